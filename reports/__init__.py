@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WHAT it means: records in, tables, plots and verdicts out."""
