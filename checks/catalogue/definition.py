@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 MAX_RANKS = 1_000_000
 
 #: What the program, its libraries and their message buffers take beside the data, bytes a rank.
-RANK_ALLOWANCE_BYTES = 32 * 2**20
+RANK_ALLOWANCE_BYTES = 16 * 2**20
 
 RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill"]
 
