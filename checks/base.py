@@ -82,7 +82,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """Bring program, helpers and input files to the stage folder."""
         built = Path(self.programs.stagedir) / "out"
         for helper in ("stepkeeper", "libassay_writev.so"):
-            os.link(built / helper, Path(self.stagedir) / helper)
+            (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
         self.executable = str(self.executable_path(built))
         self.executable_opts = self.arguments()
         self.write_inputs(Path(self.stagedir))

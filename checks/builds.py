@@ -31,7 +31,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     @run_before("compile")
     def set_make_options(self) -> None:
         """Choose target and compiler; two jobs at once, because small machines have two cores."""
-        report_progress(f"building {self.target} for {self.current_environ.name}")
+        report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
@@ -49,7 +49,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 class Programs(MakeBuild):
     """Our own programs, the evidence object and the helpers of the daemons."""
 
-    target = "programs"
+    target = "all"
 
 
 class Hpl(MakeBuild):

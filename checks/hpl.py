@@ -59,7 +59,7 @@ def hpl_dat(settings: HplParameters) -> str:
     return "\n".join(["HPLinpack benchmark input file", "written by assay", *lines, ""])
 
 
-class HplCheck(knobs_of(HplParameters), MpiCheck):
+class HplCheck(MpiCheck, knobs_of(HplParameters)):
     """One HPL test: order, block size, grid and every other line of HPL.dat are knobs."""
 
     hpl = fixture(Hpl, scope="environment")
@@ -71,7 +71,7 @@ class HplCheck(knobs_of(HplParameters), MpiCheck):
 
     def executable_path(self, built: Path) -> Path:  # noqa: ARG002
         """HPL has its own build."""
-        return Path(self.hpl.stagedir) / "out" / "hpl"
+        return Path(self.hpl.stagedir) / "out" / "xhpl"
 
     def settings(self) -> HplParameters:
         """The knobs as one validated value."""

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, get_origin
 
 import reframe as rfm
 from pydantic import BaseModel
 from reframe.core.builtins import variable
-from reframe.core.meta import make_test
 
 #: Names that the check base class already has, in their resolved form.
 RESOLVED = frozenset({"ranks", "ranks_per_node"})
@@ -20,10 +20,14 @@ def knobs_of(model: type[BaseModel]) -> type:
     Fields without a default become required variables; `-S check.name=value` sets them by hand.
     The meaning, unit and range of each stand in the model (checks.catalogue).
     """
-    body: dict[str, Any] = {"knob_names": tuple(f for f in model.model_fields if f not in RESOLVED)}
-    for name in body["knob_names"]:
-        body[name] = _variable(model, name)
-    return make_test(f"{model.__name__}Knobs", (rfm.RegressionMixin,), body)
+    names = tuple(field for field in model.model_fields if field not in RESOLVED)
+
+    def fill(body: dict[str, Any]) -> None:
+        body["knob_names"] = names
+        for name in names:
+            body[name] = _variable(model, name)
+
+    return types.new_class(f"{model.__name__}Knobs", (rfm.RegressionTestPlugin,), exec_body=fill)
 
 
 def _variable(model: type[BaseModel], name: str) -> Any:  # noqa: ANN401

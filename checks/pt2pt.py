@@ -20,7 +20,7 @@ from checks.knobs import knobs_of
 INVALID = "invalid-reply-before-wait"
 
 
-class Pt2ptCheck(knobs_of(Pt2ptParameters), MpiCheck):
+class Pt2ptCheck(MpiCheck, knobs_of(Pt2ptParameters)):
     """Half round trips and bandwidths over constructs and message sizes."""
 
     program = "pt2pt"

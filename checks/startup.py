@@ -23,7 +23,7 @@ _PHASES = {
 _PROGRAM_METRICS = {"first_instruction", "init", "all_heard"}
 
 
-class StartupCheck(knobs_of(StartupParameters), MpiCheck):
+class StartupCheck(MpiCheck, knobs_of(StartupParameters)):
     """Times of the phases of one launch over `ranks`."""
 
     program = "startup"

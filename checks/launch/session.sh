@@ -27,7 +27,7 @@ lam_boot() {
     scontrol show hostnames "$SLURM_JOB_NODELIST" |
         sed "s/\$/ cpu=$SLURM_NTASKS_PER_NODE/" >lam.hosts
     stamp boot_begin
-    exec 3< <(exec "$ASSAY_STEPKEEPER" lamboot -b -ssi boot rsh \
+    exec 3< <(exec "$ASSAY_STEPKEEPER" - lamboot -b -ssi boot rsh \
         -ssi boot_rsh_agent "$here/srun-agent.sh" -ssi boot_rsh_no_n 1 lam.hosts \
         2>&1 </dev/null)
     keeper=$!

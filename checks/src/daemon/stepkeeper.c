@@ -5,9 +5,10 @@
  * Keeps the daemons of a job step: LAM's and PVM's boot commands leave daemons behind, and whether
  * those live and die with their Slurm step depends on how Slurm tracks processes. The keeper runs
  * COMMAND, writes its exit status (a line with a number; 128 + signal if it was killed) to
- * READY_FILE when it has ended (written aside and renamed, so that it is there whole or not at all)
- * and stays in the foreground until all descendants are gone. It is their child subreaper:
- * daemons that leave their parents become its children.
+ * READY_FILE when it has ended (written aside and renamed, so that it is there whole or not at all;
+ * "-" prints "stepkeeper: STATUS" to standard output instead, for a reader on another host) and
+ * stays in the foreground until all descendants are gone. It is their child subreaper: daemons that
+ * leave their parents become its children.
  *
  * On SIGTERM, SIGINT, SIGHUP or when its own parent dies it ends the descendants: SIGTERM, after
  * 2 s SIGKILL. Before it leaves it removes the System V segments and semaphores left by the dead.
@@ -75,6 +76,11 @@ static pid_t start(char **command, const sigset_t *waited) {
 }
 
 static void write_ready(const struct keeper *keeper) {
+    if (strcmp(keeper->ready_file, "-") == 0) {
+        printf("stepkeeper: %d\n", keeper->status);
+        fflush(stdout);
+        return;
+    }
     char aside[4096];
     if (snprintf(aside, sizeof aside, "%s.%ld", keeper->ready_file, (long)getpid()) >=
         (int)sizeof aside)
