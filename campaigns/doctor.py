@@ -97,7 +97,8 @@ def _site(site_name: str) -> Iterator[Finding]:
     yield Finding(f"site {site_name}", True, f"{facts.nodes} nodes", "")
     for name, environment in site.description.environments.items():
         where = shutil.which(environment.compiler)
-        remedy = f"apt-get install {' '.join(environment.packages)}" or "see site.yaml"
+        packages = " ".join(environment.packages)
+        remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
         yield Finding(f"environment {name}", where is not None, where or "", remedy)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
@@ -103,7 +104,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         raise NotImplementedError
 
     @sanity_function
-    def verify(self):  # noqa: ANN201
+    def verify(self) -> Any:
         """Judge the launch, hand its outcome to the harness, pass when it is ok."""
         text = _read_text(Path(self.stagedir) / self.stdout.evaluate())
         outcome = self.judge(text)
@@ -126,7 +127,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("wrong", str(error))
 
     def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
-        claim = self._claim(output)
+        claim = self._claim()
         marks = flags(output.evidence, claim)
         against = contradictions(output.evidence, claim)
         if against:
@@ -152,7 +153,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
         return None if output.ended else "the program did not reach its end"
 
-    def _claim(self, output: json_lines.Output) -> Claim:
+    def _claim(self) -> Claim:
         extras = self.current_environ.extras
         partition = self.current_partition.extras
         return Claim(

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build fixtures: our C programs and HPL, compiled once a session with each environment's compiler."""
+"""Build fixtures: our C programs and HPL, compiled once a session for each environment."""
 
 from __future__ import annotations
 
 import os
 import shlex
+from pathlib import Path
+from typing import Any
 
 import reframe as rfm
-from reframe.core.builtins import run_before, sanity_function, variable
 import reframe.utility.sanity as sn
+from reframe.core.builtins import run_before, sanity_function, variable
 
 from checks.outcome import report_progress
 
@@ -41,7 +43,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_system.max_concurrency = 2
 
     @sanity_function
-    def built(self):  # noqa: ANN201
+    def built(self) -> Any:
         """make's status decides; ReFrame has already looked at it."""
         return sn.assert_true(self.build_job.exitcode == 0)
 
@@ -64,7 +66,7 @@ class Hpl(MakeBuild):
     def unpack(self) -> None:
         """Unpack the archive beside the sources."""
         archive = os.environ.get(HPL_ARCHIVE, "")
-        if not os.path.isfile(archive):
+        if not Path(archive).is_file():
             raise rfm.core.exceptions.BuildError(
                 f"no HPL source: {HPL_ARCHIVE}={archive!r} is no file (make setup fetches it)"
             )

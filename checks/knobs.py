@@ -30,7 +30,7 @@ def knobs_of(model: type[BaseModel]) -> type:
     return types.new_class(f"{model.__name__}Knobs", (rfm.RegressionTestPlugin,), exec_body=fill)
 
 
-def _variable(model: type[BaseModel], name: str) -> Any:  # noqa: ANN401
+def _variable(model: type[BaseModel], name: str) -> Any:
     field = model.model_fields[name]
     if field.is_required():
         return variable(get_origin(field.annotation) or field.annotation)

@@ -9,6 +9,7 @@ An environment names its launcher and further options in its extras.
 from __future__ import annotations
 
 import shlex
+from typing import Any
 
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
@@ -25,13 +26,13 @@ class SessionLauncher(JobLauncher):
     limit_s = 60.0
     extra_options: tuple[str, ...] = ()
 
-    def command(self, job) -> list[str]:  # noqa: ANN001
+    def command(self, job: Any) -> list[str]:
         """The launch command of `job`, which knows ranks and ranks per node."""
         words = [*self.mpi_command(job), *self.extra_options]
         session = ["./session.sh", self.daemons, f"{self.limit_s:g}"]
         return [*session, *(shlex.quote(word) for word in words)]
 
-    def mpi_command(self, job) -> list[str]:  # noqa: ANN001
+    def mpi_command(self, job: Any) -> list[str]:
         """The library's own launch command, without options of the environment."""
         raise NotImplementedError
 
@@ -40,7 +41,7 @@ class SessionLauncher(JobLauncher):
 class SrunSession(SessionLauncher):
     """Slurm starts the ranks itself; the environment's options choose the PMI."""
 
-    def mpi_command(self, job) -> list[str]:  # noqa: ANN001
+    def mpi_command(self, job: Any) -> list[str]:
         """`srun` with the job's ranks."""
         return ["srun", "-n", str(job.num_tasks), f"--ntasks-per-node={job.num_tasks_per_node}"]
 
@@ -49,7 +50,7 @@ class SrunSession(SessionLauncher):
 class OpenMpiSession(SessionLauncher):
     """Open MPI's mpirun inside the allocation."""
 
-    def mpi_command(self, job) -> list[str]:  # noqa: ANN001
+    def mpi_command(self, job: Any) -> list[str]:
         """`mpirun.openmpi`, ranks mapped by node."""
         per_node = job.num_tasks_per_node
         return ["mpirun.openmpi", "-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
@@ -61,6 +62,6 @@ class LamSession(SessionLauncher):
 
     daemons = "lam"
 
-    def mpi_command(self, job) -> list[str]:  # noqa: ANN001, ARG002
+    def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
         return ["mpirun.lam", "-O"]

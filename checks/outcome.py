@@ -38,7 +38,7 @@ class Outcome(msgspec.Struct):
     files: dict[str, str] = {}
 
 
-def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:  # noqa: ANN401
+def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
     """Complete `outcome` with what `check` knows of its job, and write it to the pipe.
 
     `interval` is the job's own begin and end in seconds since 1970; without it Slurm's word

@@ -15,6 +15,7 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
@@ -48,7 +49,7 @@ _NODES_DOWN = re.compile(
 _SLURM_LOST = {"BOOT_FAIL", "NODE_FAIL"}
 
 
-def job_loss(job) -> str | None:  # noqa: ANN001
+def job_loss(job: Any) -> str | None:
     """Why a finished job counts as lost (node or scheduler died), or None."""
     if job.loss:
         return job.loss
@@ -57,7 +58,7 @@ def job_loss(job) -> str | None:  # noqa: ANN001
     return None
 
 
-def dead_nodes(job) -> str | None:  # noqa: ANN001
+def dead_nodes(job: Any) -> str | None:
     """Names the nodes of a failed job that are gone, or None when all still answer.
 
     A node counts as gone when Slurm says so, or when its slurmd refuses a connection that another
@@ -100,7 +101,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
     None).
     """
 
-    def submit(self, job) -> None:  # noqa: ANN001
+    def submit(self, job: Any) -> None:
         """Submit; a refusal becomes a job that is lost, so that the run goes on."""
         job.slurm, job.loss = {}, None
         job.asked_at = job.reached_at = time.monotonic()
@@ -111,13 +112,13 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             job.loss = f"Slurm did not take the job: {''.join(reason)}"
             job._jobid, job._state, job._submit_time = "0", "FAILED", time.time()
 
-    def poll(self, *jobs) -> None:  # noqa: ANN002
+    def poll(self, *jobs: Any) -> None:
         """Bring the states of `jobs` up to date."""
         for job in jobs:
             if job is not None and job.state not in _FINAL:
                 self._poll_one(job)
 
-    def _poll_one(self, job) -> None:  # noqa: ANN001
+    def _poll_one(self, job: Any) -> None:
         now = time.monotonic()
         ended = (Path(job.workdir) / END_MARKER).exists()
         if not ended and now - job.asked_at < QUIET_POLL_S:
@@ -136,7 +137,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             self._give_up_on_nodes(job, fields)
 
     @staticmethod
-    def _describe(job) -> dict[str, str] | None:  # noqa: ANN001
+    def _describe(job: Any) -> dict[str, str] | None:
         answer = subprocess.run(
             ["scontrol", "show", "job", "-o", job.jobid],
             capture_output=True,
@@ -150,12 +151,12 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         return None
 
     @staticmethod
-    def _give_up_on_controller(job, now: float) -> None:  # noqa: ANN001
+    def _give_up_on_controller(job: Any, now: float) -> None:
         if now - job.reached_at > CONTROLLER_PATIENCE_S:
             job.loss = f"Slurm's controller was out of reach for {CONTROLLER_PATIENCE_S:.0f} s"
             job._state = "NODE_FAIL"
 
-    def _give_up_on_nodes(self, job, fields: dict[str, str]) -> None:  # noqa: ANN001
+    def _give_up_on_nodes(self, job: Any, fields: dict[str, str]) -> None:
         waited_s = time.time() - job.submit_time
         if waited_s > DOWN_NODES_PATIENCE_S and _NODES_DOWN.match(fields.get("Reason", "")):
             self.cancel(job)

@@ -77,7 +77,7 @@ def _plan(arguments: argparse.Namespace) -> int:
 
     campaign = load_campaign(arguments.campaign)
     plan = make_plan(campaign, load_site(arguments.site).facts())
-    print(json.dumps(plan.to_json(), indent=1) if arguments.json else render_plan(plan))
+    print(plan.to_json() if arguments.json else render_plan(plan))
     return ExitStatus.PASS
 
 
@@ -133,8 +133,9 @@ def _add_report(subparsers: Any) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from campaigns.run.directory import latest_run, open_run  # noqa: PLC0415
     from reports.build import build_report  # noqa: PLC0415
+
+    from campaigns.run.directory import latest_run, open_run  # noqa: PLC0415
 
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     formats = tuple(arguments.format or ("html", "md", "csv", "junit", "json"))
@@ -151,8 +152,9 @@ def _add_compare(subparsers: Any) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from campaigns.run.directory import open_run  # noqa: PLC0415
     from reports.compare import compare_runs  # noqa: PLC0415
+
+    from campaigns.run.directory import open_run  # noqa: PLC0415
 
     print(compare_runs(open_run(arguments.run_a).path, open_run(arguments.run_b).path))
     return ExitStatus.PASS

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.errors import AssayError, InfrastructureError
+from campaigns.plan import Plan
 from campaigns.records import Record, read_records
 
 #: Where runs are kept, below the folder in which `assay` is called.
@@ -39,10 +40,9 @@ class RunDirectory:
         """All records so far."""
         return list(read_records(self.records_file)) if self.records_file.exists() else []
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> Plan:
         """The plan as written when the run began."""
-        loaded: dict[str, Any] = json.loads(self.plan_file.read_bytes())
-        return loaded
+        return Plan.from_json(self.plan_file.read_bytes(), str(self.plan_file))
 
     def provenance(self) -> dict[str, Any]:
         """The provenance as written so far."""
@@ -63,7 +63,7 @@ class RunDirectory:
         return descriptor
 
     def keep_raw(self, stem: str, files: Mapping[str, str]) -> dict[str, str]:
-        """Copy a launch's raw files to raw/<stem>.*; gives the record's artifacts with checksums."""
+        """Copy a launch's raw files to raw/<stem>.*; gives the artifacts with their checksums."""
         artifacts: dict[str, str] = {}
         for kind, source in files.items():
             if not Path(source).is_file():
@@ -90,14 +90,14 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
-def create_run(campaign_name: str, campaign_text: bytes, plan: Mapping[str, Any]) -> RunDirectory:
+def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
     """A fresh run directory with the campaign as asked and its plan."""
-    path = RESULTS / campaign_name / new_run_id()
+    path = RESULTS / plan.campaign / new_run_id()
     try:
         (path / "raw").mkdir(parents=True)
         run = RunDirectory(path)
-        write_durably(run.campaign_file, campaign_text)
-        write_durably(run.plan_file, json.dumps(plan, indent=1).encode())
+        write_durably(run.campaign_file, campaign_text.encode())
+        write_durably(run.plan_file, plan.to_json().encode())
     except OSError as error:
         shutil.rmtree(path, ignore_errors=True)
         raise InfrastructureError(

@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from campaigns.errors import AssayError, ExitStatus, InfrastructureError
-from campaigns.plan import block_order
+from campaigns.plan import Plan, PlannedCase, block_order, launch_limit_s
 from campaigns.records import Record, RecordWriter
 from campaigns.run.directory import RunDirectory
 from campaigns.run.progress import Progress
@@ -27,8 +27,6 @@ from campaigns.site import Site
 LAUNCHES_PER_SESSION = 2000
 #: Beyond a launch's own limit, seconds until a silent session counts as hung.
 PATIENCE_S = 900.0
-#: A launch's time limit when the campaign states none: factor and least value over the estimate.
-LIMIT_FACTOR, LEAST_LIMIT_S = 10.0, 60.0
 
 
 @dataclass(frozen=True)
@@ -49,37 +47,32 @@ def latest_attempts(records: Iterable[Record]) -> dict[tuple[str, int], Done]:
     return latest
 
 
-def launches_to_come(
-    plan: Mapping[str, Any], done: Mapping[tuple[str, int], Done]
-) -> Iterator[Launch]:
+def launches_to_come(plan: Plan, done: Mapping[tuple[str, int], Done]) -> Iterator[Launch]:
     """The launches still to be run, in the order of the seed; lost ones get a further attempt."""
-    cases = {case["id"]: case for case in plan["cases"] if case["skipped"] is None}
+    cases = {case.id: case for case in plan.cases if case.skipped is None}
     index = 0
-    for block in range(1, plan["blocks"] + 1):
-        for case_id in block_order(list(cases), plan["seed"], block):
+    for block in range(1, plan.blocks + 1):
+        for case_id in block_order(cases, plan.seed, block):
             before = done.get((case_id, block))
             if before is None or before.status == "lost":
                 attempt = before.attempt + 1 if before else 1
-                yield _launch(index, cases[case_id], block, attempt, plan)
+                yield _launch(index, plan, cases[case_id], block, attempt)
                 index += 1
 
 
-def _launch(
-    index: int, case: Mapping[str, Any], block: int, attempt: int, plan: Mapping[str, Any]
-) -> Launch:
-    limit = plan["limits"].get("launch_s")
+def _launch(index: int, plan: Plan, case: PlannedCase, block: int, attempt: int) -> Launch:
     return Launch(
         index=index,
-        case_id=case["id"],
-        check=case["check"],
-        environment=case["environment"],
-        params=case["params"],
-        ranks=case["ranks"],
-        ranks_per_node=case["ranks_per_node"],
-        nodes=case["nodes"],
+        case_id=case.id,
+        check=case.check,
+        environment=case.environment,
+        params=case.params,
+        ranks=case.ranks,
+        ranks_per_node=case.ranks_per_node,
+        nodes=case.nodes,
         block=block,
         attempt=attempt,
-        limit_s=limit or max(LEAST_LIMIT_S, LIMIT_FACTOR * case["estimate_s"]),
+        limit_s=launch_limit_s(plan, case),
     )
 
 
@@ -93,51 +86,57 @@ class Driver:
         self.begun = time.monotonic()
 
     def run(self) -> None:
-        """Run every launch that has no final record yet."""
-        records = self.run_directory.records()
-        done = latest_attempts(records)
+        """Run every launch without a final record; lost ones once more as limits.retries allows."""
         cancel_jobs(self.site, self.run_directory.run_id)
         with RecordWriter(self.run_directory.records_file) as writer:
-            self._record_skipped(writer, done)
-            coming = list(launches_to_come(self.plan, done))
-            self.progress.begin(len(coming), already=len(records))
-            remaining = iter(coming)
-            while batch := list(islice(remaining, LAUNCHES_PER_SESSION)):
-                self._run_batch(batch, writer)
+            self._record_skipped(writer)
+            for _ in range(1 + int(self.plan.limits.get("retries") or 0)):
+                if not self._run_coming(writer):
+                    break
         shutil.rmtree(self.work, ignore_errors=True)
 
-    def _record_skipped(self, writer: RecordWriter, done: Mapping[tuple[str, int], Done]) -> None:
-        for case in self.plan["cases"]:
-            if case["skipped"] is not None and (case["id"], 0) not in done:
+    def _run_coming(self, writer: RecordWriter) -> int:
+        """One pass over the launches to come; gives their number."""
+        records = self.run_directory.records()
+        coming = list(launches_to_come(self.plan, latest_attempts(records)))
+        if coming:
+            self.progress.begin(len(coming), already=len(records))
+        remaining = iter(coming)
+        while batch := list(islice(remaining, LAUNCHES_PER_SESSION)):
+            self._run_batch(batch, writer)
+        return len(coming)
+
+    def _record_skipped(self, writer: RecordWriter) -> None:
+        done = latest_attempts(self.run_directory.records())
+        for case in self.plan.cases:
+            if case.skipped is not None and (case.id, 0) not in done:
                 writer.append(self._skipped(case))
 
-    def _skipped(self, case: Mapping[str, Any]) -> Record:
+    def _skipped(self, case: PlannedCase) -> Record:
         return Record(
-            **self._identity(case["id"], case["check"], case["environment"], case["params"]),
+            **self._identity(case),
             block=0,
             attempt=1,
             status="skipped",
-            reason=case["skipped"],
+            reason=case.skipped,
             started_at=None,
             ended_at=None,
             job_id=None,
             nodes=[],
-            ranks=case["ranks"],
+            ranks=case.ranks,
             metrics=[],
             flags=[],
             artifacts={},
         )
 
-    def _identity(
-        self, case_id: str, check: str, environment: str, params: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _identity(self, case: PlannedCase | Launch) -> dict[str, Any]:
         return {
             "run_id": self.run_directory.run_id,
-            "case_id": case_id,
-            "check": check,
-            "environment": environment,
+            "case_id": case.id if isinstance(case, PlannedCase) else case.case_id,
+            "check": case.check,
+            "environment": case.environment,
             "site": self.site.name,
-            "params": params,
+            "params": case.params,
         }
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> None:
@@ -157,7 +156,7 @@ class Driver:
                 self._explain(waiting, session, status, writer)
 
     def _keep_wall_time(self) -> None:
-        limit_s = self.plan["limits"].get("wall_time_s")
+        limit_s = self.plan.limits.get("wall_time_s")
         if limit_s and time.monotonic() - self.begun > limit_s:
             raise AssayError(
                 f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept. Continue with:"
@@ -170,7 +169,7 @@ class Driver:
         artifacts = self.run_directory.keep_raw(stem, message.files)
         assert message.status is not None
         record = Record(
-            **self._identity(launch.case_id, launch.check, launch.environment, launch.params),
+            **self._identity(launch),
             block=launch.block,
             attempt=launch.attempt,
             status=message.status,

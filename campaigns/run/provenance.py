@@ -7,12 +7,13 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from campaigns.plan import Plan
 from campaigns.site import EnvironmentDescription, Site
 
 #: Variables of the caller's environment that MPI libraries or BLAS read.
@@ -29,15 +30,15 @@ _SLURM_SETTINGS = (
 )
 
 
-def gather(site: Site, run_id: str, plan: Mapping[str, Any]) -> dict[str, Any]:
+def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
     """All that is known when the run begins."""
     described = site.description
-    names = plan["environments"]
+    names = plan.environments
     return {
         "schema": 1,
         "run_id": run_id,
         "started_at": _now(),
-        "order_seed": plan["seed"],
+        "order_seed": plan.seed,
         "harness": _harness(),
         "site": {
             "name": site.name,

@@ -137,7 +137,7 @@ class Session:
             if not ready:
                 if time.monotonic() - heard > patience_s:
                     raise InfrastructureError(
-                        f"ReFrame gave no sign for {patience_s:.0f} s; see {self.prefix}/reframe.log"
+                        f"no sign of ReFrame for {patience_s:.0f} s; see {self.prefix}/reframe.log"
                     )
                 yield None
                 continue

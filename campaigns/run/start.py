@@ -21,8 +21,9 @@ def start_run(campaign_name: str, site_name: str, live: bool | None) -> RunStatu
     """Run a campaign on a site from its beginning."""
     campaign = load_campaign(campaign_name)
     site = load_site(site_name)
-    plan = make_plan(campaign, site.facts()).to_json()
-    run = create_run(campaign.name, campaign.text, plan)
+    plan = make_plan(campaign, site.facts())
+    assert campaign.origin is not None
+    run = create_run(campaign.origin.text, plan)
     provenance = gather(site, run.run_id, plan)
     provenance["site"]["asked_as"] = site_name
     write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
@@ -33,7 +34,7 @@ def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
     """Go on with a run where it stopped, on the site where it began."""
     run = open_run(run_name)
     site = load_site(site_name)
-    began_on = run.plan()["site"]
+    began_on = run.plan().site
     if site.name != began_on:
         raise AssayError(
             f"{run.path} was begun on site {began_on}; resume it with --site {began_on}"
@@ -45,7 +46,7 @@ def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
 def _check_capacity(run: RunDirectory, site: Site) -> None:
     """A site that has become smaller than the plan cannot go on with it."""
     facts = site.facts()
-    needed = max((c["nodes"] for c in run.plan()["cases"] if c["skipped"] is None), default=0)
+    needed = max((case.nodes for case in run.plan().cases if case.skipped is None), default=0)
     if needed > facts.nodes:
         raise AssayError(
             f"{run.path} needs {needed} nodes; site {site.name} has {facts.nodes} now. Bring up as"

@@ -40,20 +40,20 @@ def run_status(run: RunDirectory) -> RunStatus:
     """The status of a run from its plan and its records."""
     plan, records = run.plan(), run.records()
     latest = {key: done.status for key, done in latest_attempts(records).items() if key[1] > 0}
-    feasible = {case["id"]: case for case in plan["cases"] if case["skipped"] is None}
+    feasible = {case.id: case for case in plan.cases if case.skipped is None}
     missing = [
-        case["estimate_s"]
+        case.estimate_s
         for case in feasible.values()
-        for block in range(1, plan["blocks"] + 1)
-        if (case["id"], block) not in latest
+        for block in range(1, plan.blocks + 1)
+        if (case.id, block) not in latest
     ]
     return RunStatus(
         run_id=run.run_id,
-        campaign=plan["campaign"],
-        planned=len(feasible) * plan["blocks"],
+        campaign=plan.campaign,
+        planned=len(feasible) * plan.blocks,
         done=len(latest),
         counts=dict(Counter(latest.values())),
-        skipped_cases=len(plan["cases"]) - len(feasible),
+        skipped_cases=len(plan.cases) - len(feasible),
         failures=_failures(records),
         left_s=sum(missing),
     )

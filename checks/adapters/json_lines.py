@@ -120,7 +120,7 @@ def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
     return Metric(name, definition.unit, definition.better, value, at, samples)
 
 
-def check_number(value: Any, unit: str, where: str) -> float:  # noqa: ANN401
+def check_number(value: Any, unit: str, where: str) -> float:
     """`value` as a float if it can be a measurement in `unit`; else OutputError naming `where`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise OutputError(f"{where}: {value!r} is no number")
