@@ -54,20 +54,43 @@ struct lam_module {
     int version[3];
 };
 
+/* LAM tells its version only by printing it ("LAM 7.1.4/MPI 2 C++ - Indiana University"), so
+ * standard output is exchanged for a moment, which the GNU C library allows. 1 if release holds
+ * the version then. */
+static int lam_release(char *release, size_t size) {
+    void (*show)(int) = NULL;
+    void *found = lookup("lam_show_version");
+    char *printed = NULL;
+    size_t length = 0;
+    memcpy(&show, &found, sizeof show);
+    FILE *aside = show ? open_memstream(&printed, &length) : NULL;
+    if (!aside)
+        return 0;
+    FILE *own = stdout;
+    stdout = aside;
+    show(0);
+    stdout = own;
+    fclose(aside);
+    const char *number = printed ? strstr(printed, "LAM ") : NULL;
+    if (number)
+        snprintf(release, size, "%.*s", (int)strcspn(number + 4, "/ \n"), number + 4);
+    free(printed);
+    return number != NULL;
+}
+
 static int lam_version(char *text, size_t size) {
+    char release[32] = "";
     const struct lam_module *rpi = lookup("lam_ssi_rpi_base_module");
-    if (rpi && strncmp(rpi->kind, "rpi", sizeof rpi->kind) == 0) {
-        snprintf(text, size, "LAM/MPI %d.%d.%d (rpi %.63s)", rpi->version[0], rpi->version[1],
-                 rpi->version[2], rpi->name);
-        return 1;
-    }
-#ifdef LAM_MAJOR_VERSION
-    snprintf(text, size, "LAM/MPI %d.%d.%d", LAM_MAJOR_VERSION, LAM_MINOR_VERSION,
-             LAM_RELEASE_VERSION);
-    return 1;
-#else
-    return 0;
+    if (!rpi || strncmp(rpi->kind, "rpi", sizeof rpi->kind) != 0)
+        return 0;
+    if (!lam_release(release, sizeof release)) {
+#ifdef LAM_MAJOR_VERSION /* what it was compiled with, when the library does not say */
+        snprintf(release, sizeof release, "%d.%d.%d", LAM_MAJOR_VERSION, LAM_MINOR_VERSION,
+                 LAM_RELEASE_VERSION);
 #endif
+    }
+    snprintf(text, size, "LAM/MPI %s (rpi %.63s)", release, rpi->name);
+    return 1;
 }
 
 void library_version(char *text, size_t size) {

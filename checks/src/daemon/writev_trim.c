@@ -3,7 +3,7 @@
 /* A shim to lay before LAM/MPI 7.1.4 (LD_PRELOAD): writev without trailing empty vectors.
  *
  * Why: LAM 7.1.4 (share/kreq/clientio.c) sends a message without a body as a second vector of
- * length 0 whose address is whatever the variable held. Kernels since Linux 5 check the address of
+ * length 0 whose address is whatever the variable held. Newer kernels check the address of
  * empty vectors too and answer EFAULT when it is wild; MPI_Init then fails by chance ("The selected
  * RPI failed to initialize during MPI_INIT").
  *
