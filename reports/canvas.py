@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
 from itertools import count
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from reports.palette import INK, QUIET, RULE, Look
 from reports.units import fixed
@@ -26,7 +27,7 @@ MOST_POINTS = 1200
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
 #: The style while pictures are made; drawing functions rely on it being set.
-STYLE = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "assay",
     "font.family": "DejaVu Sans",
@@ -129,7 +130,7 @@ def log_bytes_axis(axes: Axes) -> None:
     """Message length on a logarithmic axis of powers of ten."""
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(10, numticks=8))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_bytes(value)))
     axes.set_xlabel("message length (1 kB = 1000 bytes)")
 
@@ -138,7 +139,7 @@ def log_value_axis(axes: Axes) -> None:
     """Plain numbers on a logarithmic y axis."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(10, numticks=8))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: fixed(value, 0) if value >= 1 else f"{value:g}")
     )

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.metrics import REGISTER
-from reports.labels import CheckLabels, check_labels, check_title, metric_title, params_key
+from reports.labels import CheckLabels, check_labels, check_title, params_key
 from reports.load import INVALID_ON_PURPOSE, AtKey, PlanCase, Run, Series
 from reports.signed_rank import (
     LEAST_N,
@@ -196,7 +196,7 @@ def _paired_points(
     return result
 
 
-def _add(
+def _add(  # noqa: PLR0917
     result: dict[_PointKey, _Point],
     keys: Sequence[_PointKey],
     blocks: NDArray[np.int64],
@@ -204,7 +204,7 @@ def _add(
     b: NDArray[np.float64],
     sign: float,
 ) -> None:
-    positive = (a > 0).all(axis=1) & (b > 0).all(axis=1)
+    positive: NDArray[np.bool_] = np.asarray((a > 0).all(axis=1) & (b > 0).all(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = sign * (np.log(a) - np.log(b))
     for key, row, usable in zip(keys, logs, positive, strict=True):
@@ -254,7 +254,7 @@ class _Planned:
 class _Cells:
     """The cells of one pair of environments for one check's deciding metric."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         planned: _Planned,
         check: str,
@@ -360,6 +360,8 @@ class Ranking:
     runner_up: str
     comparison: Comparison
     advantage: str
+    interval: str
+    others: str
     unranked: tuple[str, ...]
 
 
@@ -393,15 +395,38 @@ def _rank(
     pair = next((c for c in usable if {c.environment, c.reference} == {best, second}), None)
     if pair is None or pair.effect is None:
         return None
-    ratio = pair.effect.ratio if pair.environment == best else 1 / pair.effect.ratio
+    others = [
+        f"{name} {_against(cell, best)}"
+        for name in score
+        for cell in usable
+        if name not in (best, second) and {cell.environment, cell.reference} == {best, name}
+    ]
+    ratio, low, high = _oriented(pair, best)
+    level = percent(pair.effect.interval.level, 2)
     return Ranking(
-        scope, metric, best, second, pair, signed_percent(ratio), tuple(sorted(unranked))
+        scope,
+        metric,
+        best,
+        second,
+        pair,
+        signed_percent(ratio),
+        f"{level} interval {signed_percent(low)} to {signed_percent(high)}",
+        ", ".join(others),
+        tuple(sorted(unranked)),
     )
 
 
-def metric_direction(metric: str) -> str:
-    """ "rate, higher is better"."""
-    return f"{metric_title(metric)}, {REGISTER[metric].better} is better"
+def _oriented(cell: Comparison, environment: str) -> tuple[float, float, float]:
+    """Ratio and interval as the advantage of `environment` over the other one."""
+    assert cell.effect is not None
+    effect = cell.effect
+    if cell.environment == environment:
+        return effect.ratio, effect.interval.low, effect.interval.high
+    return 1 / effect.ratio, 1 / effect.interval.high, 1 / effect.interval.low
+
+
+def _against(cell: Comparison, best: str) -> str:
+    return signed_percent(1 / _oriented(cell, best)[0])
 
 
 def as_json(cell: Comparison) -> dict[str, Any]:

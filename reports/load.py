@@ -11,6 +11,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -341,7 +342,7 @@ class _Reader:
         edges = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
         return [
             Series(*self._keys[int(ids[low])], blocks[low:high], values[low:high])
-            for low, high in zip(edges[:-1], edges[1:], strict=True)
+            for low, high in pairwise(edges)
             if high > low
         ]
 

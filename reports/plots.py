@@ -353,7 +353,8 @@ def footer(analysis: Analysis, least_n: int, greatest_n: int | None = None) -> s
     n = f"{least_n}" if greatest_n in (None, least_n) else f"{least_n}–{greatest_n}"
     nodes = value_text(", ".join(run.nodes[:4]) + (" …" if len(run.nodes) > 4 else ""))
     date = str(run.provenance.get("started_at", ""))[:10] or "date not recorded"
-    return f"n = {n} launches a point · nodes {nodes} · {date}\nseed {run.plan.seed} · run {run.run_id[:48]}"
+    first = f"n = {n} launches a point · nodes {nodes} · {date}"
+    return f"{first}\nseed {run.plan.seed} · run {run.run_id[:48]}"
 
 
 def line_rate(analysis: Analysis) -> float | None:

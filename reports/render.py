@@ -89,6 +89,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "sections": _contents(checks, invalid is not None),
         "status": listings.status_table(analysis),
         "bad": listings.bad_launches_table(analysis, root),
+        "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
         "holes": listings.holes_table(analysis),
         "checks": checks,
         "effects": [picture for picture in effects if picture],

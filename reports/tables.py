@@ -322,7 +322,8 @@ def comparison_table(anchor: str, title: str, cells: Sequence[Comparison], note:
         Column("p, Holm", numeric=True),
         Column("verdict"),
     ]
-    rows, groups, last = [], set(), ""
+    rows: list[list[Cell]] = []
+    groups, last = set(), ""
     for cell in cells[:MOST_ROWS]:
         if f"{cell.scope}/{cell.label}" != last:
             groups.add(len(rows))
