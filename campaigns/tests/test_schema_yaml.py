@@ -112,6 +112,6 @@ def test_numbers_are_finite_and_decimal(number: str) -> None:
     assert len(said.splitlines()[0]) < 300
 
 
-@pytest.mark.parametrize("escape", ["\\e[31m", "\\0", "\\u0085"])
-def test_control_characters_are_refused(escape: str) -> None:
-    assert "holds the control character U+" in refusal(f'question: "a{escape}b"\n')
+@pytest.mark.parametrize("escape", ["\\e[31m", "\\0", "\\u0085", "\u202e", "\u200b"])
+def test_characters_that_hide_or_turn_text_are_refused(escape: str) -> None:
+    assert "holds the hidden character U+" in refusal(f'question: "a{escape}b"\n')
