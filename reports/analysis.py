@@ -18,6 +18,7 @@ from reports.palette import Look, looks
 from reports.statistics import Summary, summarise_rows
 
 NOT_RUN = "not run yet"
+OUTLIER = "outlier"
 STATUSES = ("ok", "failed", "wrong", "lost", "skipped")
 _MANY_ROWS = 200_000
 
@@ -45,7 +46,7 @@ class Hole:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """A run with its statistics. `holes` has one entry for each planned launch not recorded."""
 
@@ -106,14 +107,15 @@ def analyse(run: Run) -> Analysis:
     invalid_flags = _case_flags(
         (launch for launch in run.counted() if INVALID_ON_PURPOSE in launch.flags), None
     )
+    labels = check_labels(run.plan.cases)
     names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
     return Analysis(
         run=run,
         rows=rows,
         invalid=summary_rows(run.invalid, invalid_flags),
-        labels=check_labels(run.plan.cases),
+        labels=labels,
         looks=looks(names),
-        comparisons=compare_environments(run),
+        comparisons=compare_environments(run, labels),
         counts=Counter(launch.status for launch in run.counted()),
         holes=list(_holes(run)),
     )
@@ -144,18 +146,21 @@ def _row_flags(
     if not summary.outliers:
         return flags
     blocks = ", ".join(str(series.blocks[place]) for place in summary.outliers)
-    return (*flags, f"outlier in block {blocks}")
+    return (*flags, f"{OUTLIER} in block {blocks}")
 
 
 def _case_flags(
     launches: Iterable[Launch], status: str | None
 ) -> dict[int, tuple[Counter[str], int]]:
+    alike = Counter(
+        (launch.case, launch.flags) for launch in launches if status in (None, launch.status)
+    )
     found: dict[int, tuple[Counter[str], int]] = {}
-    for launch in launches:
-        if status in (None, launch.status):
-            flags, launched = found.get(launch.case, (Counter(), 0))
-            flags.update(launch.flags)
-            found[launch.case] = flags, launched + 1
+    for (case, flags), count in alike.items():
+        known, launched = found.get(case) or (Counter(), 0)
+        for flag in flags:
+            known[flag] += count
+        found[case] = known, launched + count
     return found
 
 

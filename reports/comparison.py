@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.metrics import REGISTER
-from reports.labels import CheckLabels, check_labels, check_title, params_key
+from reports.labels import CheckLabels, check_title, params_key
 from reports.load import INVALID_ON_PURPOSE, AtKey, PlanCase, Run, Series
 from reports.signed_rank import (
     LEAST_N,
@@ -37,7 +37,7 @@ LEAST_DIFFERENCE = 1.03
 EQUIVALENT = (0.97, 1.03)
 
 Word = Literal["faster", "slower", "equivalent", "not resolved", "no verdict"]
-_PointKey = tuple[str, AtKey]
+_PointKey = tuple[bytes, AtKey]
 _Point = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
@@ -120,12 +120,12 @@ class Comparisons:
     unranked: frozenset[tuple[str, str]]
 
 
-def compare_environments(run: Run) -> Comparisons:
+def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
     """Compare each environment with the first one of the plan (and, overall, with each other)."""
     names = list(dict.fromkeys(run.plan.environments))
-    table = _points_by_environment(run)
-    labels = check_labels(run.plan.cases)
-    planned = _Planned(run.plan.cases, labels)
+    keys = [params_key(case) for case in run.plan.cases]
+    table = _points_by_environment(run, keys)
+    planned = _Planned(run.plan.cases, keys, labels)
     overall: list[tuple[Comparison, _Point]] = []
     groups: list[tuple[Comparison, _Point]] = []
     points: list[tuple[Comparison, _Point]] = []
@@ -157,9 +157,8 @@ def _wrong_environments(run: Run) -> frozenset[tuple[str, str]]:
 _Table = dict[tuple[str, str], dict[str, dict[_PointKey, Series]]]
 
 
-def _points_by_environment(run: Run) -> _Table:
+def _points_by_environment(run: Run, keys: Sequence[bytes]) -> _Table:
     cases = run.plan.cases
-    keys = {index: params_key(case) for index, case in enumerate(cases)}
     table: _Table = {}
     for series in sorted(run.series, key=lambda item: item.case):
         case = cases[series.case]
@@ -228,13 +227,18 @@ def _combine(points: Sequence[_Point]) -> tuple[_Point, int] | None:
 class _Planned:
     """Names of scopes and groups, and the cases behind them."""
 
-    def __init__(self, cases: Iterable[PlanCase], labels: Mapping[str, CheckLabels]) -> None:
+    def __init__(
+        self,
+        cases: Iterable[PlanCase],
+        keys: Iterable[bytes],
+        labels: Mapping[str, CheckLabels],
+    ) -> None:
         self._labels = labels
-        self._case: dict[tuple[str, str, str], PlanCase] = {}
-        for case in cases:
-            self._case[case.check, params_key(case), case.environment] = case
+        self._case = {
+            (case.check, key, case.environment): case for case, key in zip(cases, keys, strict=True)
+        }
 
-    def case(self, check: str, key: str, environment: str) -> PlanCase:
+    def case(self, check: str, key: bytes, environment: str) -> PlanCase:
         """The case with these parameters in this environment."""
         return self._case[check, key, environment]
 
@@ -271,7 +275,7 @@ class _Cells:
         self._check = check
         self._scopes: dict[str, list[_PointKey]] = {}
         self._groups: dict[tuple[str, str], list[_PointKey]] = {}
-        names: dict[tuple[str, AtKey], tuple[str, str]] = {}
+        names: dict[_PointKey, tuple[str, str]] = {}
         for key in pairs:
             params, at = key
             curve = params, tuple(item for item in at if item[0] != "message_bytes")

@@ -77,7 +77,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         checks = [check_section(analysis, check) for check in analysis.checks]
-        effects = [plots.forest(analysis, check) for check in analysis.checks]
+        effects = plots.forest(analysis)
         invalid_picture = plots.invalid_bandwidth(analysis)
     shown_evidence = listings.evidence(analysis, root)
     invalid = tables.invalid_table(analysis)
@@ -92,7 +92,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
         "holes": listings.holes_table(analysis),
         "checks": checks,
-        "effects": [picture for picture in effects if picture],
+        "effects": [effects] if effects else [],
         "invalid": invalid,
         "invalid_pictures": [invalid_picture] if invalid_picture else [],
         "power_note": power_note(comparisons),
