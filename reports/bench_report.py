@@ -78,7 +78,8 @@ def bench(shape: str, values: int) -> bool:
     print(
         f"{shape:5} {values:9,} values: {found['time_s']:6.2f} s"
         f" (CPU {found['cpu_s']:.2f} s, {found['cpu_s'] / values * 1e6:.1f} µs a value),"
-        f" peak {found['peak_bytes'] / 2**20:.0f} MiB, report {sizes / 1e6:.1f} MB{'' if kept else '  OVER THE LIMIT'}",
+        f" peak {found['peak_bytes'] / 2**20:.0f} MiB, report {sizes / 1e6:.1f} MB"
+        f"{'' if kept else '  OVER THE LIMIT'}",
         flush=True,
     )
     return kept

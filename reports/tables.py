@@ -98,7 +98,7 @@ STATISTICS = (
 
 def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     """All cases of a check with the complete statistics of one metric."""
-    rows = _in_reading_order(analysis, analysis.rows_of(check, metric))
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric))
     if not rows:
         return None
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
@@ -137,7 +137,7 @@ def row_label(analysis: Analysis, row: Row) -> str:
     return ", ".join(parts) or "all parameters fixed"
 
 
-def _in_reading_order(analysis: Analysis, rows: Iterable[Row]) -> list[Row]:
+def in_reading_order(analysis: Analysis, rows: Iterable[Row]) -> list[Row]:
     """By ranks and parameters, then by point, then by environment."""
     environments = {name: place for place, name in enumerate(analysis.looks)}
     orders: dict[int, tuple[object, ...]] = {}
