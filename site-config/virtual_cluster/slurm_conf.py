@@ -49,9 +49,9 @@ KillWait=5
 InactiveLimit=0
 Waittime=0
 # A node without power is seen as down within about 20 s.
-SlurmdTimeout=12
+SlurmdTimeout=10
 SlurmctldTimeout=30
-MessageTimeout=10
+MessageTimeout=5
 TCPTimeout=2
 ReturnToService=2
 TreeWidth=65533

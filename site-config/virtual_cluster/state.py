@@ -123,7 +123,7 @@ def load_state(cluster: str) -> State | None:
     try:
         data = json.loads((folders(cluster).root / "cluster.json").read_text())
         return _state(data)
-    except (OSError, ValueError, KeyError, TypeError, AssayError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, AssayError):
         return None
 
 
