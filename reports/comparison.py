@@ -9,11 +9,13 @@ check (of one placement). The advantage is the ratio in the good direction: 1.05
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from typing import Any, Literal
 
+import msgspec
+import msgspec.structs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,8 +43,7 @@ _PointKey = tuple[bytes, AtKey]
 _Point = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One cell: `environment` against `reference`. `effect` is None below three common blocks.
 
     `points` of `points_planned` went in; `family` is the number of cells Holm adjusted over.
@@ -347,7 +348,9 @@ def _judged(cells: Sequence[tuple[Comparison, _Point]]) -> list[Comparison]:
         effects.update(zip(positions, paired_effects(rows), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
     return [
-        replace(cell, effect=effects[place], p_holm=adjusted[place], family=len(effects))
+        msgspec.structs.replace(
+            cell, effect=effects[place], p_holm=adjusted[place], family=len(effects)
+        )
         if place in effects
         else cell
         for place, (cell, _) in enumerate(cells)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -230,8 +230,7 @@ class _Reader:
         self.nodes.update(record.nodes)
         first = len(self._values)
         if record.status == "ok" or INVALID_ON_PURPOSE in record.flags:
-            for metric in record.metrics:
-                self._take_metric(index, metric, where)
+            self._take_metrics(index, record.metrics, where)
         self.launches.append(
             Launch(
                 case=index,
@@ -262,12 +261,10 @@ class _Reader:
     def _agree(case: PlanCase, record: Record, where: str) -> None:
         if record.schema != 1:
             raise AssayError(f"{where}: schema is {record.schema}; allowed: 1.")
-        if record.check == case.check and record.environment == case.environment:
-            names: tuple[str, ...] = ()
-        else:
-            names = ("check", "environment")
-        for name in names:
-            found, planned = getattr(record, name), getattr(case, name)
+        for name, found, planned in (
+            ("check", record.check, case.check),
+            ("environment", record.environment, case.environment),
+        ):
             if found != planned:
                 raise AssayError(
                     f"{where}: `{name}` is {found!r}, but plan.json has {planned!r} for case"
@@ -278,18 +275,22 @@ class _Reader:
                 f"{where}: `block` is {record.block}; allowed: 1 or more (0 only for skipped)."
             )
 
-    def _take_metric(self, case: int, metric: Metric, where: str) -> None:
-        try:
-            quick = (case, metric.name, tuple(metric.at.items()) if metric.at else ())
-            known = self._ids.get(quick)
-        except TypeError:
-            raise AssayError(f"{where}: `at` of {metric.name} holds a list or an object.") from None
-        if known is None:
-            known = self._new_series(quick, metric, where)
-        if not math.isfinite(metric.value):
-            raise AssayError(f"{where}: {metric.name} is {metric.value}; it must be finite.")
-        self._series.append(known)
-        self._values.append(metric.value)
+    def _take_metrics(self, case: int, metrics: list[Metric], where: str) -> None:
+        ids, finite = self._ids, math.isfinite
+        add_series, add_value = self._series.append, self._values.append
+        for metric in metrics:
+            name, value, at = metric.name, metric.value, metric.at
+            quick = (case, name, tuple(at.items()) if at else ())
+            try:
+                known = ids.get(quick)
+            except TypeError:
+                raise AssayError(f"{where}: `at` of {name} holds a list or an object.") from None
+            if known is None:
+                known = self._new_series(quick, metric, where)
+            if not finite(value):
+                raise AssayError(f"{where}: {name} is {value}; it must be finite.")
+            add_series(known)
+            add_value(value)
 
     def _new_series(self, quick: tuple[int, str, AtKey], metric: Metric, where: str) -> int:
         definition = REGISTER.get(metric.name)
@@ -328,9 +329,13 @@ class _Reader:
             latest[key] = launch
         return odd[:20]
 
-    def series(self, chosen: Any) -> list[Series]:
-        """The series over the counted launches that `chosen` accepts."""
-        launches = [launch for launch in self.launches if launch.counted and chosen(launch)]
+    def series(self, chosen: Callable[[Launch], bool]) -> list[Series]:
+        """The series over the counted launches with values that `chosen` accepts."""
+        launches = [
+            launch
+            for launch in self.launches
+            if launch.last > launch.first and launch.counted and chosen(launch)
+        ]
         if not launches or not len(self._values):
             return []
         ids, values, blocks = self._columns(launches)
