@@ -120,6 +120,7 @@ def run(
             env=SYSTEM_ENVIRONMENT,
             timeout=COMMAND_TIMEOUT_S,
             check=False,
+            close_fds=False,  # the lock on the cluster is held until this ends
         )
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise InfrastructureError(f"{' '.join(argv)}: {problem}") from problem

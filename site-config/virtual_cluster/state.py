@@ -6,9 +6,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 
 STATE_ROOT = Path("/var/lib/assay")
+LOCK_PATIENCE_S = 5.0
+LOCK_POLL_S = 0.02
 _MACHINE_LOCK = ".lock"
 #: Says that /run/netns did not exist before the first cluster; the last one removes it.
 _FOLDER_MARK = ".made-netns-folder"
@@ -137,7 +141,7 @@ def _state(data: dict[str, Any]) -> State:
 @contextmanager
 def cluster_lock(cluster: str) -> Iterator[None]:
     """Hold the cluster of this name; AssayError if another command holds it."""
-    handle = _lock(STATE_ROOT / f"{cluster}.lock", wait=False)
+    handle = _lock(STATE_ROOT / f"{cluster}.lock", LOCK_PATIENCE_S)
     if handle is None:
         raise AssayError(
             f"cluster {cluster}: another `assay cluster` command is working on it; "
@@ -154,7 +158,7 @@ def cluster_lock(cluster: str) -> Iterator[None]:
 @contextmanager
 def machine_lock() -> Iterator[None]:
     """Hold what all clusters of this machine share; waits for its turn."""
-    handle = _lock(STATE_ROOT / _MACHINE_LOCK, wait=True)
+    handle = _lock(STATE_ROOT / _MACHINE_LOCK, None)
     assert handle is not None
     try:
         yield
@@ -162,26 +166,37 @@ def machine_lock() -> Iterator[None]:
         os.close(handle)
 
 
-def _lock(path: Path, wait: bool) -> int | None:
-    """Descriptor of the locked file, or None if somebody else holds it.
+def _lock(path: Path, patience_s: float | None) -> int | None:
+    """Descriptor of the locked file, or None if somebody else holds it after so many seconds.
 
-    The holder may remove the file; then the lock is on nothing and is taken again.
+    Commands run by `host.run` inherit it: if this process is killed, the lock stays until the
+    last command it had started has ended too, so nobody cleans up while something still appears.
     """
+    deadline = time.monotonic() + (inf if patience_s is None else patience_s)
     while True:
-        with suppress(FileExistsError):
-            path.parent.mkdir(mode=0o755)
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-        except BlockingIOError:
-            os.close(handle)
-            return None
-        if _same_file(handle, path):
+        handle = _try_lock(path)
+        if handle is not None or time.monotonic() > deadline:
             return handle
-        os.close(handle)
+        time.sleep(LOCK_POLL_S)
+
+
+def _try_lock(path: Path) -> int | None:
+    """Descriptor of the locked file, or None if it is held, or removed by who held it."""
+    with suppress(FileExistsError):
+        path.parent.mkdir(mode=0o755)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _same_file(handle, path):
+            os.set_inheritable(handle, True)
+            return handle
+    except BlockingIOError:
+        pass
+    os.close(handle)
+    return None
 
 
 def _same_file(handle: int, path: Path) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -40,7 +41,8 @@ def test_a_broken_state_file_counts_as_none(root: Path, text: str) -> None:
     assert load_state("x") is None
 
 
-def test_two_commands_on_one_cluster_exclude_each_other() -> None:
+def test_two_commands_on_one_cluster_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "LOCK_PATIENCE_S", 0.05)
     with (
         cluster_lock("x"),
         pytest.raises(AssayError, match="another `assay cluster` command"),
@@ -49,6 +51,15 @@ def test_two_commands_on_one_cluster_exclude_each_other() -> None:
         pass
     with cluster_lock("x"), cluster_lock("y"):
         pass
+
+
+def test_the_lock_goes_to_the_commands_of_its_holder() -> None:
+    with (
+        cluster_lock("x"),
+        subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False) as command,
+    ):
+        opened = [link.readlink().name for link in Path(f"/proc/{command.pid}/fd").iterdir()]
+        assert "x.lock" in opened
 
 
 def test_the_lock_of_a_cluster_that_is_gone_leaves_no_file(root: Path) -> None:
