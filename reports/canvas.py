@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import count
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -50,7 +49,8 @@ STYLE: Any = {
     "ytick.labelcolor": QUIET,
     "text.parse_math": False,
 }
-_numbers = count(1)
+#: Stands before each id of a panel until the page numbers its panels.
+ID_MARK = "\x02"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def short_bytes(value: float) -> str:
 
 
 def finish(figure: Figure, alt: str) -> Panel:
-    """The figure as SVG to be put into HTML: ids made unique, size left to the page."""
+    """The figure as SVG to be put into HTML: ids marked, size left to the page."""
     buffer = StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(buffer, format="svg", metadata=metadata)
@@ -166,10 +166,9 @@ def _inline(text: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
-    prefix = f"p{next(_numbers)}-"
-    text = re.sub(r'\bid="', f'id="{prefix}', text)
-    text = re.sub(r'(xlink:href|href)="#', f'href="#{prefix}', text)
-    text = text.replace("url(#", f"url(#{prefix}")
+    text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
+    text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
+    text = text.replace("url(#", f"url(#{ID_MARK}")
     text = re.sub(r"'DejaVu Sans'(, [^;\"]*?sans-serif)?", FONT.replace('"', "'"), text)
     head, rest = text.split(">", 1)
     head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)
