@@ -23,6 +23,8 @@ PROGRAMS = {
     "scontrol": "slurm-wlm",
     "sinfo": "slurm-wlm",
     "squeue": "slurm-wlm",
+    "sbatch": "slurm-wlm",
+    "salloc": "slurm-wlm",
     "munged": "munge",
     "ip": "iproute2",
     "tc": "iproute2",
@@ -37,6 +39,11 @@ PROGRAMS = {
 
 #: Capabilities (number, name) without which root cannot make a cluster, as in some containers.
 CAPABILITIES = ((7, "CAP_SETUID"), (12, "CAP_NET_ADMIN"), (21, "CAP_SYS_ADMIN"))
+
+
+def program(name: str) -> str:
+    """Where a system program lies; its bare name if it is not installed."""
+    return shutil.which(name, path=SYSTEM_PATH) or name
 
 
 def missing_programs() -> dict[str, str]:

@@ -95,16 +95,16 @@ def hosts_file(addresses: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def sbatch_script() -> str:
-    """Text of the sbatch that stands first in the ordinary user's PATH.
+def sbatch_script(sbatch: str) -> str:
+    """Text of the sbatch that stands first in the ordinary user's PATH, before Slurm's `sbatch`.
 
     Slurm starts batch jobs only at the next full second, or when another job ends. So a job
     that does nothing is run behind each submission; the lower priority of the submitted one
     lets it pass. It gives up where no core is free: then the end of another job will do.
     """
-    return """\
+    return f"""\
 #!/bin/sh
-/usr/bin/sbatch --nice=1000000 "$@" || exit
+{sbatch} --nice=1000000 "$@" || exit
 salloc --quiet --immediate=1 --job-name=kick --nodes=1 --ntasks=1 true </dev/null >/dev/null 2>&1
 exit 0
 """
