@@ -83,12 +83,23 @@ class Analysis:
             if launch.status == "ok"
         )
 
-    def rows_of(self, check: str, metric: str | None = None) -> Iterator[Row]:
-        """Rows of one check, of one metric or all."""
+    @cached_property
+    def _by_check(self) -> dict[str, dict[str, list[Row]]]:
         cases = self.run.plan.cases
+        found: dict[str, dict[str, list[Row]]] = {}
         for row in self.rows:
-            if cases[row.series.case].check == check and metric in (None, row.series.metric):
-                yield row
+            metrics = found.setdefault(cases[row.series.case].check, {})
+            metrics.setdefault(row.series.metric, []).append(row)
+        return found
+
+    def metrics_of(self, check: str) -> list[str]:
+        """Metrics with values, in the order of the register."""
+        return [name for name in REGISTER if name in self._by_check.get(check, {})]
+
+    def rows_of(self, check: str, *metrics: str) -> list[Row]:
+        """Rows of one check, of the metrics named or of all."""
+        found = self._by_check.get(check, {})
+        return [row for name in metrics or found for row in found.get(name, ())]
 
     def case(self, row: Row) -> PlanCase:
         """The planned case of a row."""

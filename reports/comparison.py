@@ -140,11 +140,21 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
                 points += cells.points()
     return Comparisons(
         reference=names[0] if names else "",
-        overall=_judged(overall),
-        groups=_judged(groups),
-        points=_judged(points),
+        overall=_by_scope(_judged(overall)),
+        groups=_by_scope(_judged(groups)),
+        points=_by_scope(_judged(points)),
         unranked=_wrong_environments(run),
     )
+
+
+def _by_scope(cells: list[Comparison]) -> list[Comparison]:
+    """Scope by scope, cell by cell, environments of one cell together."""
+    order: dict[tuple[str, str], int] = {}
+    scopes: dict[str, int] = {}
+    for cell in cells:
+        scopes.setdefault(cell.scope, len(scopes))
+        order.setdefault((cell.scope, cell.label), len(order))
+    return sorted(cells, key=lambda cell: (scopes[cell.scope], order[cell.scope, cell.label]))
 
 
 def _wrong_environments(run: Run) -> frozenset[tuple[str, str]]:
@@ -214,6 +224,8 @@ def _add(  # noqa: PLR0917
 
 def _combine(points: Sequence[_Point]) -> tuple[_Point, int] | None:
     """Mean of d over points for each block that all of them have; points below n = 3 left out."""
+    if len(points) == 1:
+        return points[0], 1
     usable = [point for point in points if len(point[0]) >= LEAST_N] or list(points)
     if not usable:
         return None
@@ -235,6 +247,7 @@ class _Planned:
         labels: Mapping[str, CheckLabels],
     ) -> None:
         self._labels = labels
+        self._names: dict[tuple[str, bytes, AtKey], tuple[str, str]] = {}
         self._case = {
             (case.check, key, case.environment): case for case, key in zip(cases, keys, strict=True)
         }
@@ -242,6 +255,16 @@ class _Planned:
     def case(self, check: str, key: bytes, environment: str) -> PlanCase:
         """The case with these parameters in this environment."""
         return self._case[check, key, environment]
+
+    def names(self, check: str, point: _PointKey, environment: str) -> tuple[str, str]:
+        """Scope and group of a point; made once for each curve."""
+        params, at = point
+        curve = check, params, tuple(item for item in at if item[0] != "message_bytes")
+        found = self._names.get(curve)
+        if found is None:
+            case = self.case(check, params, environment)
+            found = self._names[curve] = self.scope(case), self.group(case, at)
+        return found
 
     def scope(self, case: PlanCase) -> str:
         """Placements are never mixed: between nodes and within a node are two scopes."""
@@ -276,14 +299,8 @@ class _Cells:
         self._check = check
         self._scopes: dict[str, list[_PointKey]] = {}
         self._groups: dict[tuple[str, str], list[_PointKey]] = {}
-        names: dict[_PointKey, tuple[str, str]] = {}
         for key in pairs:
-            params, at = key
-            curve = params, tuple(item for item in at if item[0] != "message_bytes")
-            name = names.get(curve)
-            if name is None:
-                case = planned.case(check, params, environment)
-                name = names[curve] = planned.scope(case), planned.group(case, at)
+            name = planned.names(check, key, environment)
             self._scopes.setdefault(name[0], []).append(key)
             self._groups.setdefault(name, []).append(key)
 

@@ -204,9 +204,7 @@ def pt2pt_tables(analysis: Analysis) -> list[Table]:
     """
     titles: dict[tuple[int, str], str] = {}
     groups: dict[str, dict[tuple[int, str, str], Row]] = {}
-    for row in analysis.rows_of("pt2pt"):
-        if row.series.metric not in ("half_round_trip", "bandwidth"):
-            continue
+    for row in analysis.rows_of("pt2pt", "half_round_trip", "bandwidth"):
         case = analysis.case(row)
         construct = str(row.series.at_value("construct") or "all")
         title = titles.get((row.series.case, construct))
@@ -390,10 +388,5 @@ def tables_of(analysis: Analysis, check: str) -> tuple[Table, ...]:
     """
     if check == "pt2pt":
         return tuple(pt2pt_tables(analysis))
-    metrics = dict.fromkeys(row.series.metric for row in analysis.rows_of(check))
-    made = (metric_table(analysis, check, name) for name in sorted(metrics, key=_registered))
+    made = (metric_table(analysis, check, name) for name in analysis.metrics_of(check))
     return tuple(table for table in made if table is not None)
-
-
-def _registered(metric: str) -> int:
-    return list(REGISTER).index(metric)
