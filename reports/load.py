@@ -207,30 +207,35 @@ class _Reader:
     _values: array[float] = field(default_factory=lambda: array("d"))
     _shared: dict[Any, Any] = field(default_factory=dict)
     _bad: int = 0
+    _path: str = ""
+    _line: int = 0
 
     def read(self, path: Path) -> None:
         """Take in each record of the file."""
+        self._path = str(path)
         case_of = {case.id: index for index, case in enumerate(self.plan.cases)}
         try:
-            for number, record in enumerate(read_records(path), start=1):
+            for self._line, record in enumerate(read_records(path), start=1):
                 index = case_of.get(record.case_id)
-                where = f"{path}:{number}"
                 if index is None:
-                    raise AssayError(
-                        f"{where}: case {record.case_id!r} is not in plan.json. A run directory"
+                    raise self._error(
+                        f"case {record.case_id!r} is not in plan.json. A run directory"
                         " holds the records of one plan; move foreign lines out."
                     )
-                self._take(index, record, where)
+                self._take(index, record)
         except (OSError, UnicodeDecodeError) as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
 
-    def _take(self, index: int, record: Record, where: str) -> None:
-        self._agree(self.plan.cases[index], record, where)
+    def _error(self, message: str) -> AssayError:
+        return AssayError(f"{self._path}:{self._line}: {message}")
+
+    def _take(self, index: int, record: Record) -> None:
+        self._agree(self.plan.cases[index], record)
         self.run_id = self.run_id or record.run_id
         self.nodes.update(record.nodes)
         first = len(self._values)
         if record.status == "ok" or INVALID_ON_PURPOSE in record.flags:
-            self._take_metrics(index, record.metrics, where)
+            self._take_metrics(index, record.metrics)
         self.launches.append(
             Launch(
                 case=index,
@@ -238,7 +243,7 @@ class _Reader:
                 attempt=record.attempt,
                 status=record.status,
                 reason=record.reason,
-                flags=self._share(tuple(record.flags)),
+                flags=self._share(tuple(record.flags)) if record.flags else (),
                 job_id=record.job_id,
                 started_at=record.started_at,
                 artifacts=self._artifacts(index, record),
@@ -257,25 +262,24 @@ class _Reader:
             return record.artifacts if self._bad <= KEEP_ARTIFACTS_OF_BAD else None
         return record.artifacts if index < KEEP_ARTIFACTS_OF_CASES else None
 
-    @staticmethod
-    def _agree(case: PlanCase, record: Record, where: str) -> None:
+    def _agree(self, case: PlanCase, record: Record) -> None:
         if record.schema != 1:
-            raise AssayError(f"{where}: schema is {record.schema}; allowed: 1.")
+            raise self._error(f"schema is {record.schema}; allowed: 1.")
         for name, found, planned in (
             ("check", record.check, case.check),
             ("environment", record.environment, case.environment),
         ):
             if found != planned:
-                raise AssayError(
-                    f"{where}: `{name}` is {found!r}, but plan.json has {planned!r} for case"
+                raise self._error(
+                    f"`{name}` is {found!r}, but plan.json has {planned!r} for case"
                     f" {case.id}. The line or the plan was changed after the run."
                 )
         if record.block < 1 and record.status != "skipped":
-            raise AssayError(
-                f"{where}: `block` is {record.block}; allowed: 1 or more (0 only for skipped)."
+            raise self._error(
+                f"`block` is {record.block}; allowed: 1 or more (0 only for skipped)."
             )
 
-    def _take_metrics(self, case: int, metrics: list[Metric], where: str) -> None:
+    def _take_metrics(self, case: int, metrics: list[Metric]) -> None:
         ids, finite = self._ids, math.isfinite
         add_series, add_value = self._series.append, self._values.append
         for metric in metrics:
@@ -284,21 +288,19 @@ class _Reader:
             try:
                 known = ids.get(quick)
             except TypeError:
-                raise AssayError(f"{where}: `at` of {name} holds a list or an object.") from None
+                raise self._error(f"`at` of {name} holds a list or an object.") from None
             if known is None:
-                known = self._new_series(quick, metric, where)
+                known = self._new_series(quick, metric)
             if not finite(value):
-                raise AssayError(f"{where}: {name} is {value}; it must be finite.")
+                raise self._error(f"{name} is {value}; it must be finite.")
             add_series(known)
             add_value(value)
 
-    def _new_series(self, quick: tuple[int, str, AtKey], metric: Metric, where: str) -> int:
+    def _new_series(self, quick: tuple[int, str, AtKey], metric: Metric) -> int:
         definition = REGISTER.get(metric.name)
         if definition is None or definition.unit != metric.unit:
             allowed = definition.unit if definition else "a registered metric"
-            raise AssayError(
-                f"{where}: metric {metric.name!r} in {metric.unit!r}; allowed: {allowed}."
-            )
+            raise self._error(f"metric {metric.name!r} in {metric.unit!r}; allowed: {allowed}.")
         case, name, at = quick
         key = (case, self._share(name), self._share(tuple(sorted(at))))
         series = self._ids.get(key)
