@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -78,9 +78,16 @@ class Analysis:
     def oversubscribed(self) -> int:
         """Counted ok launches whose busy ranks shared cores."""
         return sum(
-            "oversubscribed" in launch.flags
-            for launch in self.run.counted()
-            if launch.status == "ok"
+            count
+            for (_, status, flags), count in self.run.tally.items()
+            if status == "ok" and "oversubscribed" in flags
+        )
+
+    @cached_property
+    def on_purpose(self) -> int:
+        """Counted launches that are wrong on purpose."""
+        return sum(
+            count for (_, _, flags), count in self.run.tally.items() if INVALID_ON_PURPOSE in flags
         )
 
     @cached_property
@@ -113,23 +120,25 @@ class Analysis:
 
 def analyse(run: Run) -> Analysis:
     """Compute the statistics of a run."""
-    flags = _case_flags(run.counted(), "ok")
-    rows = summary_rows(run.series, flags)
-    invalid_flags = _case_flags(
-        (launch for launch in run.counted() if INVALID_ON_PURPOSE in launch.flags), None
-    )
     labels = check_labels(run.plan.cases)
     names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
     return Analysis(
         run=run,
-        rows=rows,
-        invalid=summary_rows(run.invalid, invalid_flags),
+        rows=summary_rows(run.series, _case_flags(run, on_purpose=False)),
+        invalid=summary_rows(run.invalid, _case_flags(run, on_purpose=True)),
         labels=labels,
         looks=looks(names),
         comparisons=compare_environments(run, labels),
-        counts=Counter(launch.status for launch in run.counted()),
+        counts=_status_counts(run),
         holes=list(_holes(run)),
     )
+
+
+def _status_counts(run: Run) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for (_, status, _), count in run.tally.items():
+        counts[status] += count
+    return counts
 
 
 def summary_rows(series: Sequence[Series], flags: dict[int, tuple[Counter[str], int]]) -> list[Row]:
@@ -160,18 +169,15 @@ def _row_flags(
     return (*flags, f"{OUTLIER} in block {blocks}")
 
 
-def _case_flags(
-    launches: Iterable[Launch], status: str | None
-) -> dict[int, tuple[Counter[str], int]]:
-    alike = Counter(
-        (launch.case, launch.flags) for launch in launches if status in (None, launch.status)
-    )
+def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[Counter[str], int]]:
+    """Flags and number of launches of each case: of the ok ones, or of those wrong on purpose."""
     found: dict[int, tuple[Counter[str], int]] = {}
-    for (case, flags), count in alike.items():
-        known, launched = found.get(case) or (Counter(), 0)
-        for flag in flags:
-            known[flag] += count
-        found[case] = known, launched + count
+    for (case, status, flags), count in run.tally.items():
+        if INVALID_ON_PURPOSE in flags if on_purpose else status == "ok":
+            known, launched = found.get(case) or (Counter(), 0)
+            for flag in flags:
+                known[flag] += count
+            found[case] = known, launched + count
     return found
 
 

@@ -158,10 +158,11 @@ def _by_scope(cells: list[Comparison]) -> list[Comparison]:
 
 
 def _wrong_environments(run: Run) -> frozenset[tuple[str, str]]:
+    cases = run.plan.cases
     return frozenset(
-        (run.case(launch).check, run.case(launch).environment)
-        for launch in run.counted()
-        if launch.status == "wrong" and INVALID_ON_PURPOSE not in launch.flags
+        (cases[case].check, cases[case].environment)
+        for case, status, flags in run.tally
+        if status == "wrong" and INVALID_ON_PURPOSE not in flags
     )
 
 

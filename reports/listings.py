@@ -34,10 +34,10 @@ def status_table(analysis: Analysis) -> Table:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for case in analysis.run.plan.cases:
         counts.setdefault((case.check, case.environment), Counter())
-    for launch in analysis.run.counted():
-        case = analysis.run.case(launch)
-        purpose = INVALID_ON_PURPOSE in launch.flags
-        counts[case.check, case.environment]["on purpose" if purpose else launch.status] += 1
+    for (place, status, flags), count in analysis.run.tally.items():
+        case = analysis.run.plan.cases[place]
+        kind = "on purpose" if INVALID_ON_PURPOSE in flags else status
+        counts[case.check, case.environment][kind] += count
     for hole in analysis.holes:
         counts[hole.case.check, hole.case.environment]["missing"] += 1
     kinds = [*STATUSES, "on purpose", "missing"]

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -114,6 +116,11 @@ class Run:
     def counted(self) -> Iterator[Launch]:
         """The latest attempt of each case and block."""
         return (launch for launch in self.launches if launch.counted)
+
+    @cached_property
+    def tally(self) -> Counter[tuple[int, Status, tuple[str, ...]]]:
+        """How many counted launches there are of each (position of the case, status, flags)."""
+        return Counter((launch.case, launch.status, launch.flags) for launch in self.counted())
 
 
 def load_run(directory: Path) -> Run:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from reports.analysis import Analysis
 from reports.comparison import Ranking, rankings
 from reports.labels import metric_title
-from reports.load import INVALID_ON_PURPOSE
 from reports.tables import slug
 from reports.units import count_text
 
@@ -109,7 +108,7 @@ def _best(ranking: Ranking) -> Sentence:
 
 def _launches(analysis: Analysis) -> Sentence:
     counts = analysis.counts
-    on_purpose = sum(INVALID_ON_PURPOSE in launch.flags for launch in analysis.run.counted())
+    on_purpose = analysis.on_purpose
     wrong = counts["wrong"] - on_purpose
     parts = [
         f"{counts['ok']} ok",
