@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NEXT */
-/* A shim to lay before LAM/MPI 7.1.4 (LD_PRELOAD): readv and writev without trailing empty vectors.
+/* A shim to lay before LAM/MPI 7.1.4 (LD_PRELOAD): writev and readv without trailing empty vectors.
  *
- * Why: LAM 7.1.4 (share/kreq/clientio.c) sends and receives a message without a body with a second
- * vector of length 0 whose address is whatever the variable held. Newer kernels check the address
- * of empty vectors too and answer EFAULT when it is wild. With writev, MPI_Init fails by chance
- * ("The selected RPI failed to initialize during MPI_INIT"); with readv, any call of the lamd
- * transport ("internal MPI error: Bad address").
+ * Why: LAM 7.1.4 (_cio_send and _cio_recv in share/kreq/clientio.c) moves a message without a body
+ * with a second vector of length 0 whose address is whatever the variable held. Newer kernels check
+ * the address of empty vectors too and answer EFAULT when it is wild. By chance, then, MPI_Init
+ * fails ("The selected RPI failed to initialize during MPI_INIT", writev), and a long message
+ * through the daemon fails with "internal MPI error: Bad address" or hangs (rpi lamd).
  *
- * Contract: the system's call with the empty vectors at the end left out, and only those: what is
- * moved, the result and errno are else the system's own. If all are empty the count is 0 and the
- * result 0, as the kernel answers. A negative count is passed on (EINVAL). Thread-safe: the look-up
- * gives the same answer to every thread. */
+ * Contract: writev or readv (file, vectors, count) with the empty vectors at the end left out, and
+ * only those: what is moved, the result and errno are else the system's own. If all are empty the
+ * count is 0 and the result 0, as the kernel answers. A negative count is passed on (EINVAL).
+ * Thread-safe: the look-up gives the same answer to every thread. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 typedef ssize_t (*vector_function)(int, const struct iovec *, int);
 
-static ssize_t call_trimmed(const char *name, int file, const struct iovec *vectors, int count) {
+static ssize_t trimmed(const char *name, int file, const struct iovec *vectors, int count) {
     void *found = dlsym(RTLD_NEXT, name);
     vector_function next;
     if (!found) {
@@ -32,10 +32,10 @@ static ssize_t call_trimmed(const char *name, int file, const struct iovec *vect
     return next(file, vectors, count);
 }
 
-ssize_t readv(int file, const struct iovec *vectors, int count) {
-    return call_trimmed("readv", file, vectors, count);
+ssize_t writev(int file, const struct iovec *vectors, int count) {
+    return trimmed("writev", file, vectors, count);
 }
 
-ssize_t writev(int file, const struct iovec *vectors, int count) {
-    return call_trimmed("writev", file, vectors, count);
+ssize_t readv(int file, const struct iovec *vectors, int count) {
+    return trimmed("readv", file, vectors, count);
 }
