@@ -85,6 +85,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """The word with what it rests on; never "equal"."""
         if self.effect is None:
             return f"no verdict: {self.n} common blocks, at least {LEAST_N} are needed"
+        if self.word == "equivalent":
+            return f"equivalent (n = {self.n}, 90 % interval inside 0.97–1.03)"
         if self.word != "not resolved":
             return f"{self.word} (n = {self.n}, p = {self.p_holm:.2g} after Holm)"
         return f"not resolved at n = {self.n}, {self._detectable()}"

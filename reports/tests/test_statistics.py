@@ -67,7 +67,7 @@ def test_median_interval_does_not_exist_below_six() -> None:
 
 
 def test_outlier_is_flagged_and_kept() -> None:
-    found = summarise([1.0, 1.01, 0.99, 1.02, 0.98, 3.0])
+    found = summarise([1.0, 1.01, 0.99, 1.02, 0.98, 3.0, 1.0])
     assert found.outliers == (5,)
     assert found.greatest == 3.0
 
@@ -77,7 +77,7 @@ def test_outlier_among_equal_values_is_flagged_although_mad_is_zero() -> None:
 
 
 def test_too_few_values_give_no_outliers() -> None:
-    assert summarise([1.0, 1.0, 1.0, 9.0]).outliers == ()
+    assert summarise([1.0, 1.0, 1.0, 1.0, 1.0, 9.0]).outliers == ()
 
 
 def test_rows_are_independent_of_each_other() -> None:
