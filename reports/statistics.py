@@ -158,7 +158,7 @@ def median_intervals(ordered: Matrix) -> list[Interval | None]:
 
 def outlier_positions(matrix: Matrix) -> list[tuple[int, ...]]:
     """Positions with |modified z| > 3.5, per row; from n = 7 on (below, MAD is so
-    uncertain that a quarter of good cases would be marked).
+    uncertain that a fifth of good cases would be marked; a sixth still are at n = 7).
 
     z = 0.6745·(x − median)/MAD; where MAD = 0 (more than half the values equal) the mean
     absolute deviation stands in: z = (x − median)/(1.253314·meanAD); where that is 0 too
