@@ -39,7 +39,7 @@ NETWORKS = {
     network.name: network
     for network in (
         Network("unlimited", None),
-        Network("gigabit", 1_000_000_000, burst_bytes=30_000, limit_bytes=600_000),
+        Network("gigabit", 1_000_000_000, burst_bytes=10_000, limit_bytes=600_000),
         Network("fast-ethernet", 100_000_000, burst_bytes=3_000, limit_bytes=60_000),
     )
 }
