@@ -165,9 +165,7 @@ def _with_cluster(description: SiteDescription, cluster_name: str) -> Site:
         )
     cluster = load(cluster_name)
     facts = cluster.site_facts()
-    network = NetworkDescription(
-        name=facts["network"], bits_per_second=facts["network_bits_per_s"]
-    )
+    network = NetworkDescription(name=facts["network"], bits_per_second=facts["network_bits_per_s"])
     filled = description.model_copy(
         update={
             "nodes": len(facts["nodes"]),

@@ -133,9 +133,8 @@ def _add_report(subparsers: Any) -> None:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    from reports.build import build_report  # noqa: PLC0415
-
     from campaigns.run.directory import latest_run, open_run  # noqa: PLC0415
+    from reports.build import build_report  # noqa: PLC0415
 
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     formats = tuple(arguments.format or ("html", "md", "csv", "junit", "json"))
@@ -153,9 +152,8 @@ def _add_compare(subparsers: Any) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    from reports.compare import compare_runs  # noqa: PLC0415
-
     from campaigns.run.directory import open_run  # noqa: PLC0415
+    from reports.compare import compare_runs  # noqa: PLC0415
 
     print(compare_runs(open_run(arguments.run_a).path, open_run(arguments.run_b).path))
     return ExitStatus.PASS
