@@ -320,14 +320,16 @@ def _grouped(
             title = titles[row.series.case, construct] = _joined(construct, ", ".join(parts))
         groups.setdefault(title, []).append(row)
     curves = [_Curves(title or "all cases", found) for title, found in groups.items()]
-    return sorted(curves, key=lambda item: _size(analysis, item.rows[0]) if without else (0, 0))
+    return sorted(curves, key=lambda item: _size(analysis, item.rows[0], without))
 
 
-def _size(analysis: Analysis, row: Row) -> tuple[float, float]:
-    params = analysis.case(row).params
+def _size(analysis: Analysis, row: Row, without: tuple[str, ...]) -> tuple[float, float]:
+    """Ranks and N of a row, 0 for what its picture has on an axis of its own."""
+    if not without:
+        return 0, 0
     p, q = _grid(analysis, row)
-    n = params.get("n", 0)
-    return p * q, n if isinstance(n, int | float) else 0
+    n = analysis.case(row).params.get("n", 0)
+    return 0 if "p" in without else p * q, n if isinstance(n, int | float) else 0
 
 
 def _lines(

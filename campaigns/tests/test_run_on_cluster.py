@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from virtual_cluster import ClusterSpec, up
 
 from campaigns.plan import Plan
 from campaigns.records import read_records
@@ -51,8 +52,6 @@ PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup
 
 @pytest.fixture(scope="module")
 def cluster():
-    from virtual_cluster import ClusterSpec, up
-
     made = up(ClusterSpec(name="t-run", nodes=4, network="unlimited"), lambda _: None)
     yield made
     made.down(lambda _: None)
@@ -177,8 +176,6 @@ def _processes_of(cluster, name):
 
 
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
-    from virtual_cluster import ClusterSpec, up
-
     name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
     made = up(ClusterSpec(name="t-cheat", nodes=2, isolated=False), lambda _: None)
     try:

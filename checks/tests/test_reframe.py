@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks as ReFrame sees them: a dry run on a site of our own making, and what they write."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from campaigns.plan import make_plan
+from campaigns.run.driver import launches_to_come
+from campaigns.schema import campaign_from_text
+from campaigns.site import SITES, _read
+from campaigns.site_facts import SiteFacts
+from checks.catalogue import HplParameters
+from checks.hpl import hpl_dat
+
+CHECKS = Path(__file__).resolve().parent.parent
+REFRAME = str(Path(sys.executable).with_name("reframe"))
+CAMPAIGN = """
+schema: 1
+name: dry
+question: what would be launched?
+environments: [mpich, openmpi, lam, lam-lamd]
+blocks: 1
+cases:
+  - check: hpl
+    fixed: {p: 1, q: 2, n: 500, bcast: longM}
+  - check: pt2pt
+    fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}
+  - check: startup
+    fixed: {ranks: 4, ranks_per_node: 2}
+"""
+
+
+@pytest.fixture(scope="module")
+def job_scripts(tmp_path_factory):
+    """Job scripts of a dry run, by (environment, check)."""
+    folder = tmp_path_factory.mktemp("dry")
+    (folder / "session").mkdir()
+    site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
+    site.update(cores_per_node=2, access=["--account=me"], reframe_prefix=str(folder / "session"))
+    (folder / "site.json").write_text(json.dumps(site))
+    features = {name: {"mpi"} for name in site["environments"]}
+    facts = SiteFacts("virtual", False, 4, 2, 2**33, features)
+    launches = launches_to_come(make_plan(campaign_from_text("dry.yaml", CAMPAIGN), facts), {})
+    lines = "".join(json.dumps(launch.__dict__) + "\n" for launch in launches)
+    (folder / "launches.jsonl").write_text(lines)
+    variables = {
+        "ASSAY_SITE_FILE": str(folder / "site.json"),
+        "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
+        "ASSAY_HPL_ARCHIVE": str(folder / "site.json"),
+    }
+    command = [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "launches.py")]
+    answer = subprocess.run(
+        [*command, "--dry-run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"],
+        env={**os.environ, **variables},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout[-3000:]
+    found = {}
+    for script in (folder / "session" / "stage").rglob("rfm_job.sh"):
+        check = script.parent.name.split("_")[1]
+        found[script.parent.parent.name, check] = script.read_text()
+    return found
+
+
+def test_every_check_is_launched_in_every_environment(job_scripts):
+    environments = ("mpich", "openmpi", "lam", "lam-lamd")
+    checks = ("hpl", "pt2pt", "startup")
+    assert set(job_scripts) == {(e, c) for e in environments for c in checks}
+
+
+def test_ranks_nodes_and_access_reach_the_job(job_scripts):
+    for (_, check), script in job_scripts.items():
+        ranks, per_node = {"hpl": (2, 2), "pt2pt": (2, 1), "startup": (4, 2)}[check]
+        assert f"#SBATCH --ntasks={ranks}\n" in script
+        assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
+        assert "#SBATCH --account=me\n" in script
+
+
+def test_each_environment_starts_ranks_in_its_own_way(job_scripts):
+    expected = {
+        "mpich": "./session.sh none 60 srun -n 2 --ntasks-per-node=1 --mpi=pmi2",
+        "openmpi": "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node",
+        "lam": "./session.sh lam 60 mpirun.lam -O -x ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"
+        " -ssi rpi sysv C",
+        "lam-lamd": "./session.sh lam 60 mpirun.lam -O -x ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"
+        " -ssi rpi lamd C",
+    }
+    for environment, start in expected.items():
+        assert start in job_scripts[environment, "pt2pt"]
+
+
+def test_knobs_of_a_case_reach_the_program(job_scripts):
+    script = job_scripts["mpich", "pt2pt"]
+    assert "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5" in script
+    assert "--reply-before-wait" not in script
+
+
+def test_hpl_dat_asks_for_one_test_with_every_setting():
+    settings = HplParameters(n=3000, p=2, q=3, nb=64, bcast="longM", swap="bin-exch", depth=0)
+    lines = hpl_dat(settings).splitlines()
+    assert len(lines) == 31
+    values = {line[14:].split(" ")[0]: line[:14].strip() for line in lines[2:]}
+    assert (values["Ns"], values["NBs"], values["Ps"], values["Qs"]) == ("3000", "64", "2", "3")
+    assert (values["BCASTs"], values["SWAP"], values["DEPTHs"]) == ("5", "0", "0")
+    assert (values["PFACTs"], values["RFACTs"], values["threshold"]) == ("2", "2", "16.0")
