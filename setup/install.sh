@@ -15,6 +15,15 @@ missing_packages() {
     done
 }
 
+# Runs a command; what it says is shown only when it fails.
+quietly() {
+    "$@" >"$scratch/log" 2>&1 || {
+        cat "$scratch/log" >&2
+        echo "setup: failed: $*" >&2
+        exit 4
+    }
+}
+
 install_packages() {
     local missing
     mapfile -t missing < <(missing_packages)
@@ -27,9 +36,9 @@ install_packages() {
     export DEBIAN_FRONTEND=noninteractive
     apt-get -q update
     # Services of these packages are not wanted: the harness starts its own.
-    printf '#!/bin/sh\nexit 101\n' >"$policy_dir/policy-rc.d"
-    chmod +x "$policy_dir/policy-rc.d"
-    POLICYRCD="$policy_dir/policy-rc.d" apt-get -q install -y --no-install-recommends "${missing[@]}"
+    printf '#!/bin/sh\nexit 101\n' >"$scratch/policy-rc.d"
+    chmod +x "$scratch/policy-rc.d"
+    POLICYRCD="$scratch/policy-rc.d" apt-get -q install -y --no-install-recommends "${missing[@]}"
 }
 
 install_python() {
@@ -43,13 +52,13 @@ install_python() {
     echo "setup: making the Python environment .venv with $python"
     rm -rf .venv
     "$python" -m venv .venv
-    .venv/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
-    .venv/bin/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+    quietly .venv/bin/pip install --disable-pip-version-check --require-hashes -r requirements.lock
+    quietly .venv/bin/pip install --disable-pip-version-check --no-deps --no-build-isolation -e .
     echo "$wanted" >.venv/installed.sha256
 }
 
-policy_dir=$(mktemp -d)
-trap 'rm -rf "$policy_dir"' EXIT
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
 install_packages
 install_python
 "$here/hpl-source.sh"

@@ -36,6 +36,13 @@ Construct = Literal[
     "Issend/Irecv",
 ]
 
+#: Short, medium and long messages of B. P. Kearns' study of 2003.
+DEFAULT_SIZES = [
+    *range(300, 4801, 300),
+    *range(5_000, 100_001, 5_000),
+    *range(200_000, 2_000_001, 100_000),
+]
+
 #: Every pair of a send and a receive, in the order in which reports show them.
 CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
@@ -57,7 +64,9 @@ class Pt2ptParameters(Parameters):
         AfterValidator(_in_order_and_once),
     ] = quantity("Kinds of send and receive.", "none", list(CONSTRUCTS))
     sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.", "bytes"
+        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
+        "bytes",
+        DEFAULT_SIZES,
     )
     iterations: int = quantity(
         "Measured round trips for each construct and size.",
