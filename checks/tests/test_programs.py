@@ -28,4 +28,6 @@ def test_proof_programs_pass(compiler):
             check=False,
         )
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
-    assert " 0 wrong" in answer.stdout
+    lines = answer.stdout.splitlines()
+    assert not [line for line in lines if line.startswith("wrong")]
+    assert sum(line.startswith("right") for line in lines) > 100
