@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every entry point of the project; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+ASSAY := .venv/bin/assay
+.DEFAULT_GOAL := help
+
+help: ## list every target
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+setup: ## install all that is missing (no-op when nothing is)
+	@setup/install.sh
+
+demo: setup ## the main job: virtual cluster up, campaign quick, report, cluster down
+	@setup/demo.sh
+
+test: setup ## pass the tests
+	@.venv/bin/python -m pytest
+
+check: setup ## format, lint, types, shell, YAML, spelling; then the tests
+	@.venv/bin/pre-commit run --all-files
+	@$(MAKE) --no-print-directory test
+
+lint: setup ## format, lint, types, shell, YAML, spelling
+	@.venv/bin/pre-commit run --all-files
+
+bench: setup ## measure the harness itself (overhead a launch, plan and report at scale)
+	@setup/bench.sh
+
+doctor: ## what is missing on this machine, and the command that mends it
+	@$(ASSAY) doctor
+
+schema: setup ## write campaigns/campaign.schema.json anew
+	@$(ASSAY) schema > campaigns/campaign.schema.json
+
+lock: ## renew requirements.lock from pyproject.toml
+	@.venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+		--no-emit-index-url --no-emit-find-links --extra develop -o requirements.lock pyproject.toml
+
+clean: ## remove what was built; results/ stay
+	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
+
+.PHONY: help setup demo test check lint bench doctor schema lock clean

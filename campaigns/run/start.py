@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Begins a run or goes on with one: plan, run directory, provenance, then the driver."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from campaigns.errors import AssayError
+from campaigns.plan import make_plan
+from campaigns.run.directory import RunDirectory, create_run, open_run, write_durably
+from campaigns.run.driver import Driver
+from campaigns.run.progress import Progress
+from campaigns.run.provenance import gather
+from campaigns.run.status import RunStatus, render_status, run_status
+from campaigns.schema import load_campaign
+from campaigns.site import Site, load_site
+
+
+def start_run(campaign_name: str, site_name: str, live: bool | None) -> RunStatus:
+    """Run a campaign on a site from its beginning."""
+    campaign = load_campaign(campaign_name)
+    site = load_site(site_name)
+    plan = make_plan(campaign, site.facts())
+    assert campaign.origin is not None
+    run = create_run(campaign.origin.text, plan)
+    provenance = gather(site, run.run_id, plan)
+    provenance["site"]["asked_as"] = site_name
+    write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
+    return _drive(run, site, Progress(live))
+
+
+def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
+    """Go on with a run where it stopped, on the site where it began."""
+    run = open_run(run_name)
+    site = load_site(site_name)
+    began_on = run.plan().site
+    if site.name != began_on:
+        raise AssayError(
+            f"{run.path} was begun on site {began_on}; resume it with --site {began_on}"
+        )
+    _check_capacity(run, site)
+    return _drive(run, site, Progress(live))
+
+
+def _check_capacity(run: RunDirectory, site: Site) -> None:
+    """A site that has become smaller than the plan cannot go on with it."""
+    facts = site.facts()
+    needed = max((case.nodes for case in run.plan().cases if case.skipped is None), default=0)
+    if needed > facts.nodes:
+        raise AssayError(
+            f"{run.path} needs {needed} nodes; site {site.name} has {facts.nodes} now. Bring up as"
+            " many as the run began with."
+        )
+
+
+def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
+    lock = run.lock()
+    try:
+        progress.say(f"run {run.path} on site {site.name}")
+        Driver(run, site, progress).run()
+    finally:
+        progress.end()
+        os.close(lock)
+    status = run_status(run)
+    progress.say(render_status(status))
+    return status

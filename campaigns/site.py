@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WHERE: a site's description, and how programs are started there.
+
+`site-config/<site>/site.yaml` is the only place that knows hosts, partitions, accounts and paths.
+Everything else asks this module.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from campaigns.errors import AssayError, InfrastructureError
+from campaigns.site_facts import SiteFacts
+
+#: Folder with one folder a site.
+SITES = Path(__file__).resolve().parent.parent / "site-config"
+
+
+class _Described(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EnvironmentDescription(_Described):
+    """An MPI implementation in one mode: how to compile for it, start it and recognise it."""
+
+    description: str
+    compiler: str = Field(description="C compiler wrapper of the library")
+    launcher: str = Field(description="one of the launchers in checks/launchers.py")
+    launcher_options: list[str] = []
+    library: str = Field(description="regular expression that the library's own version matches")
+    features: list[str] = ["mpi"]
+    variables: dict[str, str] = {}
+    modules: list[str] = []
+    prepare: list[str] = []
+    source: str = Field("site", description="distribution, spack or site: where the build is from")
+    packages: list[str] = []
+
+
+class NetworkDescription(_Described):
+    """What joins the nodes; `counted` says whether interface counters see MPI's traffic."""
+
+    name: str = "unknown"
+    bits_per_second: float | None = None
+    counted: bool = True
+
+
+class SiteDescription(_Described):
+    """One site as its YAML file states it; sizes in bytes, times in seconds."""
+
+    schema_version: int = Field(alias="schema")
+    name: str
+    description: str = ""
+    virtual_cluster: str | None = None
+    partition: str
+    access: list[str] = []
+    modules_system: str = "nomod"
+    nodes: int = 0
+    cores_per_node: int = 0
+    memory_bytes_per_node: int = 0
+    network: NetworkDescription = NetworkDescription()
+    work_dir: str | None = None
+    concurrency: int = Field(1, ge=1, description="launches that may run at a time")
+    environments: dict[str, EnvironmentDescription]
+
+
+class Site:
+    """A described site, with a running virtual cluster's facts filled in where it is one."""
+
+    def __init__(self, description: SiteDescription, cluster: Any = None) -> None:
+        self.description = description
+        self.cluster = cluster
+        self.name = description.name
+
+    def facts(self) -> SiteFacts:
+        """What a plan must know."""
+        described = self.description
+        bits = described.network.bits_per_second
+        environments = {n: frozenset(e.features) for n, e in described.environments.items()}
+        return SiteFacts(
+            name=self.name,
+            virtual=self.cluster is not None,
+            nodes=described.nodes,
+            cores_per_node=described.cores_per_node,
+            memory_bytes_per_node=described.memory_bytes_per_node,
+            environments=environments,
+            network_bytes_per_s=bits / 8 if bits else 1.25e9,
+        )
+
+    def work_dir(self, run_dir: Path) -> Path:
+        """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
+        if self.description.work_dir is not None:
+            return Path(os.path.expandvars(self.description.work_dir)) / run_dir.name
+        return run_dir / "work"
+
+    def command(
+        self, argv: list[str], variables: dict[str, str]
+    ) -> tuple[list[str], dict[str, str]]:
+        """`argv` and its environment as they must be started here to talk to the site's Slurm.
+
+        On a virtual cluster: inside its login network, as its ordinary user, who can read the
+        checkout wherever it lies.
+        """
+        if self.cluster is None:
+            return ["setpriv", "--pdeathsig", "KILL", *argv], {**os.environ, **variables}
+        return self.cluster.user_command(argv, env=variables, read_anywhere=True), dict(os.environ)
+
+    def prepare_work_dir(self, path: Path) -> None:
+        """Make `path`; on a virtual cluster it belongs to the jobs' user."""
+        path.mkdir(parents=True, exist_ok=True)
+        if self.cluster is not None:
+            facts = self.cluster.site_facts()
+            os.chown(path, facts["user"]["uid"], facts["user"]["gid"])
+
+
+def load_site(name: str) -> Site:
+    """The site called `name` in site-config/; `virtual:NAME` is a virtual cluster of that name.
+
+    Raises AssayError for an unknown or damaged description, InfrastructureError when a virtual
+    cluster is not up.
+    """
+    site, _, cluster_name = name.partition(":")
+    path = _site_file(site)
+    description = _read(path)
+    if description.virtual_cluster is None:
+        if cluster_name:
+            raise AssayError(f"site {site} is no virtual cluster; write --site {site}")
+        return Site(description)
+    return _with_cluster(description, cluster_name or description.virtual_cluster)
+
+
+def _site_file(site: str) -> Path:
+    known = sorted(path.parent.name for path in SITES.glob("*/site.yaml"))
+    if site not in known:
+        raise AssayError(
+            f"--site {site!r}: no such site. Known are {', '.join(known)}; a new one is a folder"
+            f" site-config/<site>/ with a site.yaml."
+        )
+    return SITES / site / "site.yaml"
+
+
+def _read(path: Path) -> SiteDescription:
+    try:
+        return SiteDescription.model_validate(yaml.safe_load(path.read_text()))
+    except OSError as error:
+        raise AssayError(f"{path}: {error.strerror}") from error
+    except yaml.YAMLError as error:
+        raise AssayError(f"{path}: not YAML: {error}") from error
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise AssayError("\n".join(f"{path}: {line}" for line in lines)) from error
+
+
+def _with_cluster(description: SiteDescription, cluster_name: str) -> Site:
+    from virtual_cluster.api import load  # noqa: PLC0415  needed on virtual sites only
+
+    cluster = load(cluster_name)
+    facts = cluster.site_facts()
+    if os.geteuid() != 0:
+        raise InfrastructureError(
+            f"the virtual cluster {cluster_name} belongs to root: run assay with sudo"
+        )
+    network = NetworkDescription(
+        name=facts["network"]["name"], bits_per_second=facts["network"]["bits_per_second"]
+    )
+    filled = description.model_copy(
+        update={
+            "nodes": len(facts["nodes"]),
+            "cores_per_node": facts["cores_per_node"],
+            "memory_bytes_per_node": facts["memory_bytes_per_node"],
+            "network": network,
+            "work_dir": facts["work_dir"],
+        }
+    )
+    return Site(filled, cluster)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every check shares: how a launch is set up, run, verified and turned into an outcome.
+
+A leaf names its program and its knobs and says how to read the metrics; everything else is here.
+Sanity judges in one place and in this order: did Slurm and the nodes hold (lost), did the launch
+come to its end (failed), was it where and what it claims, and is its answer right (wrong)? Only
+then is a number read as a measurement.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+
+from campaigns.records import Metric
+from checks.adapters import json_lines
+from checks.builds import Programs
+from checks.evidence import Claim, contradictions, flags
+from checks.outcome import Outcome, emit
+from checks.scheduler import dead_nodes, job_loss
+
+#: A launch's output beyond this is not read: no check prints as much.
+GREATEST_OUTPUT_BYTES = 512 * 2**20
+#: Environment variable with the run's id; it marks the run's jobs in Slurm.
+RUN_ID = "ASSAY_RUN_ID"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a check read: its metrics, what is wrong with the answer (or None), further flags."""
+
+    metrics: list[Metric] = field(default_factory=list)
+    wrong: str | None = None
+    flags: list[str] = field(default_factory=list)
+
+
+class MpiCheck(rfm.RunOnlyRegressionTest):
+    """A program under MPI, one launch: base of all checks.
+
+    A leaf sets `program`, may extend `arguments()`, and implements `read(output, text)`.
+    """
+
+    #: Name of the program below the build fixture's folder.
+    program = variable(str, value="")
+    #: MPI ranks of the launch.
+    ranks = variable(int, value=2)
+    #: MPI ranks on each node.
+    ranks_per_node = variable(int, value=1)
+    #: Seconds after which a launch is ended and counts as failed.
+    launch_limit_s = variable(float, value=120.0)
+    #: Place in the campaign's list of launches; -1 when run by hand.
+    launch_index = variable(int, value=-1)
+
+    programs = fixture(Programs, scope="environment")
+
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi"]
+    sourcesdir = "launch"
+    build_locally = True
+
+    @run_after("setup")
+    def choose_launcher(self) -> None:
+        """Set ranks, nodes, limits and the environment's own launcher."""
+        extras = self.current_environ.extras
+        self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
+        self.exclusive_access = True
+        self.job.options = [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"]
+        self.time_limit = f"{int(self.launch_limit_s) + 120}s"
+        launcher = getlauncher(extras["launcher"])()
+        launcher.limit_s = self.launch_limit_s
+        launcher.extra_options = tuple(extras["launcher_options"])
+        self.job.launcher = launcher
+
+    @run_before("run")
+    def choose_program(self) -> None:
+        """Bring program, helpers and input files to the stage folder."""
+        built = Path(self.programs.stagedir) / "out"
+        for helper in ("stepkeeper", "libassay_writev.so"):
+            (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
+        self.executable = str(self.executable_path(built))
+        self.executable_opts = self.arguments()
+        self.write_inputs(Path(self.stagedir))
+
+    def executable_path(self, built: Path) -> Path:
+        """Where the program is; `built` is the folder of our own programs."""
+        return built / self.program
+
+    def arguments(self) -> list[str]:
+        """The program's arguments, each a single shell word."""
+        return []
+
+    def write_inputs(self, stage: Path) -> None:
+        """Write the program's input files into `stage`."""
+
+    def read(self, output: json_lines.Output, text: str) -> Reading:
+        """The measurement in the launch's output; `text` is all of stdout."""
+        raise NotImplementedError
+
+    @sanity_function
+    def verify(self) -> Any:
+        """Judge the launch, hand its outcome to the harness, pass when it is ok."""
+        text = _read_text(Path(self.stagedir) / self.stdout.evaluate())
+        outcome = self.judge(text)
+        emit(self, outcome, json_lines.session_interval(text))
+        return sn.assert_eq(outcome.status, "ok", msg=f"{outcome.status}: {outcome.reason}")
+
+    def judge(self, text: str) -> Outcome:
+        """The launch's outcome from its stdout `text`: lost, failed, wrong or ok, in this order."""
+        loss = job_loss(self.job)
+        if loss:
+            return Outcome("lost", loss)
+        try:
+            output = json_lines.parse(text)
+            failure = self._failure(output)
+            if failure:
+                dead = dead_nodes(self.job)
+                return Outcome("lost", f"{dead}; {failure}") if dead else Outcome("failed", failure)
+            return self._judge_answer(output, text)
+        except json_lines.OutputError as error:
+            return Outcome("wrong", str(error))
+
+    def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
+        claim = self._claim()
+        marks = flags(output.evidence, claim)
+        against = contradictions(output.evidence, claim)
+        if against:
+            return Outcome("wrong", "; ".join(against), flags=marks)
+        reading = self.read(output, text)
+        return Outcome(
+            "wrong" if reading.wrong else "ok",
+            reading.wrong,
+            metrics=reading.metrics,
+            flags=[*marks, *reading.flags],
+        )
+
+    def _failure(self, output: json_lines.Output) -> str | None:
+        """Why the launch did not come to its end, or None."""
+        state = str(self.job.state)
+        if state in ("TIMEOUT", "CANCELLED", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED"):
+            return f"Slurm ended the job: {state}"
+        if output.exit_status in (124, 137):
+            return f"time limit: the launch was ended after {self.launch_limit_s:g} s"
+        if output.errors:
+            return "; ".join(output.errors[:3])
+        if output.exit_status != 0:
+            return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
+        return None if output.ended else "the program did not reach its end"
+
+    def _claim(self) -> Claim:
+        extras = self.current_environ.extras
+        partition = self.current_partition.extras
+        return Claim(
+            nodes=list(self.job.nodelist or []),
+            ranks=self.ranks,
+            ranks_per_node=self.ranks_per_node,
+            library_pattern=extras["library"],
+            wire_is_counted=partition["wire_is_counted"],
+        )
+
+    def _stderr(self) -> str:
+        return _read_text(Path(self.stagedir) / self.stderr.evaluate())
+
+
+def _read_text(path: Path) -> str:
+    """A launch's output, however it looks: capped, undecodable bytes replaced."""
+    try:
+        with path.open("rb") as file:
+            return file.read(GREATEST_OUTPUT_BYTES).decode("utf-8", errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "nothing on stderr"

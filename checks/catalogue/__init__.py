@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each check can be asked: its parameters, its layout on nodes, its cost. No ReFrame here."""
+
+from typing import Any
+
+from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
+from checks.catalogue.hpl import HPL, HplParameters
+from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
+from checks.catalogue.sizes import SizeRange, expand_sizes
+from checks.catalogue.startup import STARTUP, StartupParameters
+
+#: Every check a campaign may name.
+CHECKS: dict[str, CheckDefinition[Any]] = {check.name: check for check in (HPL, PT2PT, STARTUP)}
+
+__all__ = [
+    "CHECKS",
+    "CheckDefinition",
+    "HplParameters",
+    "Layout",
+    "Parameters",
+    "Pt2ptParameters",
+    "SiteCapacity",
+    "SizeRange",
+    "StartupParameters",
+    "expand_sizes",
+]

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Point-to-point messages: ping-pong between two ranks over sends, receives and sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast, get_args
+
+from pydantic import AfterValidator, Field, model_validator
+
+from checks.catalogue.definition import (
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    Parameters,
+    RanksPerNode,
+    SiteCapacity,
+    gigabytes,
+    quantity,
+)
+from checks.catalogue.sizes import Size, expand_sizes
+
+MAX_ITERATIONS = 1_000_000
+
+#: Samples one launch may take (each is kept and printed): constructs × sizes × iterations.
+MAX_SAMPLES = 10_000_000
+
+Placement = Literal["between-nodes", "within-node"]
+Construct = Literal[
+    "Send/Recv",
+    "Isend/Recv",
+    "Ssend/Recv",
+    "Issend/Recv",
+    "Send/Irecv",
+    "Isend/Irecv",
+    "Ssend/Irecv",
+    "Issend/Irecv",
+]
+
+#: Every pair of a send and a receive, in the order in which reports show them.
+CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
+
+
+def _in_order_and_once(constructs: list[Construct]) -> list[Construct]:
+    twice = next((c for c in constructs if constructs.count(c) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the construct {twice} is listed twice; list each once")
+    return sorted(constructs, key=CONSTRUCTS.index)
+
+
+class Pt2ptParameters(Parameters):
+    """One launch of the ping-pong program; sizes and constructs come out in their own order."""
+
+    placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
+    constructs: Annotated[
+        list[Construct],
+        Field(min_length=1, max_length=len(CONSTRUCTS)),
+        AfterValidator(_in_order_and_once),
+    ] = quantity("Kinds of send and receive.", "none", list(CONSTRUCTS))
+    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
+        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.", "bytes"
+    )
+    iterations: int = quantity(
+        "Measured round trips for each construct and size.",
+        "round trips",
+        100,
+        ge=1,
+        le=MAX_ITERATIONS,
+    )
+    warmup: int = quantity(
+        "Round trips before them that are left out.", "round trips", 10, ge=0, le=MAX_ITERATIONS
+    )
+    reply_before_wait: bool = quantity(
+        "Answer before the message has arrived: the fault of 2003, its records count as wrong.",
+        "none",
+        False,
+    )
+    seed: int = quantity(
+        "Seed of the order of sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
+    )
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+    @model_validator(mode="after")
+    def _few_enough_samples(self) -> Pt2ptParameters:
+        samples = len(self.constructs) * len(self.sizes) * self.iterations
+        if samples > MAX_SAMPLES:
+            raise ValueError(
+                f"{len(self.constructs)} constructs × {len(self.sizes)} sizes ×"
+                f" {self.iterations} iterations = {samples} samples a launch;"
+                f" allowed are at most {MAX_SAMPLES}"
+            )
+        return self
+
+
+class Pt2ptDefinition(CheckDefinition[Pt2ptParameters]):
+    """Layout and cost of the ping-pong between two ranks."""
+
+    name = "pt2pt"
+    title = "Point-to-point messages: half round trip and bandwidth between two ranks"
+    parameters = Pt2ptParameters
+    metrics = tuple(
+        name + statistic
+        for name in ("half_round_trip", "bandwidth")
+        for statistic in ("", "_best", "_mean", "_worst")
+    )
+    points = ("construct", "message_bytes")
+
+    def ranks(self, params: Pt2ptParameters) -> int:
+        """Always two."""
+        del params
+        return 2
+
+    def ranks_asked_per_node(self, params: Pt2ptParameters) -> RanksPerNode:
+        """One between nodes, two within a node."""
+        return 2 if params.placement == "within-node" else 1
+
+    def memory_bytes_per_node(self, params: Pt2ptParameters, cores_per_node: int) -> int:
+        """A send and a receive buffer of the greatest size, and the allowance, for each rank."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (2 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+
+    def memory_arithmetic(self, params: Pt2ptParameters, layout: Layout) -> str:
+        """Two buffers a rank, in numbers."""
+        buffers = 2 * params.message_bytes[-1] * layout.ranks_per_node
+        return (
+            f"{layout.ranks_per_node} ranks a node with two buffers of"
+            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
+        )
+
+    def estimate_s(self, params: Pt2ptParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every round trip at 100 µs each way and the link's speed.
+
+        Assumes 1 GB/s within a node and that each construct takes as long as the next.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        one_way_s = sum(params.message_bytes) / bytes_per_s + 1e-4 * len(params.sizes)
+        trips = 2 * len(params.constructs) * (params.iterations + params.warmup)
+        return site.launch_overhead_s + trips * one_way_s
+
+
+PT2PT = Pt2ptDefinition()

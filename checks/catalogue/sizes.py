@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Message sizes as campaigns write them, and their expansion to an explicit list."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Annotated
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from checks.catalogue.definition import Parameters, quantity
+
+MAX_MESSAGE_BYTES = 2**30
+MAX_SIZES = 10_000
+
+
+class SizeRange(Parameters):
+    """Sizes from `from` to `to`, evenly spaced (`step`) or so many for each doubling."""
+
+    first: int = quantity("Least size.", "bytes", alias="from", ge=1, le=MAX_MESSAGE_BYTES)
+    last: int = quantity("Greatest size.", "bytes", alias="to", ge=1, le=MAX_MESSAGE_BYTES)
+    step: int | None = quantity(
+        "Distance of neighbouring sizes.", "bytes", None, ge=1, le=MAX_MESSAGE_BYTES
+    )
+    per_octave: int | None = quantity("Sizes for each doubling.", "sizes", None, ge=1, le=64)
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> SizeRange:
+        if (self.step is None) == (self.per_octave is None):
+            raise ValueError("a range of sizes needs exactly one of step and per_octave")
+        if self.first > self.last:
+            raise ValueError(f"from = {self.first} is greater than to = {self.last}")
+        return self
+
+    def count(self) -> int:
+        """How many sizes the range gives at most, without making them."""
+        if self.step is not None:
+            return (self.last - self.first) // self.step + 1
+        octaves = math.log2(self.last / self.first)
+        return math.floor(octaves * (self.per_octave or 1) + 1e-9) + 1
+
+    def sizes(self) -> list[int]:
+        """The sizes, ascending; rounding may repeat small ones. `to` is included if it is met."""
+        if self.step is not None:
+            return list(range(self.first, self.last + 1, self.step))
+        steps = (k / (self.per_octave or 1) for k in range(self.count()))
+        return [min(round(self.first * 2**step), self.last) for step in steps]
+
+
+def _kind(size: object) -> str:
+    return "range" if isinstance(size, (Mapping, SizeRange)) else "size"
+
+
+OneSize = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_MESSAGE_BYTES,
+        description="One message size.",
+        json_schema_extra={"unit": "bytes"},
+    ),
+]
+Size = Annotated[
+    Annotated[OneSize, Tag("size")] | Annotated[SizeRange, Tag("range")], Discriminator(_kind)
+]
+
+
+def expand_sizes(sizes: Iterable[int | SizeRange | Mapping[str, int]]) -> list[int]:
+    """The explicit sizes in bytes, ascending, each once; an explicit list comes back as it is.
+
+    Raises ValueError for more than MAX_SIZES values, before they are made.
+    """
+    ranges = [SizeRange.model_validate(s) if isinstance(s, Mapping) else s for s in sizes]
+    count = sum(r.count() if isinstance(r, SizeRange) else 1 for r in ranges)
+    if count > MAX_SIZES:
+        raise ValueError(f"gives {count} sizes; allowed are at most {MAX_SIZES}")
+    values: set[int] = set()
+    for one in ranges:
+        values.update(one.sizes() if isinstance(one, SizeRange) else (one,))
+    return sorted(values)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Did the launch measure what it claims? Hosts, library, cores and the wire, from its evidence.
+
+Every program is linked with `src/evidence`, which reports at MPI_Finalize where each rank ran, on
+which cores, which library served it, and how many bytes of a probe between hosts really arrived on
+the receiving host's network interfaces. See campaigns/records.py for where flags go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: A rank that shares its core with another busy rank: its times are those of the scheduler.
+OVERSUBSCRIBED = "oversubscribed"
+#: The site's network has no counters that a program can read.
+WIRE_UNPROVEN = "network-unproven"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the harness asked for: `nodes` in order, ranks on each, and the library's name."""
+
+    nodes: Sequence[str]
+    ranks: int
+    ranks_per_node: int
+    library_pattern: str
+    wire_is_counted: bool = True
+
+
+def contradictions(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
+    """Every way in which the evidence contradicts the claim; empty when it was as claimed."""
+    if evidence is None:
+        return ["the launch gave no evidence of where its ranks ran"]
+    return [
+        *_library(evidence, claim),
+        *_placement(evidence.get("ranks") or [], claim),
+        *_wire(evidence.get("links") or [], claim),
+    ]
+
+
+def _library(evidence: dict[str, Any], claim: Claim) -> list[str]:
+    named = f"{evidence.get('library')} {evidence.get('library_file')}"
+    if re.search(claim.library_pattern, named):
+        return []
+    return [f"the library calls itself {named!r}; expected was {claim.library_pattern!r}"]
+
+
+def _short(host: str) -> str:
+    return host.split(".", maxsplit=1)[0]
+
+
+def _placement(ranks: list[dict[str, Any]], claim: Claim) -> list[str]:
+    if len(ranks) != claim.ranks:
+        return [f"{len(ranks)} ranks reported, {claim.ranks} were asked for"]
+    found = Counter(_short(str(rank.get("host"))) for rank in ranks)
+    nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
+    strangers = sorted(set(found) - {_short(node) for node in claim.nodes})
+    if strangers:
+        return [f"ranks ran on {', '.join(strangers)}, outside the job's nodes"]
+    expected = Counter({_short(node): claim.ranks_per_node for node in nodes})
+    if sorted(found.values()) != sorted(expected.values()):
+        return [f"ranks per node were {dict(found)}, asked for was {claim.ranks_per_node} a node"]
+    return []
+
+
+def _wire(links: list[dict[str, Any]], claim: Claim) -> list[str]:
+    nodes = -(-claim.ranks // claim.ranks_per_node)
+    if nodes < 2 or not claim.wire_is_counted:
+        return []
+    if len(links) < nodes:
+        return [f"{len(links)} links between {nodes} nodes were probed"]
+    return [
+        f"between {link['from_host']} and {link['to_host']} the network was not used:"
+        f" {link['sent_bytes']} bytes were sent, {link['arrived_bytes']} came in on the"
+        " receiver's interfaces (shared memory of one kernel?)"
+        for link in links
+        if link["arrived_bytes"] < link["sent_bytes"]
+    ]
+
+
+def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
+    """Words to show beside the launch's numbers."""
+    if evidence is None:
+        return []
+    found = [OVERSUBSCRIBED] if oversubscribed(evidence.get("ranks") or []) else []
+    if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
+        found.append(WIRE_UNPROVEN)
+    return found
+
+
+def oversubscribed(ranks: Iterable[dict[str, Any]]) -> bool:
+    """True when the ranks of one kernel cannot each have a core of their own.
+
+    Ranks are grouped by boot id (virtual nodes share one kernel); in each group a matching of
+    ranks to allowed cores is sought by augmenting paths (Kuhn 1955).
+    """
+    groups: dict[str, list[list[int]]] = defaultdict(list)
+    for rank in ranks:
+        groups[str(rank.get("boot_id"))].append(list(rank.get("cpus") or []))
+    return any(not _matching_exists(masks) for masks in groups.values())
+
+
+def _matching_exists(masks: list[list[int]]) -> bool:
+    holder: dict[int, int] = {}
+
+    def place(rank: int, tried: set[int]) -> bool:
+        for core in masks[rank]:
+            if core not in tried:
+                tried.add(core)
+                if core not in holder or place(holder[core], tried):
+                    holder[core] = rank
+                    return True
+        return False
+
+    return all(place(rank, set()) for rank in range(len(masks)))

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# srun-agent.sh HOST COMMAND...: what LAM and PVM call in place of rsh. Runs COMMAND on HOST of the
+# job's own allocation and returns with its status, while the Slurm step stays for as long as the
+# daemons that COMMAND left behind: the step's keeper adopts them, so that they end with the job
+# whatever way Slurm tracks processes.
+set -euo pipefail
+host=$1
+shift
+exec 3< <(exec srun --overlap --mpi=none -N1 -n1 -w "$host" \
+    "$ASSAY_STEPKEEPER" - /bin/sh -c "$*" 2>&1 </dev/null)
+while IFS= read -r line <&3; do
+    case $line in
+        "stepkeeper: "*) exit "${line#stepkeeper: }" ;;
+        *) printf '%s\n' "$line" ;;
+    esac
+done
+echo "srun-agent: the step on $host ended before its command did" >&2
+exit 1

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame launchers: each library's own way to start ranks, inside one session script.
+
+`launch/session.sh` stamps the phases of every launch, sets its time limit and, for libraries that
+live in daemons, boots them on the allocation and halts them again, whatever happens in between.
+An environment names its launcher and further options in its extras.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from reframe.core.backends import register_launcher
+from reframe.core.launchers import JobLauncher
+
+
+class SessionLauncher(JobLauncher):
+    """Runs `mpi_command` inside the session script.
+
+    `limit_s` ends the launch; `extra_options` come from the environment's extras.
+    """
+
+    #: Kind of daemons the session boots and halts: none, lam.
+    daemons = "none"
+    limit_s = 60.0
+    extra_options: tuple[str, ...] = ()
+
+    def command(self, job: Any) -> list[str]:
+        """The launch command of `job`, which knows ranks and ranks per node."""
+        words = [*self.mpi_command(job), *self.extra_options]
+        session = ["./session.sh", self.daemons, f"{self.limit_s:g}"]
+        return [*session, *(shlex.quote(word) for word in words)]
+
+    def mpi_command(self, job: Any) -> list[str]:
+        """The library's own launch command, without options of the environment."""
+        raise NotImplementedError
+
+
+@register_launcher("assay-srun")
+class SrunSession(SessionLauncher):
+    """Slurm starts the ranks itself; the environment's options choose the PMI."""
+
+    def mpi_command(self, job: Any) -> list[str]:
+        """`srun` with the job's ranks."""
+        return ["srun", "-n", str(job.num_tasks), f"--ntasks-per-node={job.num_tasks_per_node}"]
+
+
+@register_launcher("assay-openmpi")
+class OpenMpiSession(SessionLauncher):
+    """Open MPI's mpirun inside the allocation."""
+
+    def mpi_command(self, job: Any) -> list[str]:
+        """`mpirun.openmpi`, ranks mapped by node."""
+        per_node = job.num_tasks_per_node
+        return ["mpirun.openmpi", "-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
+
+
+@register_launcher("assay-lam")
+class LamSession(SessionLauncher):
+    """LAM's mpirun on daemons which the session boots; `-O`: nodes of one kind."""
+
+    daemons = "lam"
+
+    def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
+        """`mpirun.lam`; C means one rank on every processor of the boot schema."""
+        return ["mpirun.lam", "-O"]

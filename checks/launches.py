@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame test file of a campaign: one test for each launch of the list, named by its place in it.
+
+The harness gives the list as JSON lines in the file that LAUNCHES_FILE names; ReFrame runs them one
+by one in the order of their names. By hand, use `reframe -c checks/tests.py` instead.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+from reframe.core.meta import make_test
+
+from checks.hpl import HplCheck
+from checks.pt2pt import Pt2ptCheck
+from checks.startup import StartupCheck
+
+#: Environment variable with the path of the list of launches.
+LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
+
+LEAVES = {"hpl": HplCheck, "pt2pt": Pt2ptCheck, "startup": StartupCheck}
+
+
+def make_launch_test(launch: dict[str, Any], module: str) -> type:
+    """The ReFrame test of one launch: its leaf with all knobs set."""
+    leaf = LEAVES[launch["check"]]
+    body = {
+        "valid_systems": ["*"],
+        "valid_prog_environs": [launch["environment"]],
+        "launch_index": launch["index"],
+        "ranks": launch["ranks"],
+        "ranks_per_node": launch["ranks_per_node"],
+        "launch_limit_s": launch["limit_s"],
+        **{name: launch["params"][name] for name in leaf.knob_names},
+    }
+    name = f"L{launch['index']:07d}_{launch['case_id'].replace('-', '_')}_b{launch['block']}"
+    return make_test(name, (leaf,), body, module=module)
+
+
+def _register_all(path: str) -> None:
+    for line in Path(path).read_text().splitlines():
+        rfm.simple_test(make_launch_test(json.loads(line), __name__))
+
+
+if _path := os.environ.get(LAUNCHES_FILE):
+    _register_all(_path)

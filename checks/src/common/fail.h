@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_FAIL_H
+#define ASSAY_FAIL_H
+
+/* The one collective abort. If condition holds, print
+ *   {"assay":"error","where":where,"message":…,"rank":…}
+ * on standard output and end every rank of MPI_COMM_WORLD with a non-zero status (MPI_Abort with
+ * FAIL_STATUS; plain exit before MPI_Init and after MPI_Finalize). where names the function; the
+ * format is printf's.
+ *
+ * fail_if   needs no other rank: for what one rank finds out.
+ * fail_all  is collective: the condition must be the same on every rank; rank 0 alone prints.
+ */
+#define FAIL_STATUS 2
+
+#ifdef __GNUC__
+#define FAIL_FORMAT __attribute__((format(printf, 3, 4)))
+#else
+#define FAIL_FORMAT
+#endif
+
+void fail_if(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
+void fail_all(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include "fail.h"
+#include "library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void begin(struct json *line, const char *kind) {
+    json_begin(line);
+    json_string(line, "assay", kind);
+}
+
+static void write_line(struct json *line, const char *what) {
+    fail_if(json_write(line, stdout) != 0, "report", "line '%s' not written: %s", what,
+            "a value in it is not finite, or standard output is closed");
+}
+
+void report_program(const char *name, const struct arg *table, size_t count) {
+    char library[LIBRARY_TEXT];
+    struct json line;
+    library_name(library, sizeof library);
+    begin(&line, "program");
+    json_string(&line, "name", name);
+    json_string(&line, "mpi", library);
+    args_echo(&line, table, count);
+    write_line(&line, "program");
+}
+
+void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
+                   const double *samples, size_t count) {
+    struct json line;
+    begin(&line, "metric");
+    json_string(&line, "name", name);
+    json_string(&line, "unit", unit);
+    json_number(&line, "value", value);
+    if (at) {
+        json_open(&line, "at", '{');
+        json_string(&line, "construct", at->construct);
+        json_integer(&line, "message_bytes", at->message_bytes);
+        json_close(&line, '}');
+    }
+    if (samples) {
+        json_open(&line, "samples", '[');
+        for (size_t i = 0; i < count; i++)
+            json_number(&line, NULL, samples[i]);
+        json_close(&line, ']');
+    }
+    write_line(&line, name);
+}
+
+static void begin_note(struct json *line, const char *key) {
+    begin(line, "note");
+    json_string(line, "key", key);
+}
+
+void report_note_text(const char *key, const char *value) {
+    struct json line;
+    begin_note(&line, key);
+    json_string(&line, "value", value);
+    write_line(&line, key);
+}
+
+void report_note_integer(const char *key, long long value) {
+    struct json line;
+    begin_note(&line, key);
+    json_integer(&line, "value", value);
+    write_line(&line, key);
+}
+
+void report_note_number(const char *key, double value) {
+    struct json line;
+    begin_note(&line, key);
+    json_number(&line, "value", value);
+    write_line(&line, key);
+}
+
+void report_note_object(const char *key, struct json *fields) {
+    struct json line;
+    char *text = json_take(fields);
+    fail_if(!text, "report", "note '%s' not written: a value in it is not finite", key);
+    begin_note(&line, key);
+    json_raw(&line, "value", text);
+    free(text);
+    write_line(&line, key);
+}
+
+void report_end(const char *name, int ok) {
+    struct json line;
+    begin(&line, "end");
+    json_string(&line, "program", name);
+    json_boolean(&line, "ok", ok);
+    write_line(&line, "end");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_REPORT_H
+#define ASSAY_REPORT_H
+
+#include "args.h"
+
+#include <stddef.h>
+
+/* What our programs print: JSON lines on standard output, one object a line, written with one
+ * fwrite and flushed. Only rank 0 calls these; none is collective. A number that is not finite
+ * ends the run through fail_if. Units are SI: s, bytes, bytes/s. */
+
+/* {"assay":"program",…}: the first line, with the library's name and every option's value. */
+void report_program(const char *name, const struct arg *table, size_t count);
+
+/* Where in a sweep a metric belongs. */
+struct report_at {
+    const char *construct;
+    long long message_bytes;
+};
+
+/* {"assay":"metric",…}. at may be NULL; samples (count of them, in the order they were taken) may
+ * be NULL. */
+void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
+                   const double *samples, size_t count);
+
+/* {"assay":"note","key":key,"value":value}: a fact that is no metric. */
+void report_note_text(const char *key, const char *value);
+void report_note_integer(const char *key, long long value);
+void report_note_number(const char *key, double value);
+
+/* {"assay":"note",…} with a JSON text as value; fields is consumed by the call. */
+void report_note_object(const char *key, struct json *fields);
+
+/* {"assay":"end","program":name,"ok":ok}: the last line before MPI_Finalize. */
+void report_end(const char *name, int ok);
+
+#endif

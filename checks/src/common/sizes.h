@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_SIZES_H
+#define ASSAY_SIZES_H
+
+#include <stddef.h>
+
+/* Sets of message sizes in bytes, written as a comma list of
+ *   300             one size
+ *   300:4800:300    first : last : step (last itself only if the steps meet it)
+ *   log:1:1024:2    first : last : sizes an octave, first·2^(i/2) rounded, up to last
+ * Sizes lie between 0 and SIZES_GREATEST (a logarithmic range begins at 1 or above). */
+#define SIZES_GREATEST (1LL << 30)
+#define SIZES_MOST 100000 /* sizes in one set */
+
+struct sizes {
+    long long *bytes; /* ascending, each once; owned */
+    size_t count;
+};
+
+/* Parse text. 0, or -1 with message (room for size bytes) naming the part that is wrong, what was
+ * found and what is allowed; nothing is held then. Not collective. */
+int sizes_parse(const char *text, struct sizes *sizes, char *message, size_t size);
+
+void sizes_free(struct sizes *sizes);
+
+#endif

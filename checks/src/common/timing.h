@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_TIMING_H
+#define ASSAY_TIMING_H
+
+#include <mpi.h>
+
+/* The one clock and the one timing loop of all our programs. Seconds throughout. */
+
+struct timer {
+    double (*now)(void); /* seconds since an arbitrary start; never compared between processes */
+    double resolution_s; /* least step seen between two different readings */
+    const char *name;    /* CLOCK_MONOTONIC or MPI_Wtime */
+};
+
+/* A timed interval lasts at least this many resolutions, else calls are timed in batches. */
+#define TIMING_LEAST_STEPS 100
+
+double timing_monotonic(void);
+double timing_realtime(void); /* CLOCK_REALTIME, to compare with the launcher's, same host only */
+
+/* Measure both clocks and choose the finer one, CLOCK_MONOTONIC when equal. MPI must be up; not
+ * collective. */
+struct timer timing_choose(void);
+
+enum timing_reduction {
+    TIMING_RANK0,  /* the samples are those of rank 0 of the communicator */
+    TIMING_MAXIMUM /* each sample is the longest over the ranks */
+};
+
+struct timing_plan {
+    int warmup;     /* calls before the first sample, at least 1, excluded */
+    int iterations; /* samples */
+    enum timing_reduction reduction;
+};
+
+/* Collective over comm: run body(context) plan->warmup times, then plan->iterations samples of
+ * `batch` calls each, all kept in samples (room for plan->iterations) on rank 0 as seconds a call.
+ * The batch is 1 unless the least warm-up call on rank 0 is shorter than TIMING_LEAST_STEPS
+ * resolutions; it is returned and is the same on every rank, so body may communicate. */
+int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
+               void (*body)(void *context), void *context, double *samples);
+
+/* Best, median, mean and worst of count > 0 samples; the order of samples is kept. */
+struct timing_summary {
+    double best, median, mean, worst;
+};
+struct timing_summary timing_summarise(const double *samples, int count);
+
+#endif

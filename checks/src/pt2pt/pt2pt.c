@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ping-pong between two ranks: half round trip and bandwidth for every way to send and receive,
+ * for every message size of a set, in an order shuffled from a seed. */
+#include "common/args.h"
+#include "common/fail.h"
+#include "common/payload.h"
+#include "common/report.h"
+#include "common/shuffle.h"
+#include "common/sizes.h"
+#include "common/timing.h"
+#include "constructs.h"
+#include "pingpong.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "pt2pt"
+#define PURPOSE "ping-pong between exactly two ranks; JSON lines on standard output"
+
+static struct {
+    unsigned long constructs;
+    const char *sizes;
+    long long iterations, warmup, seed;
+    int reply_before_wait;
+} settings = {
+    (1UL << CONSTRUCTS) - 1, "300:4800:300,5000:100000:5000,200000:2000000:100000", 100, 10, 1, 0};
+
+static const struct arg options[] = {
+    {"constructs", ARG_CHOICES, &settings.constructs, 0, 0, construct_names,
+     "comma list of SEND/RECEIVE, or all (default)"},
+    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL,
+     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"},
+    {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
+     "samples a construct and size (default 100)"},
+    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
+     "round trips before the first sample, excluded (default 10)"},
+    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
+     "seed of the order (default 1)"},
+    {"reply-before-wait", ARG_FLAG, &settings.reply_before_wait, 0, 0, NULL,
+     "the answerer replies before it waits (a fault, shown on purpose; Irecv constructs only)"},
+};
+#define OPTIONS (sizeof options / sizeof *options)
+
+/* What one run holds: the points are all pairs of a chosen construct and a size. */
+struct run {
+    struct sizes sizes;
+    size_t chosen[CONSTRUCTS], chosen_count;
+    unsigned char *outgoing, *incoming;
+    double *samples;
+    struct timer timer;
+    int rank;
+    long long stale, batched;
+};
+
+static void choose_constructs(struct run *run) {
+    for (size_t i = 0; i < CONSTRUCTS; i++) {
+        if (!(settings.constructs >> i & 1))
+            continue;
+        fail_all(settings.reply_before_wait && !constructs[i].receive_posted, PROGRAM,
+                 "option --reply-before-wait: found construct %s, allowed are constructs with "
+                 "Irecv (a blocking receive cannot reply first): say --constructs",
+                 constructs[i].name);
+        run->chosen[run->chosen_count++] = i;
+    }
+}
+
+static void prepare(struct run *run) {
+    char message[256];
+    int ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
+    choose_constructs(run);
+    int wrong = sizes_parse(settings.sizes, &run->sizes, message, sizeof message);
+    fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
+    size_t room = (size_t)run->sizes.bytes[run->sizes.count - 1] + 1;
+    run->outgoing = malloc(room);
+    run->incoming = malloc(room);
+    run->samples = malloc((size_t)settings.iterations * sizeof *run->samples);
+    fail_if(!run->outgoing || !run->incoming || !run->samples, PROGRAM,
+            "out of memory: two buffers of %zu bytes", room);
+    memset(run->outgoing, 0, room); /* touched: no page fault inside a timed interval */
+    memset(run->incoming, 0, room);
+    memset(run->samples, 0, (size_t)settings.iterations * sizeof *run->samples);
+    run->timer = timing_choose();
+}
+
+static void report_half_round_trip(const struct run *run, const struct report_at *at,
+                                   struct timing_summary t) {
+    report_metric("half_round_trip", "s", t.median, at, run->samples, (size_t)settings.iterations);
+    report_metric("half_round_trip_best", "s", t.best, at, NULL, 0);
+    report_metric("half_round_trip_mean", "s", t.mean, at, NULL, 0);
+    report_metric("half_round_trip_worst", "s", t.worst, at, NULL, 0);
+}
+
+static void report_bandwidth(const struct report_at *at, struct timing_summary t) {
+    double bytes = (double)at->message_bytes;
+    report_metric("bandwidth", "bytes/s", bytes / t.median, at, NULL, 0);
+    report_metric("bandwidth_best", "bytes/s", bytes / t.best, at, NULL, 0);
+    report_metric("bandwidth_mean", "bytes/s", bytes / t.mean, at, NULL, 0);
+    report_metric("bandwidth_worst", "bytes/s", bytes / t.worst, at, NULL, 0);
+}
+
+static void report_point(struct run *run, const struct report_at *at, int batch) {
+    for (long long i = 0; i < settings.iterations; i++)
+        run->samples[i] *= 0.5; /* a sample is a round trip */
+    struct timing_summary summary = timing_summarise(run->samples, (int)settings.iterations);
+    report_half_round_trip(run, at, summary);
+    if (at->message_bytes > 0)
+        report_bandwidth(at, summary);
+    if (batch == 1)
+        return;
+    struct json note;
+    json_begin(&note);
+    json_string(&note, "construct", at->construct);
+    json_integer(&note, "message_bytes", at->message_bytes);
+    json_integer(&note, "round_trips", batch);
+    report_note_object("batch", &note);
+    run->batched++;
+}
+
+static void measure_point(struct run *run, size_t point) {
+    const struct construct *construct = &constructs[run->chosen[point / run->sizes.count]];
+    long long bytes = run->sizes.bytes[point % run->sizes.count];
+    struct pingpong pingpong = {
+        construct, run->rank, (int)bytes, run->outgoing, run->incoming, (uint64_t)point << 32,
+        0,         0};
+    struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_RANK0};
+    pingpong_verify(&pingpong, (uint64_t)settings.seed + point);
+    pingpong.reply_before_wait = settings.reply_before_wait;
+    int batch = timing_run(&run->timer, &plan, MPI_COMM_WORLD, pingpong_round_trip, &pingpong,
+                           run->samples);
+    run->stale += pingpong.stale;
+    struct report_at at = {construct->name, bytes};
+    if (run->rank == 0)
+        report_point(run, &at, batch);
+}
+
+static void measure(struct run *run) {
+    size_t points = run->chosen_count * run->sizes.count;
+    size_t *order = malloc(points * sizeof *order);
+    fail_if(!order, PROGRAM, "out of memory: %zu points", points);
+    shuffle(order, points, (uint64_t)settings.seed);
+    for (size_t i = 0; i < points; i++)
+        measure_point(run, order[i]);
+    free(order);
+}
+
+static void report_notes(const struct run *run) {
+    report_note_text("timer", run->timer.name);
+    report_note_number("timer_resolution_s", run->timer.resolution_s);
+    report_note_integer("warmup", settings.warmup);
+    report_note_integer("order_seed", settings.seed);
+    report_note_integer("batched_points", run->batched);
+    report_note_text("buffers", "reused");
+    report_note_text("payload_verified", "every reply, and every byte once a construct and size");
+    if (settings.reply_before_wait) {
+        report_note_integer("stale_replies", run->stale);
+        report_note_text("invalid", "reply-before-wait");
+    }
+}
+
+int main(int argc, char **argv) {
+    struct run run = {0};
+    MPI_Init(&argc, &argv);
+    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
+    prepare(&run);
+    if (run.rank == 0)
+        report_program(PROGRAM, options, OPTIONS);
+    measure(&run);
+    if (run.rank == 0) {
+        report_notes(&run);
+        report_end(PROGRAM, 1);
+    }
+    sizes_free(&run.sizes);
+    free(run.outgoing);
+    free(run.incoming);
+    free(run.samples);
+    MPI_Finalize();
+    return 0;
+}

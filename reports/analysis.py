@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a loaded run to everything the renderings show: summaries, flags, counts, holes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from campaigns.metrics import REGISTER
+from reports.comparison import Comparisons, compare_environments
+from reports.labels import CheckLabels, check_labels
+from reports.load import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series
+from reports.palette import Look, looks
+from reports.statistics import Summary, summarise_rows
+
+NOT_RUN = "not run yet"
+STATUSES = ("ok", "failed", "wrong", "lost", "skipped")
+_MANY_ROWS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One (case, metric, point) with its statistics; `flags` stand beside the numbers."""
+
+    series: Series
+    summary: Summary
+    flags: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        """SI unit of the metric."""
+        return REGISTER[self.series.metric].unit
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A planned (case, block) without a record, and why."""
+
+    case: PlanCase
+    block: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A run with its statistics. `holes` has one entry for each planned launch not recorded."""
+
+    run: Run
+    rows: list[Row]
+    invalid: list[Row]
+    labels: dict[str, CheckLabels]
+    looks: dict[str, Look]
+    comparisons: Comparisons
+    counts: Counter[str]
+    holes: list[Hole]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every planned launch has its record."""
+        return not self.holes
+
+    @cached_property
+    def bad_launches(self) -> list[Launch]:
+        """All launches that are not ok, replaced attempts too, in recorded order."""
+        return [launch for launch in self.run.launches if launch.status != "ok"]
+
+    @cached_property
+    def replaced(self) -> int:
+        """How many launches a later attempt replaced."""
+        return sum(not launch.counted for launch in self.run.launches)
+
+    @cached_property
+    def oversubscribed(self) -> int:
+        """Counted ok launches whose busy ranks shared cores."""
+        return sum(
+            "oversubscribed" in launch.flags
+            for launch in self.run.counted()
+            if launch.status == "ok"
+        )
+
+    def rows_of(self, check: str, metric: str | None = None) -> Iterator[Row]:
+        """Rows of one check, of one metric or all."""
+        cases = self.run.plan.cases
+        for row in self.rows:
+            if cases[row.series.case].check == check and metric in (None, row.series.metric):
+                yield row
+
+    def case(self, row: Row) -> PlanCase:
+        """The planned case of a row."""
+        return self.run.plan.cases[row.series.case]
+
+    @cached_property
+    def checks(self) -> list[str]:
+        """Checks in the order of the plan."""
+        return list(dict.fromkeys(case.check for case in self.run.plan.cases))
+
+
+def analyse(run: Run) -> Analysis:
+    """Compute the statistics of a run."""
+    flags = _case_flags(run.counted(), "ok")
+    rows = summary_rows(run.series, flags)
+    invalid_flags = _case_flags(
+        (launch for launch in run.counted() if INVALID_ON_PURPOSE in launch.flags), None
+    )
+    names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
+    return Analysis(
+        run=run,
+        rows=rows,
+        invalid=summary_rows(run.invalid, invalid_flags),
+        labels=check_labels(run.plan.cases),
+        looks=looks(names),
+        comparisons=compare_environments(run),
+        counts=Counter(launch.status for launch in run.counted()),
+        holes=list(_holes(run)),
+    )
+
+
+def summary_rows(series: Sequence[Series], flags: dict[int, tuple[Counter[str], int]]) -> list[Row]:
+    """Summaries of many series, computed together for each n."""
+    by_n: dict[int, list[int]] = {}
+    for position, item in enumerate(series):
+        by_n.setdefault(len(item.values), []).append(position)
+    summaries: dict[int, Summary] = {}
+    for positions in by_n.values():
+        for start in range(0, len(positions), _MANY_ROWS):
+            part = positions[start : start + _MANY_ROWS]
+            matrix = np.stack([series[position].values for position in part])
+            summaries.update(zip(part, summarise_rows(matrix), strict=True))
+    texts = {case: _flag_texts(*found) for case, found in flags.items()}
+    return [
+        Row(item, summaries[position], _row_flags(item, summaries[position], texts))
+        for position, item in enumerate(series)
+    ]
+
+
+def _row_flags(
+    series: Series, summary: Summary, texts: dict[int, tuple[str, ...]]
+) -> tuple[str, ...]:
+    flags = texts.get(series.case, ())
+    if not summary.outliers:
+        return flags
+    blocks = ", ".join(str(series.blocks[place]) for place in summary.outliers)
+    return (*flags, f"outlier in block {blocks}")
+
+
+def _case_flags(
+    launches: Iterable[Launch], status: str | None
+) -> dict[int, tuple[Counter[str], int]]:
+    found: dict[int, tuple[Counter[str], int]] = {}
+    for launch in launches:
+        if status in (None, launch.status):
+            flags, launched = found.get(launch.case, (Counter(), 0))
+            flags.update(launch.flags)
+            found[launch.case] = flags, launched + 1
+    return found
+
+
+def _flag_texts(flags: Counter[str], launched: int) -> tuple[str, ...]:
+    return tuple(
+        flag if count == launched else f"{flag} in {count} of {launched}"
+        for flag, count in sorted(flags.items())
+    )
+
+
+def _holes(run: Run) -> Iterator[Hole]:
+    have: dict[int, set[int]] = {}
+    skipped: set[int] = set()
+    for launch in run.launches:
+        have.setdefault(launch.case, set()).add(launch.block)
+        if launch.status == "skipped":
+            skipped.add(launch.case)
+    for index, case in enumerate(run.plan.cases):
+        if index in skipped:
+            continue
+        if case.skipped is not None:
+            yield Hole(case, 0, f"to be skipped, not recorded yet: {case.skipped}")
+            continue
+        done = have.get(index, set())
+        for block in range(1, run.plan.blocks + 1):
+            if block not in done:
+                yield Hole(case, block, NOT_RUN)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Short names for cases: only the parameters that vary inside the campaign are written out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.load import PlanCase
+from reports.units import fixed
+
+#: Parameters whose values are lists of points; the points themselves carry them.
+_POINTS = {"constructs", "sizes"}
+#: What the label says in its own words first.
+_GRID = ("p", "q")
+_LONGEST = 40
+
+METRIC_TITLES = {
+    "rate": "rate",
+    "time": "solution time",
+    "half_round_trip": "half round trip",
+    "bandwidth": "bandwidth",
+    "first_instruction": "first instruction",
+    "init": "MPI_Init",
+    "all_heard": "all ranks heard",
+    "launch": "whole launch",
+    "daemon_boot": "daemon boot",
+    "daemon_halt": "daemon halt",
+}
+CHECK_TITLES = {"hpl": "HPL", "pt2pt": "Point-to-point", "startup": "Start-up"}
+
+
+def metric_title(name: str) -> str:
+    """Readable name of a metric."""
+    return METRIC_TITLES.get(name, name.replace("_", " "))
+
+
+def check_title(name: str) -> str:
+    """Readable name of a check."""
+    return CHECK_TITLES.get(name, name)
+
+
+def value_text(value: Any) -> str:
+    """A parameter's value in few characters."""
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, int):
+        return fixed(value, 0)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def params_key(case: PlanCase) -> str:
+    """Canonical text of the parameters: cases of environments are paired by (check, this)."""
+    return json.dumps(case.params, sort_keys=True, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class CheckLabels:
+    """What is varied and what is the same for all cases of one check."""
+
+    varying: tuple[str, ...]
+    constant: dict[str, Any]
+
+    def parts(self, case: PlanCase, without: Sequence[str] = ()) -> list[str]:
+        """The case's varying parameters as "name value", grid first."""
+        params = case.params
+        result = []
+        if all(name in params for name in _GRID) and not set(_GRID) & set(without):
+            result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
+        skip = {*_GRID, *_POINTS, *without}
+        for name in self.varying:
+            plain = name == "reply_before_wait" and not params.get(name)
+            if name in params and name not in skip and not plain:
+                result.append(_part(name, params[name]))
+        return result
+
+    def label(self, case: PlanCase, without: Sequence[str] = ()) -> str:
+        """One line naming the case among its check's cases."""
+        return ", ".join(self.parts(case, without)) or "all parameters fixed"
+
+
+def _part(name: str, value: Any) -> str:
+    if name in ("n", "nb"):
+        return f"{name.upper()} {value_text(value)}"
+    if name == "placement":
+        return value_text(value).replace("-", " ")
+    if name == "reply_before_wait":
+        return "reply before wait" if value else "reply after wait"
+    return f"{name.replace('_', ' ')} {value_text(value)}"
+
+
+def check_labels(cases: Sequence[PlanCase]) -> dict[str, CheckLabels]:
+    """Labels for each check, from its cases over all environments."""
+    values: dict[str, dict[str, dict[str, Any]]] = {}
+    for case in cases:
+        seen = values.setdefault(case.check, {})
+        for name, value in case.params.items():
+            found = seen.setdefault(name, {})
+            if len(found) < 2:
+                found.setdefault(json.dumps(value, sort_keys=True), value)
+    return {
+        check: CheckLabels(
+            tuple(name for name, found in params.items() if len(found) > 1),
+            {name: next(iter(found.values())) for name, found in params.items() if len(found) == 1},
+        )
+        for check, params in values.items()
+    }

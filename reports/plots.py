@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pictures of a report; one function a picture, each a list of small panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reports.analysis import Analysis, Row
+from reports.canvas import (
+    MOST_POINTS,
+    Line,
+    Panel,
+    draw_line,
+    finish,
+    log_bytes_axis,
+    log_value_axis,
+    new_panel,
+)
+from reports.comparison import Comparison
+from reports.labels import metric_title, value_text
+from reports.palette import INK, QUIET
+from reports.units import ReadableUnit, fixed, readable_unit
+
+#: Panels of one picture; what is beyond is in the tables, and the caption says how many.
+MOST_PANELS = 8
+MOST_FOREST_ROWS = 14
+_STARTUP = ("first_instruction", "init", "all_heard", "launch")
+_DAEMONS = ("daemon_boot", "daemon_halt")
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Panels that belong together, with a caption and the environments to name in the legend."""
+
+    anchor: str
+    title: str
+    caption: str
+    panels: list[Panel]
+    environments: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Curves:
+    """What one panel shows."""
+
+    title: str
+    rows: list[Row]
+
+
+def hpl_rate_against_n(analysis: Analysis) -> Picture | None:
+    """Rate against N, one panel a grid."""
+    return _lines_picture(
+        analysis,
+        _grouped(analysis, analysis.rows_of("hpl", "rate"), without=("n",)),
+        anchor="picture-hpl-n",
+        title="HPL rate against N",
+        caption="One panel for each process grid.",
+        x=lambda row: float(analysis.case(row).params.get("n", 0)),
+        x_label="matrix order N",
+    )
+
+
+def hpl_rate_against_grid(analysis: Analysis) -> Picture | None:
+    """Rate against the process grid, one panel an N."""
+    rows = list(analysis.rows_of("hpl", "rate"))
+    grids = sorted({_grid(analysis, row) for row in rows}, key=lambda g: (g[0] * g[1], g))
+    if len(grids) < 2:
+        return None
+    place = {grid: float(index) for index, grid in enumerate(grids)}
+    return _lines_picture(
+        analysis,
+        _grouped(analysis, rows, without=("p", "q")),
+        anchor="picture-hpl-grid",
+        title="HPL rate against process grid",
+        caption="One panel for each N; grids by number of ranks.",
+        x=lambda row: place[_grid(analysis, row)],
+        x_label="process grid P × Q",
+        ticks=[f"{p} × {q}" for p, q in grids],
+    )
+
+
+def latency(analysis: Analysis) -> Picture | None:
+    """Half round trip against message length, log–log, one panel a construct."""
+    return _pt2pt_picture(analysis, "half_round_trip", "picture-latency", "Half round trip")
+
+
+def bandwidth(analysis: Analysis) -> Picture | None:
+    """Bandwidth against message length, log-x, one panel a construct."""
+    return _pt2pt_picture(analysis, "bandwidth", "picture-bandwidth", "Bandwidth")
+
+
+def startup(analysis: Analysis) -> Picture | None:
+    """Start-up times against ranks, one panel a metric; LAM's daemons apart."""
+    curves = []
+    for metric in (*_STARTUP, *_DAEMONS):
+        rows = list(analysis.rows_of("startup", metric))
+        grouped = _grouped(analysis, rows, without=("ranks",))
+        curves += [
+            _Curves(_joined(metric_title(metric), item.title), item.rows) for item in grouped
+        ]
+    return _lines_picture(
+        analysis,
+        curves,
+        anchor="picture-startup",
+        title="Start-up against ranks",
+        caption="Times from the start of the launcher (MPI_Init: its own time); daemon boot and"
+        " halt are not part of the launch.",
+        x=lambda row: float(analysis.case(row).params.get("ranks", 0)),
+        x_label="ranks",
+        from_zero=True,
+    )
+
+
+def invalid_bandwidth(analysis: Analysis) -> Picture | None:
+    """What a reply before the wait would claim, next to the link's rate."""
+    rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
+    return _size_picture(
+        analysis, rows, "picture-invalid", "Apparent bandwidth of replies sent before the wait"
+    )
+
+
+def forest(analysis: Analysis, check: str) -> Picture | None:
+    """Advantage of each environment over the reference, with intervals."""
+    comparisons = analysis.comparisons
+    cells = [
+        cell
+        for cell in (*comparisons.overall, *comparisons.groups)
+        if cell.check == check and cell.reference == comparisons.reference and cell.effect
+    ]
+    if not cells:
+        return None
+    scopes = list(dict.fromkeys(cell.scope for cell in cells))
+    panels = [
+        _forest_panel(analysis, scope, [cell for cell in cells if cell.scope == scope])
+        for scope in scopes[:MOST_PANELS]
+    ]
+    return Picture(
+        f"picture-effect-{check}",
+        f"Advantage over {comparisons.reference}",
+        "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
+        " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %.",
+        panels,
+        list(dict.fromkeys(cell.environment for cell in cells)),
+    )
+
+
+def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -> Panel:
+    labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
+    shown = [cell for cell in cells if cell.label in labels]
+    names = list(dict.fromkeys(cell.environment for cell in shown))
+    pitch = 0.24 + 0.15 * len(names)
+    figure, axes = new_panel(scope, footer(analysis, shown[0].n), 1.35 + pitch * len(labels))
+    axes.axvspan(-3, 3, color="#eceff2", linewidth=0)
+    axes.axvline(0, color=QUIET, linewidth=1)
+    for cell in shown:
+        step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
+        _forest_row(axes, analysis, cell, labels.index(cell.label) + step)
+    for row, label in enumerate(labels):
+        axes.text(
+            0.0,
+            row + 0.06,
+            _short(label, 52),
+            transform=axes.get_yaxis_transform(),
+            fontsize=9,
+            color=INK,
+            va="top",
+            weight="bold" if label == "all points" else None,
+        )
+    axes.set_ylim(len(labels), 0)
+    axes.set_yticks(range(len(labels)), [""] * len(labels))
+    axes.tick_params(axis="y", length=0)
+    axes.set_position((0.04, axes.get_position().y0, 0.92, axes.get_position().height))
+    axes.set_xlabel(f"advantage in {metric_title(shown[0].metric)}, %")
+    alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
+    return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
+
+
+def _forest_row(axes: Any, analysis: Analysis, cell: Comparison, height: float) -> None:
+    assert cell.effect is not None
+    look = analysis.looks[cell.environment]
+    low, centre, high = (
+        100 * (value - 1)
+        for value in (cell.effect.interval.low, cell.effect.ratio, cell.effect.interval.high)
+    )
+    axes.plot([low, high], [height, height], color=look.colour, linewidth=2.2)
+    axes.plot(
+        [centre],
+        [height],
+        marker=look.marker,
+        color=look.colour,
+        markersize=6,
+        markeredgecolor="white",
+        markeredgewidth=0.7,
+    )
+
+
+def _pt2pt_picture(analysis: Analysis, metric: str, anchor: str, title: str) -> Picture | None:
+    rows = list(analysis.rows_of("pt2pt", metric))
+    return _size_picture(analysis, rows, anchor, title)
+
+
+def _size_picture(
+    analysis: Analysis, rows: Sequence[Row], anchor: str, title: str
+) -> Picture | None:
+    is_time = any(row.unit == "s" for row in rows)
+    return _lines_picture(
+        analysis,
+        _grouped(analysis, rows),
+        anchor=anchor,
+        title=f"{title} against message length",
+        caption="One panel for each pair of send and receive.",
+        x=lambda row: float(row.series.at_value("message_bytes") or 0),
+        x_label=None,
+        log_y=is_time,
+        line_rate=None if is_time else line_rate(analysis),
+        from_zero=not is_time,
+    )
+
+
+def _lines_picture(  # noqa: PLR0917
+    analysis: Analysis,
+    curves: Sequence[_Curves],
+    anchor: str,
+    title: str,
+    caption: str,
+    x: Callable[[Row], float],
+    x_label: str | None,
+    *,
+    ticks: Sequence[str] = (),
+    log_y: bool = False,
+    from_zero: bool = False,
+    line_rate: float | None = None,
+) -> Picture | None:
+    if not curves:
+        return None
+    unit = readable_unit(
+        curves[0].rows[0].unit, (row.summary.mean for item in curves for row in item.rows)
+    )
+    panels, hidden = [], False
+    for item in curves[:MOST_PANELS]:
+        lines = _lines(analysis, item.rows, x, unit)
+        count = sum(len(line.points) for line in lines)
+        hidden |= count > MOST_POINTS
+        first = item.rows[0]
+        figure, axes = new_panel(item.title, footer(analysis, *_ns(item.rows)))
+        for line in lines:
+            draw_line(axes, line, with_points=count <= MOST_POINTS)
+        if x_label is None:
+            log_bytes_axis(axes)
+        else:
+            axes.set_xlabel(x_label)
+            places = sorted({place for line in lines for place in line.x})
+            if ticks:
+                axes.set_xticks(range(len(ticks)), list(ticks))
+            elif len(places) <= 6:
+                axes.set_xticks(places, [fixed(place, 0) for place in places])
+        if log_y:
+            log_value_axis(axes)
+        axes.set_ylabel(f"{metric_title(first.series.metric)} / {unit.label}")
+        if line_rate and analysis.case(first).params.get("placement") != "within-node":
+            _draw_line_rate(axes, line_rate / unit.factor, unit.label)
+        if from_zero and not log_y:
+            axes.set_ylim(bottom=0)
+        panels.append(finish(figure, _alt(title, item, lines, unit)))
+    names = {analysis.case(row).environment for item in curves[:MOST_PANELS] for row in item.rows}
+    return Picture(
+        anchor,
+        title,
+        caption + _caption_end(len(curves), hidden),
+        panels,
+        [name for name in analysis.looks if name in names],
+    )
+
+
+def _caption_end(panels: int, hidden: bool) -> str:
+    text = " Lines: means; bands: ± s; dots: single launches."
+    if hidden:
+        text = f" Lines: means; bands: ± s; panels of over {MOST_POINTS} launches show no dots."
+    if panels > MOST_PANELS:
+        text += f" The first {MOST_PANELS} of {panels} panels; the others are in the tables."
+    return text
+
+
+def _draw_line_rate(axes: Any, rate: float, unit: str) -> None:
+    axes.axhline(rate, color=QUIET, linewidth=1.1, linestyle=(0, (4, 3)))
+    axes.annotate(
+        f"line rate {rate:g} {unit}",
+        (0.02, rate),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        fontsize=8.5,
+        color=QUIET,
+    )
+
+
+def _grouped(
+    analysis: Analysis, rows: Iterable[Row], without: tuple[str, ...] = ()
+) -> list[_Curves]:
+    """Rows by all varying parameters but `without`, and by the construct."""
+    groups: dict[str, list[Row]] = {}
+    order: dict[str, tuple[Any, ...]] = {}
+    for row in rows:
+        case = analysis.case(row)
+        parts = analysis.labels[case.check].parts(case, without)
+        construct = row.series.at_value("construct")
+        title = _joined(str(construct) if construct else "", ", ".join(parts))
+        groups.setdefault(title, []).append(row)
+        params = case.params
+        order.setdefault(title, (params.get("p", 0) * params.get("q", 0), params.get("n", 0)))
+    titles = sorted(groups, key=lambda title: order[title]) if without else list(groups)
+    return [_Curves(title or "all cases", groups[title]) for title in titles]
+
+
+def _lines(
+    analysis: Analysis, rows: Iterable[Row], x: Callable[[Row], float], unit: ReadableUnit
+) -> list[Line]:
+    by_environment: dict[str, list[Row]] = {}
+    for row in rows:
+        by_environment.setdefault(analysis.case(row).environment, []).append(row)
+    result = []
+    for name in analysis.looks:
+        found = sorted(by_environment.get(name, []), key=x)
+        if found:
+            result.append(
+                Line(
+                    name,
+                    analysis.looks[name],
+                    [x(row) for row in found],
+                    [row.summary.mean / unit.factor for row in found],
+                    [(row.summary.stddev or 0.0) / unit.factor for row in found],
+                    [(x(row), v / unit.factor) for row in found for v in row.series.values],
+                )
+            )
+    return result
+
+
+def _grid(analysis: Analysis, row: Row) -> tuple[int, int]:
+    params = analysis.case(row).params
+    return int(params.get("p", 0)), int(params.get("q", 0))
+
+
+def _ns(rows: Iterable[Row]) -> tuple[int, int]:
+    counts = [row.summary.n for row in rows]
+    return min(counts), max(counts)
+
+
+def footer(analysis: Analysis, least_n: int, greatest_n: int | None = None) -> str:
+    """n, nodes, date, seed and run, in two lines."""
+    run = analysis.run
+    n = f"{least_n}" if greatest_n in (None, least_n) else f"{least_n}–{greatest_n}"
+    nodes = value_text(", ".join(run.nodes[:4]) + (" …" if len(run.nodes) > 4 else ""))
+    date = str(run.provenance.get("started_at", ""))[:10] or "date not recorded"
+    return f"n = {n} launches a point · nodes {nodes} · {date}\nseed {run.plan.seed} · run {run.run_id[:48]}"
+
+
+def line_rate(analysis: Analysis) -> float | None:
+    """The network's rate in bytes/s when the provenance tells it (`bits_per_second`)."""
+    site = analysis.run.provenance.get("site")
+    network = site.get("network") if isinstance(site, dict) else None
+    bits = network.get("bits_per_second") if isinstance(network, dict) else None
+    return bits / 8 if isinstance(bits, int | float) and bits > 0 else None
+
+
+def _alt(title: str, item: _Curves, lines: Sequence[Line], unit: ReadableUnit) -> str:
+    ranges = "; ".join(
+        f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g} {unit.label}"
+        for line in lines
+    )
+    return f"{title}, {item.title}: {ranges}"
+
+
+def _joined(first: str, second: str) -> str:
+    return ", ".join(part for part in (first, second) if part and part != "all cases")
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The HTML page: one file, no script, nothing loaded; everything from records is escaped."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jinja2
+import matplotlib as mpl
+from markupsafe import Markup
+
+from reports import listings, plots, tables
+from reports.analysis import Analysis
+from reports.canvas import STYLE, Panel, legend_sign
+from reports.comparison import Comparisons
+from reports.labels import check_title
+from reports.summary import summary_sentences
+from reports.units import count_text
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSection:
+    """Pictures and tables of one check."""
+
+    anchor: str
+    title: str
+    constant: str
+    pictures: list[plots.Picture]
+    tables: list[tables.Table]
+    sizes: bool
+
+
+def without_control_characters(text: str) -> str:
+    """`text` without the characters that XML 1.0 forbids, and without C1 controls."""
+    return _FORBIDDEN.sub("", text)
+
+
+def render_html(analysis: Analysis, root: str) -> str:
+    """The page; `root` is the relative way from the report to the run directory."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    signs = {name: Markup(legend_sign(look)) for name, look in analysis.looks.items()}  # noqa: S704
+    environment.globals.update(
+        sign=lambda name: signs.get(name, ""),
+        svg=_svg,
+        badge_kind=badge_kind,
+        count_text=count_text,
+    )
+    page = environment.get_template("report.html.j2").render(_context(analysis, root))
+    return without_control_characters(page)
+
+
+def _svg(panel: Panel) -> Markup:
+    """Our own drawing; matplotlib escapes the text in it."""
+    return Markup(panel.svg)  # noqa: S704
+
+
+def badge_kind(text: str) -> str:
+    """Which colour a flag gets; the word itself always says what it is."""
+    if text.startswith(("oversubscribed", "n =")):
+        return "warn"
+    return "bad" if text.startswith("invalid") else ""
+
+
+def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
+    run, comparisons = analysis.run, analysis.comparisons
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        checks = [check_section(analysis, check) for check in analysis.checks]
+        effects = [plots.forest(analysis, check) for check in analysis.checks]
+        invalid_picture = plots.invalid_bandwidth(analysis)
+    shown_evidence = listings.evidence(analysis, root)
+    invalid = tables.invalid_table(analysis)
+    return {
+        "analysis": analysis,
+        "run": run,
+        "started": str(run.provenance.get("started_at", "not recorded"))[:19].replace("T", " "),
+        "sentences": summary_sentences(analysis),
+        "sections": _contents(checks, invalid is not None),
+        "status": listings.status_table(analysis),
+        "bad": listings.bad_launches_table(analysis, root),
+        "holes": listings.holes_table(analysis),
+        "checks": checks,
+        "effects": [picture for picture in effects if picture],
+        "invalid": invalid,
+        "invalid_pictures": [invalid_picture] if invalid_picture else [],
+        "power_note": power_note(comparisons),
+        "scopes": list(dict.fromkeys(tables.slug(cell.scope) for cell in comparisons.overall)),
+        "provenance": listings.provenance_rows(run.provenance),
+        "evidence": shown_evidence,
+        "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
+        "version": _version(run.provenance),
+        **comparison_tables(comparisons),
+    }
+
+
+def comparison_tables(comparisons: Comparisons) -> dict[str, tables.Table]:
+    """The three tables of comparisons by their name in the template."""
+    return {
+        "overall": tables.comparison_table(
+            "table-overall", "Every pair, over all points", comparisons.overall
+        ),
+        "groups": tables.comparison_table(
+            "table-groups", f"Each curve against {comparisons.reference}", comparisons.groups
+        ),
+        "points": tables.comparison_table(
+            "table-points", f"Each point against {comparisons.reference}", comparisons.points
+        ),
+    }
+
+
+def power_note(comparisons: Comparisons) -> str:
+    """What the exact test can reach at the n at hand."""
+    judged = [cell for cell in comparisons.overall if cell.effect]
+    if not judged:
+        return ""
+    cell = min(judged, key=lambda item: item.n)
+    assert cell.effect is not None
+    if cell.needed_n <= cell.n:
+        return ""
+    interval = cell.effect.interval
+    return (
+        f"With n = {cell.n} the least p possible is {cell.effect.least_p:.4g} and the widest"
+        f" interval has {100 * interval.level:.4g} %: over {count_text(cell.family, 'cell')}"
+        f" nothing can be resolved before n = {cell.needed_n}, however large the difference;"
+        " estimates and intervals still show direction and size."
+    )
+
+
+def check_section(analysis: Analysis, check: str) -> CheckSection:
+    """Pictures and tables of one check; checks without pictures have tables only."""
+    made = {
+        "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
+        "pt2pt": (plots.latency, plots.bandwidth),
+        "startup": (plots.startup,),
+    }.get(check, ())
+    pictures = [picture for make in made if (picture := make(analysis)) is not None]
+    return CheckSection(
+        tables.slug(check),
+        check_title(check),
+        tables.constant_note(analysis.labels[check]),
+        pictures,
+        list(tables.tables_of(analysis, check)),
+        check == "pt2pt",
+    )
+
+
+def _contents(checks: list[CheckSection], invalid: bool) -> list[tuple[str, str]]:
+    middle = [(f"check-{item.anchor}", item.title) for item in checks]
+    end = [("comparison", "Comparison")]
+    end += [("invalid", "Invalid on purpose")] if invalid else []
+    end += [("provenance", "Provenance"), ("evidence", "Evidence"), ("method", "Method")]
+    return [("launches", "Launches"), *middle, *end]
+
+
+def _version(provenance: Mapping[str, Any]) -> str:
+    harness = provenance.get("harness")
+    if not isinstance(harness, Mapping):
+        return ""
+    commit = str(harness.get("git_commit") or "")[:12]
+    return f"{harness.get('version', '')} ({commit})" if commit else str(harness.get("version", ""))

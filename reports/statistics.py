@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Descriptive statistics of launches: sequences in, frozen dataclasses out.
+
+One value is one launch of a case (its unit of replication), so n counts launches. Everything is
+computed for many cases at once (rows of a matrix); `summarise` is the same code for one row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats  # type: ignore[import-untyped]
+
+LEVEL = 0.95
+OUTLIER_LIMIT = 3.5
+OUTLIER_LEAST_N = 5
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """`low` and `high` in the unit of the values; `level` is the level really attained."""
+
+    low: float
+    high: float
+    level: float
+    method: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """n launches of one metric. None: not defined at this n (s from 2, median interval from 6).
+
+    `outliers` are the positions of flagged values; they are never removed.
+    """
+
+    n: int
+    mean: float
+    stddev: float | None
+    cv: float | None
+    median: float
+    mean_interval: Interval | None
+    median_interval: Interval | None
+    least: float
+    greatest: float
+    outliers: tuple[int, ...]
+
+
+def summarise(values: Sequence[float]) -> Summary:
+    """Summary of one sequence of n >= 1 finite values."""
+    row = np.asarray(values, dtype=np.float64)
+    if row.ndim != 1 or row.size == 0:
+        raise ValueError("a summary needs at least one value")
+    return summarise_rows(row[np.newaxis, :])[0]
+
+
+def summarise_rows(matrix: Matrix) -> list[Summary]:
+    """Summaries of the rows of `matrix`, shape (cases, n), n >= 1, finite values.
+
+    mean = Σx/n; s = √(Σ(x−mean)²/(n−1)), ddof 1, from n = 2 on; CV = s/|mean|, none at mean 0.
+    Rows are scaled by their greatest magnitude first: equal values give s = 0 exactly, and
+    nothing overflows.
+    """
+    n = matrix.shape[1]
+    scale = np.abs(matrix).max(axis=1)
+    scale[scale == 0.0] = 1.0
+    ordered = np.sort(matrix / scale[:, np.newaxis], axis=1)
+    mean = ordered.mean(axis=1)
+    stddev = ordered.std(axis=1, ddof=1) if n > 1 else np.full(len(mean), np.nan)
+    stddev[ordered[:, 0] == ordered[:, -1]] = 0.0 if n > 1 else np.nan
+    half_width = mean_half_width(n) * stddev if n > 1 else stddev
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cv = stddev / np.abs(mean)
+    columns = np.stack(
+        [
+            mean * scale,
+            stddev * scale,
+            cv,
+            np.median(ordered, axis=1) * scale,
+            (mean - half_width) * scale,
+            (mean + half_width) * scale,
+            ordered[:, 0] * scale,
+            ordered[:, -1] * scale,
+        ],
+        axis=1,
+    ).tolist()
+    medians = median_intervals(ordered * scale[:, np.newaxis])
+    outliers = outlier_positions(matrix)
+    return [
+        _summary(n, row, median, outlier)
+        for row, median, outlier in zip(columns, medians, outliers, strict=True)
+    ]
+
+
+def _summary(
+    n: int, row: list[float], median: Interval | None, outliers: tuple[int, ...]
+) -> Summary:
+    mean, stddev, cv, middle, low, high, least, greatest = row
+    if n == 1:
+        return Summary(n, mean, None, None, middle, None, None, least, greatest, outliers)
+    return Summary(
+        n=n,
+        mean=mean,
+        stddev=stddev,
+        cv=cv if np.isfinite(cv) else None,
+        median=middle,
+        mean_interval=Interval(low, high, LEVEL, "t"),
+        median_interval=median,
+        least=least,
+        greatest=greatest,
+        outliers=outliers,
+    )
+
+
+@lru_cache(maxsize=256)
+def mean_half_width(n: int, level: float = LEVEL) -> float:
+    """t(1−α/2; n−1)/√n, the half width of the mean's interval in units of s.
+
+    Student's interval, mean ± t·s/√n: assumes independent launches and a near normal mean.
+    Least n: 2.
+    """
+    return float(stats.t.ppf(0.5 + level / 2, n - 1) / np.sqrt(n))
+
+
+@lru_cache(maxsize=256)
+def median_ranks(n: int, level: float = LEVEL) -> tuple[int, float] | None:
+    """The rank j of the median's interval x(j), x(n+1−j), and the level it attains.
+
+    The greatest j with P(Bin(n, ½) <= j−1) <= α/2; distribution free, assumes independence only.
+    None below n = 6 at 95 % [Hoefler & Belli, SC15; Le Boudec, Performance Evaluation].
+    """
+    tail = (1 - level) / 2
+    below = stats.binom.cdf(np.arange(n), n, 0.5)
+    rank = int(np.searchsorted(below, tail * (1 + 1e-12), side="right"))
+    if rank < 1:
+        return None
+    return rank, float(1 - 2 * below[rank - 1])
+
+
+def median_intervals(ordered: Matrix) -> list[Interval | None]:
+    """Order-statistics interval of the median of each row; rows ascending."""
+    n = ordered.shape[1]
+    ranks = median_ranks(n)
+    if ranks is None:
+        return [None] * len(ordered)
+    rank, level = ranks
+    lows, highs = ordered[:, rank - 1].tolist(), ordered[:, n - rank].tolist()
+    return [
+        Interval(low, high, level, "order-statistics")
+        for low, high in zip(lows, highs, strict=True)
+    ]
+
+
+def outlier_positions(matrix: Matrix) -> list[tuple[int, ...]]:
+    """Positions with |modified z| > 3.5, per row; from n = 5 on.
+
+    z = 0.6745·(x − median)/MAD; where MAD = 0 (more than half the values equal) the mean
+    absolute deviation stands in: z = (x − median)/(1.253314·meanAD); where that is 0 too
+    all values are equal and none is flagged [Iglewicz & Hoaglin 1993].
+    """
+    flagged: list[tuple[int, ...]] = [()] * len(matrix)
+    if matrix.shape[1] < OUTLIER_LEAST_N:
+        return flagged
+    deviation = matrix - np.median(matrix, axis=1, keepdims=True)
+    size = np.abs(deviation)
+    spread = np.median(size, axis=1) / 0.6745
+    spread = np.where(spread == 0, 1.253314 * size.mean(axis=1), spread)
+    for row, position in np.argwhere(size > OUTLIER_LIMIT * spread[:, np.newaxis]).tolist():
+        flagged[row] = (*flagged[row], position)
+    return flagged
+
+
+def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, Interval] | None:
+    """Ratio b/a of geometric means of two independent sets of launches, with its interval.
+
+    exp(mean ln b − mean ln a ± t·√(s_a²/n_a + s_b²/n_b)), Welch–Satterthwaite degrees of freedom.
+    Assumes independent launches and near normal logarithms. Least n: 2 each; None below, or when
+    a value is not positive.
+    """
+    if min(len(a), len(b)) < 2 or min(*a, *b) <= 0:
+        return None
+    first, second = np.log(a), np.log(b)
+    parts = np.array([first.var(ddof=1) / len(a), second.var(ddof=1) / len(b)])
+    difference = float(second.mean() - first.mean())
+    variance = float(parts.sum())
+    freedom = (
+        variance**2 / float((parts**2 / [len(a) - 1, len(b) - 1]).sum()) if variance > 0 else 1.0
+    )
+    half = float(stats.t.ppf(0.5 + LEVEL / 2, freedom)) * variance**0.5
+    low, high = np.exp([difference - half, difference + half]).tolist()
+    return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeded run directories for tests and for the benchmark: plausible numbers, no measurement."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+ENVIRONMENTS = ("mpich", "openmpi", "lam", "lam-lamd")
+SIZES = tuple(sorted({round(2 ** (octave / 2)) for octave in range(0, 41)}))
+CONSTRUCTS = tuple(
+    f"{s}/{r}" for r in ("Recv", "Irecv") for s in ("Send", "Isend", "Ssend", "Issend")
+)
+SPEED = {"mpich": 1.0, "openmpi": 1.035, "lam": 0.93, "lam-lamd": 0.55}
+HPL_FIXED = {"nb": 128, "pmap": "row", "threshold": 16.0, "pfact": "right", "depth": 1}
+
+Edit = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
+def case_id(check: str, environment: str, params: dict[str, Any]) -> str:
+    """The id that plan.json gives a case."""
+    text = json.dumps(
+        {"check": check, "environment": environment, "params": params},
+        sort_keys=True,
+        separators=(",", ":"),
+    )
+    return f"{check}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def case(check: str, environment: str, params: dict[str, Any], ranks: int = 2) -> dict[str, Any]:
+    """One entry of plan.json."""
+    return {
+        "id": case_id(check, environment, params),
+        "check": check,
+        "environment": environment,
+        "params": params,
+        "ranks": ranks,
+        "ranks_per_node": 1,
+        "nodes": 2,
+        "memory_bytes_per_node": 32_000_000,
+        "estimate_s": 3.0,
+        "skipped": None,
+    }
+
+
+def quick_cases(environments: tuple[str, ...] = ENVIRONMENTS) -> list[dict[str, Any]]:
+    """A small campaign of all three checks, with a skipped case and a fault shown on purpose."""
+    cases = []
+    for name in environments:
+        for p, q in ((1, 1), (1, 2), (2, 2)):
+            for n in (1000, 2000, 4000):
+                params = {"p": p, "q": q, "n": n, **HPL_FIXED, "ranks_per_node": 1}
+                cases.append(case("hpl", name, params, p * q))
+        for wait in (False, True):
+            params = {
+                "placement": "between-nodes",
+                "constructs": list(CONSTRUCTS) if not wait else ["Send/Irecv"],
+                "sizes": [{"from": 1, "to": 1048576, "per_octave": 2}],
+                "iterations": 100,
+                "reply_before_wait": wait,
+            }
+            cases.append(case("pt2pt", name, params))
+        cases += [
+            case("startup", name, {"ranks": ranks, "ranks_per_node": 1}, ranks)
+            for ranks in (1, 2, 3, 4)
+        ]
+    cases[8]["skipped"] = "does not fit: 128 MB of matrix, the nodes have 64 MB"
+    return cases
+
+
+def write_run(
+    directory: Path,
+    cases: list[dict[str, Any]] | None = None,
+    *,
+    blocks: int = 5,
+    seed: int = 1,
+    edit: Edit | None = None,
+    slower: float = 1.0,
+) -> Path:
+    """Write a run directory; `edit` may change a record or drop it (None)."""
+    cases = quick_cases() if cases is None else cases
+    directory.mkdir(parents=True, exist_ok=True)
+    _write_plan(directory, cases, blocks, seed)
+    _write_provenance(directory, sorted({item["environment"] for item in cases}), seed)
+    rng = np.random.default_rng(seed)
+    with (directory / "records.jsonl").open("wb") as file:
+        for record in _records(directory.name, cases, blocks, rng, slower):
+            kept = edit(record) if edit else record
+            if kept is not None:
+                file.write(msgspec.json.encode(kept) + b"\n")
+    return directory
+
+
+def _write_plan(directory: Path, cases: list[dict[str, Any]], blocks: int, seed: int) -> None:
+    plan = {
+        "schema": 1,
+        "campaign": "quick",
+        "question": "Which MPI library should this cluster use, and what does LAM's daemon cost?",
+        "site": "virtual",
+        "seed": seed,
+        "blocks": blocks,
+        "environments": list(dict.fromkeys(item["environment"] for item in cases)),
+        "weights": {},
+        "limits": {},
+        "criteria": [],
+        "totals": {"cases": len(cases), "skipped": 1, "launches": len(cases) * blocks},
+        "cases": cases,
+    }
+    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+
+
+def _write_provenance(directory: Path, environments: list[str], seed: int) -> None:
+    provenance = {
+        "schema": 1,
+        "run_id": directory.name,
+        "started_at": "2026-11-20T23:50:11Z",
+        "harness": {"version": "0.1.0", "git_commit": "3f2a" * 10, "git_dirty": False},
+        "site": {
+            "name": "virtual",
+            "virtual": True,
+            "network": {"name": "fast-ethernet", "bits_per_second": 100_000_000},
+        },
+        "host": {"cpu": "Example CPU 3.0 GHz", "cores": 2, "memory_bytes": 24 * 2**30},
+        "slurm": {"version": "22.05.8", "settings": {"SelectType": "select/cons_tres"}},
+        "environments": {
+            name: {"library": f"{name} (synthetic)", "compiler": "gcc 12.2", "flags": "-O2"}
+            for name in environments
+        },
+        "variables": {"OPENBLAS_NUM_THREADS": "1"},
+        "order_seed": seed,
+    }
+    (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
+
+
+def _records(
+    run_id: str,
+    cases: list[dict[str, Any]],
+    blocks: int,
+    rng: np.random.Generator,
+    slower: float,
+) -> Iterator[dict[str, Any]]:
+    for item in cases:
+        if item["skipped"]:
+            yield _record(run_id, item, 0, "skipped", [], reason=item["skipped"])
+    running = [item for item in cases if not item["skipped"]]
+    for block in range(1, blocks + 1):
+        drift = 1 + 0.01 * rng.standard_normal()
+        for place in rng.permutation(len(running)):
+            item = running[place]
+            metrics = METRICS[item["check"]](item, rng, drift * slower)
+            record = _record(run_id, item, block, "ok", metrics)
+            if item["params"].get("reply_before_wait"):
+                record["status"] = "wrong"
+                record["reason"] = "replies before the message has arrived (reply_before_wait)"
+                record["flags"] = ["invalid-reply-before-wait"]
+            if item["ranks"] > 2:
+                record["flags"] = [*record["flags"], "oversubscribed"]
+            yield record
+
+
+def _record(
+    run_id: str,
+    item: dict[str, Any],
+    block: int,
+    status: str,
+    metrics: list[dict[str, Any]],
+    *,
+    reason: str | None = None,
+) -> dict[str, Any]:
+    stem = f"raw/{item['id']}.b{block}.a1"
+    ran = status != "skipped"
+    return {
+        "schema": 1,
+        "run_id": run_id,
+        "case_id": item["id"],
+        "check": item["check"],
+        "environment": item["environment"],
+        "site": "virtual",
+        "params": item["params"],
+        "block": block,
+        "attempt": 1,
+        "status": status,
+        "reason": reason,
+        "started_at": f"2026-11-20T23:{block % 60:02d}:11.120Z" if ran else None,
+        "ended_at": f"2026-11-20T23:{block % 60:02d}:19.904Z" if ran else None,
+        "job_id": "41" if ran else None,
+        "nodes": ["n1", "n2"] if ran else [],
+        "ranks": item["ranks"],
+        "metrics": metrics,
+        "flags": [],
+        "artifacts": {
+            "stdout": f"{stem}.out",
+            "stdout_sha256": hashlib.sha256(stem.encode()).hexdigest(),
+            "stderr": f"{stem}.err",
+            "stderr_sha256": hashlib.sha256(b"").hexdigest(),
+        }
+        if ran
+        else {},
+    }
+
+
+def _metric(name: str, unit: str, better: str, value: float, **at: str | int) -> dict[str, Any]:
+    metric: dict[str, Any] = {"name": name, "unit": unit, "better": better, "value": value}
+    return metric | {"at": at} if at else metric
+
+
+def _hpl(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list[dict[str, Any]]:
+    params = item["params"]
+    ranks = params["p"] * params["q"]
+    rate = 3e9 * min(ranks, 2) ** 0.85 * params["n"] / (params["n"] + 900)
+    rate *= SPEED.get(item["environment"], 0.8) ** 0.5 / drift
+    rate *= 1 + (0.004 if ranks <= 2 else 0.05) * rng.standard_normal()
+    work = 2 * params["n"] ** 3 / 3 + 1.5 * params["n"] ** 2
+    return [
+        _metric("rate", "flop/s", "higher", rate),
+        _metric("time", "s", "lower", work / rate),
+    ]
+
+
+def _pt2pt(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list[dict[str, Any]]:
+    start = {"mpich": 38e-6, "openmpi": 41e-6, "lam": 45e-6, "lam-lamd": 160e-6}
+    alpha = start.get(item["environment"], 50e-6)
+    beta = 8 / 100e6 * {"mpich": 1.12, "lam-lamd": 1.3}.get(item["environment"], 1.05)
+    half = 0.55 if item["params"].get("reply_before_wait") else 1.0
+    metrics = []
+    for place, construct in enumerate(item["params"]["constructs"]):
+        for size in SIZES:
+            typical = half * (alpha * (1 + 0.03 * place) + beta * size) * drift
+            value = float(typical * (1 + 0.015 * rng.standard_normal()))
+            for suffix, factor in (("", 1.0), ("_best", 0.93), ("_mean", 1.04), ("_worst", 2.2)):
+                at = {"construct": construct, "message_bytes": size}
+                time_s = value * factor
+                metrics.append(_metric(f"half_round_trip{suffix}", "s", "lower", time_s, **at))
+                metrics.append(
+                    _metric(f"bandwidth{suffix}", "bytes/s", "higher", size / time_s, **at)
+                )
+    return metrics
+
+
+def _startup(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list[dict[str, Any]]:
+    ranks = item["params"]["ranks"]
+    base = drift / SPEED.get(item["environment"], 0.8) * (1 + 0.03 * rng.standard_normal())
+    first, init = 0.06 * base + 0.01 * ranks, 0.03 * base * ranks**0.5
+    parts = {
+        "first_instruction": first,
+        "init": init,
+        "all_heard": first + init + 0.004 * ranks,
+        "launch": first + init + 0.05 * base,
+    }
+    if item["environment"].startswith("lam"):
+        parts |= {"daemon_boot": 0.07 * ranks * base, "daemon_halt": 1.0 * base}
+    return [_metric(name, "s", "lower", value) for name, value in parts.items()]
+
+
+METRICS = {"hpl": _hpl, "pt2pt": _pt2pt, "startup": _startup}

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Readable units: records hold SI base units, a rendering converts. MB is 10⁶ bytes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_STEPS = {
+    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "flop/s": ((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
+    "bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")),
+}
+#: One unit for all bandwidths up to the fastest links, as the field writes them.
+_FIXED = {"bytes/s": (1e6, "MB/s")}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadableUnit:
+    """`label` for people; a value in SI base units divided by `factor` is in it."""
+
+    label: str
+    factor: float
+
+
+def readable_unit(si_unit: str, values: Iterable[float]) -> ReadableUnit:
+    """The unit in which the typical (median) magnitude of `values` is at least 1."""
+    if si_unit in _FIXED:
+        factor, label = _FIXED[si_unit]
+        return ReadableUnit(label, factor)
+    steps = _STEPS.get(si_unit)
+    sizes = sorted(abs(value) for value in values if value)
+    if steps is None or not sizes:
+        return ReadableUnit(si_unit, 1.0)
+    typical = sizes[len(sizes) // 2]
+    for factor, label in steps:
+        if typical >= factor:
+            return ReadableUnit(label, factor)
+    factor, label = steps[-1]
+    return ReadableUnit(label, factor)
+
+
+def decimals(value: float, spread: float | None) -> int:
+    """Decimals to print: two significant digits of the spread, at most six of the value."""
+    if not value or not math.isfinite(value):
+        return 0
+    greatest = 5 - math.floor(math.log10(abs(value)))
+    wanted = greatest - 2
+    if spread and math.isfinite(spread):
+        wanted = 1 - math.floor(math.log10(spread))
+    return max(0, min(wanted, greatest, 12))
+
+
+def fixed(value: float | None, places: int) -> str:
+    """`value` with thin-space thousands; an en dash for None; powers of ten for the gigantic."""
+    if value is None:
+        return "–"
+    if abs(value) >= 1e9:
+        return f"{value:.4g}"
+    return f"{value:,.{places}f}".replace(",", "\u202f").replace("-", "−")
+
+
+def percent(fraction: float | None, places: int = 1) -> str:
+    """A fraction as a percentage."""
+    if fraction is None:
+        return "–"
+    return f"{fixed(100 * fraction, places)} %"
+
+
+def signed_percent(ratio: float) -> str:
+    """A ratio as the difference from 1: 1.034 -> "+3.4 %"."""
+    difference = 100 * (ratio - 1)
+    places = 1 if abs(difference) < 100 else 0
+    sign = "+" if difference >= 0 else "−"
+    return f"{sign}{fixed(abs(difference), places)} %"
+
+
+def si_text(value: float | None) -> str:
+    """A value in SI base units as written into files and titles."""
+    return "" if value is None else f"{value:.9g}"
+
+
+def bytes_text(count: float) -> str:
+    """A message length, exact: 1048576 -> "1 048 576 B"."""
+    return f"{fixed(count, 0)} B"
+
+
+def count_text(number: int, noun: str, plural: str | None = None) -> str:
+    """ "1 launch", "3 launches"."""
+    return f"{fixed(number, 0)} {noun if number == 1 else plural or noun + 's'}"
