@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fields.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "memory.h"
 
-#define ALIGNMENT 64
+#include <string.h>
 
 struct counts {
     size_t links, staples, momenta, shift, sites; /* numbers in each field */
@@ -27,22 +26,14 @@ double fields_bytes(const struct lattice *lattice) {
            4.0 * (double)n.shift + 16.0 * (double)n.sites;
 }
 
-static void *allocate(size_t bytes) {
-    size_t room = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    void *memory = aligned_alloc(ALIGNMENT, room);
-    if (memory)
-        memset(memory, 0, room);
-    return memory;
-}
-
 int fields_make(struct fields *fields, const struct lattice *lattice) {
     struct counts n = count_fields(lattice);
-    fields->links = allocate(n.links * sizeof(real));
-    fields->staples = allocate(n.staples * sizeof(real));
-    fields->momenta = allocate(n.momenta * sizeof(real));
-    fields->shift = allocate(n.shift * sizeof *fields->shift);
-    fields->congruent = allocate(n.sites * sizeof *fields->congruent);
-    fields->factor = allocate(n.sites * sizeof *fields->factor);
+    fields->links = memory_take(n.links * sizeof(real));
+    fields->staples = memory_take(n.staples * sizeof(real));
+    fields->momenta = memory_take(n.momenta * sizeof(real));
+    fields->shift = memory_take(n.shift * sizeof *fields->shift);
+    fields->congruent = memory_take(n.sites * sizeof *fields->congruent);
+    fields->factor = memory_take(n.sites * sizeof *fields->factor);
     if (fields->links && fields->staples && fields->momenta && fields->shift &&
         fields->congruent && fields->factor)
         return 0;
@@ -51,12 +42,12 @@ int fields_make(struct fields *fields, const struct lattice *lattice) {
 }
 
 void fields_free(struct fields *fields) {
-    free(fields->links);
-    free(fields->staples);
-    free(fields->momenta);
-    free(fields->shift);
-    free(fields->congruent);
-    free(fields->factor);
+    memory_return(fields->links);
+    memory_return(fields->staples);
+    memory_return(fields->momenta);
+    memory_return(fields->shift);
+    memory_return(fields->congruent);
+    memory_return(fields->factor);
     memset(fields, 0, sizeof *fields);
 }
 

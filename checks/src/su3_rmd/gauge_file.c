@@ -11,7 +11,7 @@
 
 #define DEVIATION_MOST 1e-4
 
-enum { GENERATOR_BYTES = 7 * 4 + 8, LINKS = DIRECTIONS * LINK_REALS, TAG = 65 };
+enum { GENERATOR_BYTES = 7 * 4 + 8, LINKS = DIRECTIONS * LINK_REALS, TAG = 65, DRAFT = 1024 };
 
 /* A file on rank 0 and one time slice of it; other ranks hold their part of a slice only. */
 struct gauge_file {
@@ -248,10 +248,25 @@ static void complete(struct gauge_file *file, const char *draft, const char *pat
         remove(draft);
 }
 
+int gauge_can_save(const struct lattice *lattice, const char *path, MPI_Comm comm, char *message,
+                   size_t size) {
+    struct gauge_file file;
+    char draft[DRAFT];
+    begin(&file, lattice, comm, message, size);
+    snprintf(draft, sizeof draft, "%s.part", path);
+    if (lattice->rank == 0 && !(file.stream = fopen(draft, "wb")))
+        failed(&file, path, strerror(errno));
+    if (file.stream)
+        remove(draft);
+    int result = agree(&file, 0);
+    end(&file);
+    return result;
+}
+
 int gauge_save(const struct lattice *lattice, const struct fields *fields, const char *path,
                MPI_Comm comm, char *message, size_t size) {
     struct gauge_file file;
-    char draft[1024];
+    char draft[DRAFT];
     begin(&file, lattice, comm, message, size);
     snprintf(draft, sizeof draft, "%s.part", path);
     if (lattice->rank == 0 && (!(file.stream = fopen(draft, "wb")) ||
@@ -295,8 +310,7 @@ static size_t header_read(struct gauge_file *file, const char *path) {
         return 0;
     }
     if (memcmp(found, size, sizeof found) != 0) {
-        snprintf(text, sizeof text, "it holds a lattice of %d x %d x %d x %d, needed is %d x %d x %d x %d",
-                 found[0], found[1], found[2], found[3], size[0], size[1], size[2], size[3]);
+        snprintf(text, sizeof text, "it holds a lattice of %d x %d x %d x %d, needed is %d x %d x %d x %d", found[0], found[1], found[2], found[3], size[0], size[1], size[2], size[3]);
         failed(file, path, text);
         return 0;
     }

@@ -22,6 +22,10 @@ enum { GAUGE_HEADER = 128 };
 int gauge_save(const struct lattice *lattice, const struct fields *fields, const char *path,
                MPI_Comm comm, char *message, size_t size);
 
+/* See early whether gauge_save can make its file, before hours of work. Collective; results alike. */
+int gauge_can_save(const struct lattice *lattice, const char *path, MPI_Comm comm, char *message,
+                   size_t size);
+
 /* Collective. Links of the other precision are converted. A wrong size of lattice or file, a wrong
  * checksum or links that are not unitary to 1e-4 are failures; fields are then undefined. */
 int gauge_load(const struct lattice *lattice, struct fields *fields, const char *path,

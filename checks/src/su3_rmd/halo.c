@@ -3,8 +3,8 @@
 
 #include "clock.h"
 #include "halo_plan.h"
+#include "memory.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MATRICES = 3 }; /* a face site */
@@ -212,8 +212,8 @@ void halo_free(struct halo *halo) {
                 MPI_Request_free(&plan->requests[0]);
                 MPI_Request_free(&plan->requests[1]);
             }
-            free(plan->in);
-            free(plan->out);
+            memory_return(plan->in);
+            memory_return(plan->out);
         }
     MPI_Comm_free(&halo->comm);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "halo_plan.h"
 
-#include <stdlib.h>
+#include "memory.h"
 
 enum { MATRICES = 3 }; /* a face site */
 
@@ -78,8 +78,7 @@ int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum h
     if (!plan->remote)
         return 0;
     plan_message(plan, lattice, kind, direction);
-    size_t bytes = ((size_t)plan->numbers * sizeof(real) + 63) / 64 * 64;
-    plan->in = aligned_alloc(64, bytes);
-    plan->out = aligned_alloc(64, bytes);
+    plan->in = memory_take((size_t)plan->numbers * sizeof(real));
+    plan->out = memory_take((size_t)plan->numbers * sizeof(real));
     return plan->in && plan->out ? 0 : -1;
 }

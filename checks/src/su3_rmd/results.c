@@ -2,9 +2,9 @@
 #include "results.h"
 
 #include "clock.h"
-#include "fail.h"
-#include "json.h"
-#include "library.h"
+#include "common/fail.h"
+#include "common/json.h"
+#include "common/library.h"
 
 #include <math.h>
 #include <string.h>

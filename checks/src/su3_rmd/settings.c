@@ -2,7 +2,7 @@
 #define _XOPEN_SOURCE 700 /* sysconf */
 #include "settings.h"
 
-#include "fail.h"
+#include "common/fail.h"
 #include "layout.h"
 #include "simulation.h"
 

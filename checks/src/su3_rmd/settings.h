@@ -2,7 +2,7 @@
 #ifndef SU3_SETTINGS_H
 #define SU3_SETTINGS_H
 
-#include "args.h"
+#include "common/args.h"
 #include "halo.h"
 
 /* The command line, read and checked. */

@@ -2,11 +2,11 @@
 #include "simulation.h"
 
 #include "clock.h"
+#include "memory.h"
 #include "polyakov.h"
 #include "sums.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Numbers of scratch space: the plaquettes of all sites or all Polyakov lines, whichever is more. */
@@ -37,8 +37,7 @@ static int make_local(struct simulation *simulation) {
         return 1;
     if (fields_make(&simulation->fields, &simulation->lattice) != 0)
         return 1;
-    size_t bytes = (scratch_numbers(&simulation->lattice) * sizeof(real) + 63) / 64 * 64;
-    simulation->scratch = aligned_alloc(64, bytes);
+    simulation->scratch = memory_take(scratch_numbers(&simulation->lattice) * sizeof(real));
     return simulation->scratch == NULL;
 }
 
@@ -59,7 +58,7 @@ int simulation_make(struct simulation *simulation, const struct lattice *lattice
 
 void simulation_free(struct simulation *simulation) {
     halo_free(&simulation->halo);
-    free(simulation->scratch);
+    memory_return(simulation->scratch);
     fields_free(&simulation->fields);
     lattice_free(&simulation->lattice);
 }

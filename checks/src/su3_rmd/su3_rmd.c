@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: reads the input, runs its blocks, prints what the original prints. */
 #include "clock.h"
-#include "fail.h"
+#include "common/fail.h"
 #include "gauge_file.h"
-#include "json.h"
-#include "library.h"
+#include "common/json.h"
+#include "common/library.h"
 #include "random.h"
 #include "results.h"
 #include "settings.h"
@@ -73,6 +73,10 @@ static void run_block(struct simulation *simulation, const struct block *block, 
     char message[MESSAGE];
     results->block++;
     results_block(results, block);
+    if (block->save)
+        fail_all(gauge_can_save(&simulation->lattice, block->to, simulation->comm, message,
+                                sizeof message) != 0,
+                 "start", "%s", message);
     start_block(simulation, block, iseed);
     struct simulation untimed = *simulation;
     simulation_measure(simulation, &check);
