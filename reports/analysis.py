@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from reports.palette import Look, looks
 from reports.statistics import Summary, summarise_rows
 
 NOT_RUN = "not run yet"
+OUTLIER = "outlier"
 STATUSES = ("ok", "failed", "wrong", "lost", "skipped")
 _MANY_ROWS = 200_000
 
@@ -45,7 +46,7 @@ class Hole:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Analysis:
     """A run with its statistics. `holes` has one entry for each planned launch not recorded."""
 
@@ -77,17 +78,35 @@ class Analysis:
     def oversubscribed(self) -> int:
         """Counted ok launches whose busy ranks shared cores."""
         return sum(
-            "oversubscribed" in launch.flags
-            for launch in self.run.counted()
-            if launch.status == "ok"
+            count
+            for (_, status, flags), count in self.run.tally.items()
+            if status == "ok" and "oversubscribed" in flags
         )
 
-    def rows_of(self, check: str, metric: str | None = None) -> Iterator[Row]:
-        """Rows of one check, of one metric or all."""
+    @cached_property
+    def on_purpose(self) -> int:
+        """Counted launches that are wrong on purpose."""
+        return sum(
+            count for (_, _, flags), count in self.run.tally.items() if INVALID_ON_PURPOSE in flags
+        )
+
+    @cached_property
+    def _by_check(self) -> dict[str, dict[str, list[Row]]]:
         cases = self.run.plan.cases
+        found: dict[str, dict[str, list[Row]]] = {}
         for row in self.rows:
-            if cases[row.series.case].check == check and metric in (None, row.series.metric):
-                yield row
+            metrics = found.setdefault(cases[row.series.case].check, {})
+            metrics.setdefault(row.series.metric, []).append(row)
+        return found
+
+    def metrics_of(self, check: str) -> list[str]:
+        """Metrics with values, in the order of the register."""
+        return [name for name in REGISTER if name in self._by_check.get(check, {})]
+
+    def rows_of(self, check: str, *metrics: str) -> list[Row]:
+        """Rows of one check, of the metrics named or of all."""
+        found = self._by_check.get(check, {})
+        return [row for name in metrics or found for row in found.get(name, ())]
 
     def case(self, row: Row) -> PlanCase:
         """The planned case of a row."""
@@ -101,22 +120,25 @@ class Analysis:
 
 def analyse(run: Run) -> Analysis:
     """Compute the statistics of a run."""
-    flags = _case_flags(run.counted(), "ok")
-    rows = summary_rows(run.series, flags)
-    invalid_flags = _case_flags(
-        (launch for launch in run.counted() if INVALID_ON_PURPOSE in launch.flags), None
-    )
+    labels = check_labels(run.plan.cases)
     names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
     return Analysis(
         run=run,
-        rows=rows,
-        invalid=summary_rows(run.invalid, invalid_flags),
-        labels=check_labels(run.plan.cases),
+        rows=summary_rows(run.series, _case_flags(run, on_purpose=False)),
+        invalid=summary_rows(run.invalid, _case_flags(run, on_purpose=True)),
+        labels=labels,
         looks=looks(names),
-        comparisons=compare_environments(run),
-        counts=Counter(launch.status for launch in run.counted()),
+        comparisons=compare_environments(run, labels),
+        counts=_status_counts(run),
         holes=list(_holes(run)),
     )
+
+
+def _status_counts(run: Run) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for (_, status, _), count in run.tally.items():
+        counts[status] += count
+    return counts
 
 
 def summary_rows(series: Sequence[Series], flags: dict[int, tuple[Counter[str], int]]) -> list[Row]:
@@ -144,18 +166,18 @@ def _row_flags(
     if not summary.outliers:
         return flags
     blocks = ", ".join(str(series.blocks[place]) for place in summary.outliers)
-    return (*flags, f"outlier in block {blocks}")
+    return (*flags, f"{OUTLIER} in block {blocks}")
 
 
-def _case_flags(
-    launches: Iterable[Launch], status: str | None
-) -> dict[int, tuple[Counter[str], int]]:
+def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[Counter[str], int]]:
+    """Flags and number of launches of each case: of the ok ones, or of those wrong on purpose."""
     found: dict[int, tuple[Counter[str], int]] = {}
-    for launch in launches:
-        if status in (None, launch.status):
-            flags, launched = found.get(launch.case, (Counter(), 0))
-            flags.update(launch.flags)
-            found[launch.case] = flags, launched + 1
+    for (case, status, flags), count in run.tally.items():
+        if INVALID_ON_PURPOSE in flags if on_purpose else status == "ok":
+            known, launched = found.get(case) or (Counter(), 0)
+            for flag in flags:
+                known[flag] += count
+            found[case] = known, launched + count
     return found
 
 

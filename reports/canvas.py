@@ -7,13 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from io import StringIO
-from itertools import count
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from reports.palette import INK, QUIET, RULE, Look
 from reports.units import fixed
@@ -26,7 +26,7 @@ MOST_POINTS = 1200
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
 #: The style while pictures are made; drawing functions rely on it being set.
-STYLE = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "assay",
     "font.family": "DejaVu Sans",
@@ -49,7 +49,8 @@ STYLE = {
     "ytick.labelcolor": QUIET,
     "text.parse_math": False,
 }
-_numbers = count(1)
+#: Stands before each id of a panel until the page numbers its panels.
+ID_MARK = "\x02"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def log_bytes_axis(axes: Axes) -> None:
     """Message length on a logarithmic axis of powers of ten."""
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(10, numticks=8))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_bytes(value)))
     axes.set_xlabel("message length (1 kB = 1000 bytes)")
 
@@ -138,7 +139,7 @@ def log_value_axis(axes: Axes) -> None:
     """Plain numbers on a logarithmic y axis."""
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(10, numticks=8))
-    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: fixed(value, 0) if value >= 1 else f"{value:g}")
     )
@@ -153,7 +154,7 @@ def short_bytes(value: float) -> str:
 
 
 def finish(figure: Figure, alt: str) -> Panel:
-    """The figure as SVG to be put into HTML: ids made unique, size left to the page."""
+    """The figure as SVG to be put into HTML: ids marked, size left to the page."""
     buffer = StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(buffer, format="svg", metadata=metadata)
@@ -165,10 +166,9 @@ def _inline(text: str) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
-    prefix = f"p{next(_numbers)}-"
-    text = re.sub(r'\bid="', f'id="{prefix}', text)
-    text = re.sub(r'(xlink:href|href)="#', f'href="#{prefix}', text)
-    text = text.replace("url(#", f"url(#{prefix}")
+    text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
+    text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
+    text = text.replace("url(#", f"url(#{ID_MARK}")
     text = re.sub(r"'DejaVu Sans'(, [^;\"]*?sans-serif)?", FONT.replace('"', "'"), text)
     head, rest = text.split(">", 1)
     head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)

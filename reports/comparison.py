@@ -9,16 +9,18 @@ check (of one placement). The advantage is the ratio in the good direction: 1.05
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from typing import Any, Literal
 
+import msgspec
+import msgspec.structs
 import numpy as np
 from numpy.typing import NDArray
 
 from campaigns.metrics import REGISTER
-from reports.labels import CheckLabels, check_labels, check_title, metric_title, params_key
+from reports.labels import CheckLabels, check_title, params_key
 from reports.load import INVALID_ON_PURPOSE, AtKey, PlanCase, Run, Series
 from reports.signed_rank import (
     LEAST_N,
@@ -37,12 +39,11 @@ LEAST_DIFFERENCE = 1.03
 EQUIVALENT = (0.97, 1.03)
 
 Word = Literal["faster", "slower", "equivalent", "not resolved", "no verdict"]
-_PointKey = tuple[str, AtKey]
+_PointKey = tuple[bytes, AtKey]
 _Point = tuple[NDArray[np.int64], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One cell: `environment` against `reference`. `effect` is None below three common blocks.
 
     `points` of `points_planned` went in; `family` is the number of cells Holm adjusted over.
@@ -84,6 +85,8 @@ class Comparison:
         """The word with what it rests on; never "equal"."""
         if self.effect is None:
             return f"no verdict: {self.n} common blocks, at least {LEAST_N} are needed"
+        if self.word == "equivalent":
+            return f"equivalent (n = {self.n}, 90 % interval inside 0.97–1.03)"
         if self.word != "not resolved":
             return f"{self.word} (n = {self.n}, p = {self.p_holm:.2g} after Holm)"
         return f"not resolved at n = {self.n}, {self._detectable()}"
@@ -120,12 +123,12 @@ class Comparisons:
     unranked: frozenset[tuple[str, str]]
 
 
-def compare_environments(run: Run) -> Comparisons:
+def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
     """Compare each environment with the first one of the plan (and, overall, with each other)."""
     names = list(dict.fromkeys(run.plan.environments))
-    table = _points_by_environment(run)
-    labels = check_labels(run.plan.cases)
-    planned = _Planned(run.plan.cases, labels)
+    keys = [params_key(case) for case in run.plan.cases]
+    table = _points_by_environment(run, keys)
+    planned = _Planned(run.plan.cases, keys, labels)
     overall: list[tuple[Comparison, _Point]] = []
     groups: list[tuple[Comparison, _Point]] = []
     points: list[tuple[Comparison, _Point]] = []
@@ -139,27 +142,37 @@ def compare_environments(run: Run) -> Comparisons:
                 points += cells.points()
     return Comparisons(
         reference=names[0] if names else "",
-        overall=_judged(overall),
-        groups=_judged(groups),
-        points=_judged(points),
+        overall=_by_scope(_judged(overall)),
+        groups=_by_scope(_judged(groups)),
+        points=_by_scope(_judged(points)),
         unranked=_wrong_environments(run),
     )
 
 
+def _by_scope(cells: list[Comparison]) -> list[Comparison]:
+    """Scope by scope, cell by cell, environments of one cell together."""
+    order: dict[tuple[str, str], int] = {}
+    scopes: dict[str, int] = {}
+    for cell in cells:
+        scopes.setdefault(cell.scope, len(scopes))
+        order.setdefault((cell.scope, cell.label), len(order))
+    return sorted(cells, key=lambda cell: (scopes[cell.scope], order[cell.scope, cell.label]))
+
+
 def _wrong_environments(run: Run) -> frozenset[tuple[str, str]]:
+    cases = run.plan.cases
     return frozenset(
-        (run.case(launch).check, run.case(launch).environment)
-        for launch in run.counted()
-        if launch.status == "wrong" and INVALID_ON_PURPOSE not in launch.flags
+        (cases[case].check, cases[case].environment)
+        for case, status, flags in run.tally
+        if status == "wrong" and INVALID_ON_PURPOSE not in flags
     )
 
 
 _Table = dict[tuple[str, str], dict[str, dict[_PointKey, Series]]]
 
 
-def _points_by_environment(run: Run) -> _Table:
+def _points_by_environment(run: Run, keys: Sequence[bytes]) -> _Table:
     cases = run.plan.cases
-    keys = {index: params_key(case) for index, case in enumerate(cases)}
     table: _Table = {}
     for series in sorted(run.series, key=lambda item: item.case):
         case = cases[series.case]
@@ -196,7 +209,7 @@ def _paired_points(
     return result
 
 
-def _add(
+def _add(  # noqa: PLR0917
     result: dict[_PointKey, _Point],
     keys: Sequence[_PointKey],
     blocks: NDArray[np.int64],
@@ -204,7 +217,7 @@ def _add(
     b: NDArray[np.float64],
     sign: float,
 ) -> None:
-    positive = (a > 0).all(axis=1) & (b > 0).all(axis=1)
+    positive: NDArray[np.bool_] = np.asarray((a > 0).all(axis=1) & (b > 0).all(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = sign * (np.log(a) - np.log(b))
     for key, row, usable in zip(keys, logs, positive, strict=True):
@@ -214,6 +227,8 @@ def _add(
 
 def _combine(points: Sequence[_Point]) -> tuple[_Point, int] | None:
     """Mean of d over points for each block that all of them have; points below n = 3 left out."""
+    if len(points) == 1:
+        return points[0], 1
     usable = [point for point in points if len(point[0]) >= LEAST_N] or list(points)
     if not usable:
         return None
@@ -228,15 +243,31 @@ def _combine(points: Sequence[_Point]) -> tuple[_Point, int] | None:
 class _Planned:
     """Names of scopes and groups, and the cases behind them."""
 
-    def __init__(self, cases: Iterable[PlanCase], labels: Mapping[str, CheckLabels]) -> None:
+    def __init__(
+        self,
+        cases: Iterable[PlanCase],
+        keys: Iterable[bytes],
+        labels: Mapping[str, CheckLabels],
+    ) -> None:
         self._labels = labels
-        self._case: dict[tuple[str, str, str], PlanCase] = {}
-        for case in cases:
-            self._case[case.check, params_key(case), case.environment] = case
+        self._names: dict[tuple[str, bytes, AtKey], tuple[str, str]] = {}
+        self._case = {
+            (case.check, key, case.environment): case for case, key in zip(cases, keys, strict=True)
+        }
 
-    def case(self, check: str, key: str, environment: str) -> PlanCase:
+    def case(self, check: str, key: bytes, environment: str) -> PlanCase:
         """The case with these parameters in this environment."""
         return self._case[check, key, environment]
+
+    def names(self, check: str, point: _PointKey, environment: str) -> tuple[str, str]:
+        """Scope and group of a point; made once for each curve."""
+        params, at = point
+        curve = check, params, tuple(item for item in at if item[0] != "message_bytes")
+        found = self._names.get(curve)
+        if found is None:
+            case = self.case(check, params, environment)
+            found = self._names[curve] = self.scope(case), self.group(case, at)
+        return found
 
     def scope(self, case: PlanCase) -> str:
         """Placements are never mixed: between nodes and within a node are two scopes."""
@@ -254,7 +285,7 @@ class _Planned:
 class _Cells:
     """The cells of one pair of environments for one check's deciding metric."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917
         self,
         planned: _Planned,
         check: str,
@@ -271,14 +302,8 @@ class _Cells:
         self._check = check
         self._scopes: dict[str, list[_PointKey]] = {}
         self._groups: dict[tuple[str, str], list[_PointKey]] = {}
-        names: dict[tuple[str, AtKey], tuple[str, str]] = {}
         for key in pairs:
-            params, at = key
-            curve = params, tuple(item for item in at if item[0] != "message_bytes")
-            name = names.get(curve)
-            if name is None:
-                case = planned.case(check, params, environment)
-                name = names[curve] = planned.scope(case), planned.group(case, at)
+            name = planned.names(check, key, environment)
             self._scopes.setdefault(name[0], []).append(key)
             self._groups.setdefault(name, []).append(key)
 
@@ -343,7 +368,9 @@ def _judged(cells: Sequence[tuple[Comparison, _Point]]) -> list[Comparison]:
         effects.update(zip(positions, paired_effects(rows), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
     return [
-        replace(cell, effect=effects[place], p_holm=adjusted[place], family=len(effects))
+        msgspec.structs.replace(
+            cell, effect=effects[place], p_holm=adjusted[place], family=len(effects)
+        )
         if place in effects
         else cell
         for place, (cell, _) in enumerate(cells)
@@ -360,6 +387,8 @@ class Ranking:
     runner_up: str
     comparison: Comparison
     advantage: str
+    interval: str
+    others: str
     unranked: tuple[str, ...]
 
 
@@ -393,15 +422,38 @@ def _rank(
     pair = next((c for c in usable if {c.environment, c.reference} == {best, second}), None)
     if pair is None or pair.effect is None:
         return None
-    ratio = pair.effect.ratio if pair.environment == best else 1 / pair.effect.ratio
+    others = [
+        f"{name} {_against(cell, best)}"
+        for name in score
+        for cell in usable
+        if name not in (best, second) and {cell.environment, cell.reference} == {best, name}
+    ]
+    ratio, low, high = _oriented(pair, best)
+    level = percent(pair.effect.interval.level, 2)
     return Ranking(
-        scope, metric, best, second, pair, signed_percent(ratio), tuple(sorted(unranked))
+        scope,
+        metric,
+        best,
+        second,
+        pair,
+        signed_percent(ratio),
+        f"{level} interval {signed_percent(low)} to {signed_percent(high)}",
+        ", ".join(others),
+        tuple(sorted(unranked)),
     )
 
 
-def metric_direction(metric: str) -> str:
-    """ "rate, higher is better"."""
-    return f"{metric_title(metric)}, {REGISTER[metric].better} is better"
+def _oriented(cell: Comparison, environment: str) -> tuple[float, float, float]:
+    """Ratio and interval as the advantage of `environment` over the other one."""
+    assert cell.effect is not None
+    effect = cell.effect
+    if cell.environment == environment:
+        return effect.ratio, effect.interval.low, effect.interval.high
+    return 1 / effect.ratio, 1 / effect.interval.high, 1 / effect.interval.low
+
+
+def _against(cell: Comparison, best: str) -> str:
+    return signed_percent(1 / _oriented(cell, best)[0])
 
 
 def as_json(cell: Comparison) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from reports.load import PlanCase
 from reports.units import fixed
 
@@ -52,9 +54,9 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def params_key(case: PlanCase) -> str:
-    """Canonical text of the parameters: cases of environments are paired by (check, this)."""
-    return json.dumps(case.params, sort_keys=True, ensure_ascii=False)
+def params_key(case: PlanCase) -> bytes:
+    """Canonical JSON of the parameters: cases of environments are paired by (check, this)."""
+    return msgspec.json.encode(case.params, order="deterministic")
 
 
 @dataclass(frozen=True)
@@ -94,13 +96,13 @@ def _part(name: str, value: Any) -> str:
 
 def check_labels(cases: Sequence[PlanCase]) -> dict[str, CheckLabels]:
     """Labels for each check, from its cases over all environments."""
-    values: dict[str, dict[str, dict[str, Any]]] = {}
+    values: dict[str, dict[str, dict[Any, Any]]] = {}
     for case in cases:
         seen = values.setdefault(case.check, {})
         for name, value in case.params.items():
             found = seen.setdefault(name, {})
             if len(found) < 2:
-                found.setdefault(json.dumps(value, sort_keys=True), value)
+                found.setdefault(_comparable(value), value)
     return {
         check: CheckLabels(
             tuple(name for name, found in params.items() if len(found) > 1),
@@ -108,3 +110,10 @@ def check_labels(cases: Sequence[PlanCase]) -> dict[str, CheckLabels]:
         )
         for check, params in values.items()
     }
+
+
+def _comparable(value: Any) -> Any:
+    """A key by which values of any JSON type are told apart, 1 from true too."""
+    if isinstance(value, list | dict):
+        return msgspec.json.encode(value, order="deterministic")
+    return type(value), value

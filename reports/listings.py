@@ -34,10 +34,10 @@ def status_table(analysis: Analysis) -> Table:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for case in analysis.run.plan.cases:
         counts.setdefault((case.check, case.environment), Counter())
-    for launch in analysis.run.counted():
-        case = analysis.run.case(launch)
-        purpose = INVALID_ON_PURPOSE in launch.flags
-        counts[case.check, case.environment]["on purpose" if purpose else launch.status] += 1
+    for (place, status, flags), count in analysis.run.tally.items():
+        case = analysis.run.plan.cases[place]
+        kind = "on purpose" if INVALID_ON_PURPOSE in flags else status
+        counts[case.check, case.environment][kind] += count
     for hole in analysis.holes:
         counts[hole.case.check, hole.case.environment]["missing"] += 1
     kinds = [*STATUSES, "on purpose", "missing"]
@@ -63,9 +63,13 @@ def status_table(analysis: Analysis) -> Table:
     )
 
 
-def bad_launches_table(analysis: Analysis, root: str) -> Table | None:
-    """Every launch that is not ok with its reason; wrong on purpose ones last."""
-    launches = sorted(analysis.bad_launches, key=lambda item: INVALID_ON_PURPOSE in item.flags)
+def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = False) -> Table | None:
+    """Every launch that is not ok with its reason; those wrong on purpose apart."""
+    launches = [
+        launch
+        for launch in analysis.bad_launches
+        if (INVALID_ON_PURPOSE in launch.flags) == on_purpose
+    ]
     if not launches:
         return None
     columns = [
@@ -95,7 +99,12 @@ def bad_launches_table(analysis: Analysis, root: str) -> Table | None:
                 _raw_cell(launch, root),
             ]
         )
-    return Table("table-bad", "Launches that are not ok", columns, rows, total=len(launches))
+    anchor, title = (
+        ("table-on-purpose", "Launches that are wrong on purpose")
+        if on_purpose
+        else ("table-bad", "Launches that are not ok")
+    )
+    return Table(anchor, title, columns, rows, total=len(launches))
 
 
 def _raw_cell(launch: Launch, root: str) -> Cell:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -114,6 +117,11 @@ class Run:
         """The latest attempt of each case and block."""
         return (launch for launch in self.launches if launch.counted)
 
+    @cached_property
+    def tally(self) -> Counter[tuple[int, Status, tuple[str, ...]]]:
+        """How many counted launches there are of each (position of the case, status, flags)."""
+        return Counter((launch.case, launch.status, launch.flags) for launch in self.counted())
+
 
 def load_run(directory: Path) -> Run:
     """Read the run in `directory`, finished or not.
@@ -206,31 +214,35 @@ class _Reader:
     _values: array[float] = field(default_factory=lambda: array("d"))
     _shared: dict[Any, Any] = field(default_factory=dict)
     _bad: int = 0
+    _path: str = ""
+    _line: int = 0
 
     def read(self, path: Path) -> None:
         """Take in each record of the file."""
+        self._path = str(path)
         case_of = {case.id: index for index, case in enumerate(self.plan.cases)}
         try:
-            for number, record in enumerate(read_records(path), start=1):
+            for self._line, record in enumerate(read_records(path), start=1):
                 index = case_of.get(record.case_id)
-                where = f"{path}:{number}"
                 if index is None:
-                    raise AssayError(
-                        f"{where}: case {record.case_id!r} is not in plan.json. A run directory"
+                    raise self._error(
+                        f"case {record.case_id!r} is not in plan.json. A run directory"
                         " holds the records of one plan; move foreign lines out."
                     )
-                self._take(index, record, where)
+                self._take(index, record)
         except (OSError, UnicodeDecodeError) as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
 
-    def _take(self, index: int, record: Record, where: str) -> None:
-        self._agree(self.plan.cases[index], record, where)
+    def _error(self, message: str) -> AssayError:
+        return AssayError(f"{self._path}:{self._line}: {message}")
+
+    def _take(self, index: int, record: Record) -> None:
+        self._agree(self.plan.cases[index], record)
         self.run_id = self.run_id or record.run_id
         self.nodes.update(record.nodes)
         first = len(self._values)
         if record.status == "ok" or INVALID_ON_PURPOSE in record.flags:
-            for metric in record.metrics:
-                self._take_metric(index, metric, where)
+            self._take_metrics(index, record.metrics)
         self.launches.append(
             Launch(
                 case=index,
@@ -238,7 +250,7 @@ class _Reader:
                 attempt=record.attempt,
                 status=record.status,
                 reason=record.reason,
-                flags=self._share(tuple(record.flags)),
+                flags=self._share(tuple(record.flags)) if record.flags else (),
                 job_id=record.job_id,
                 started_at=record.started_at,
                 artifacts=self._artifacts(index, record),
@@ -257,42 +269,45 @@ class _Reader:
             return record.artifacts if self._bad <= KEEP_ARTIFACTS_OF_BAD else None
         return record.artifacts if index < KEEP_ARTIFACTS_OF_CASES else None
 
-    @staticmethod
-    def _agree(case: PlanCase, record: Record, where: str) -> None:
+    def _agree(self, case: PlanCase, record: Record) -> None:
         if record.schema != 1:
-            raise AssayError(f"{where}: schema is {record.schema}; allowed: 1.")
-        for name in ("check", "environment"):
-            found, planned = getattr(record, name), getattr(case, name)
+            raise self._error(f"schema is {record.schema}; allowed: 1.")
+        for name, found, planned in (
+            ("check", record.check, case.check),
+            ("environment", record.environment, case.environment),
+        ):
             if found != planned:
-                raise AssayError(
-                    f"{where}: `{name}` is {found!r}, but plan.json has {planned!r} for case"
+                raise self._error(
+                    f"`{name}` is {found!r}, but plan.json has {planned!r} for case"
                     f" {case.id}. The line or the plan was changed after the run."
                 )
         if record.block < 1 and record.status != "skipped":
-            raise AssayError(
-                f"{where}: `block` is {record.block}; allowed: 1 or more (0 only for skipped)."
+            raise self._error(
+                f"`block` is {record.block}; allowed: 1 or more (0 only for skipped)."
             )
 
-    def _take_metric(self, case: int, metric: Metric, where: str) -> None:
-        try:
-            quick = (case, metric.name, tuple(metric.at.items()) if metric.at else ())
-            known = self._ids.get(quick)
-        except TypeError:
-            raise AssayError(f"{where}: `at` of {metric.name} holds a list or an object.") from None
-        if known is None:
-            known = self._new_series(quick, metric, where)
-        if not math.isfinite(metric.value):
-            raise AssayError(f"{where}: {metric.name} is {metric.value}; it must be finite.")
-        self._series.append(known)
-        self._values.append(metric.value)
+    def _take_metrics(self, case: int, metrics: list[Metric]) -> None:
+        ids, finite = self._ids, math.isfinite
+        add_series, add_value = self._series.append, self._values.append
+        for metric in metrics:
+            name, value, at = metric.name, metric.value, metric.at
+            quick = (case, name, tuple(at.items()) if at else ())
+            try:
+                known = ids.get(quick)
+            except TypeError:
+                raise self._error(f"`at` of {name} holds a list or an object.") from None
+            if known is None:
+                known = self._new_series(quick, metric)
+            if not finite(value):
+                raise self._error(f"{name} is {value}; it must be finite.")
+            add_series(known)
+            add_value(value)
 
-    def _new_series(self, quick: tuple[int, str, AtKey], metric: Metric, where: str) -> int:
+    def _new_series(self, quick: tuple[int, str, AtKey], metric: Metric) -> int:
         definition = REGISTER.get(metric.name)
         if definition is None or definition.unit != metric.unit:
             allowed = definition.unit if definition else "a registered metric"
-            raise AssayError(
-                f"{where}: metric {metric.name!r} in {metric.unit!r}; allowed: {allowed}."
-            )
+            raise self._error(f"metric {metric.name!r} in {metric.unit!r}; allowed: {allowed}.")
         case, name, at = quick
         key = (case, self._share(name), self._share(tuple(sorted(at))))
         series = self._ids.get(key)
@@ -323,9 +338,13 @@ class _Reader:
             latest[key] = launch
         return odd[:20]
 
-    def series(self, chosen: Any) -> list[Series]:
-        """The series over the counted launches that `chosen` accepts."""
-        launches = [launch for launch in self.launches if launch.counted and chosen(launch)]
+    def series(self, chosen: Callable[[Launch], bool]) -> list[Series]:
+        """The series over the counted launches with values that `chosen` accepts."""
+        launches = [
+            launch
+            for launch in self.launches
+            if launch.last > launch.first and launch.counted and chosen(launch)
+        ]
         if not launches or not len(self._values):
             return []
         ids, values, blocks = self._columns(launches)
@@ -341,7 +360,7 @@ class _Reader:
         edges = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
         return [
             Series(*self._keys[int(ids[low])], blocks[low:high], values[low:high])
-            for low, high in zip(edges[:-1], edges[1:], strict=True)
+            for low, high in pairwise(edges)
             if high > low
         ]
 

@@ -33,14 +33,19 @@ def _lines(analysis: Analysis, root: str) -> Iterator[str]:
     yield f"# {md(run.plan.question or run.plan.campaign)}"
     yield ""
     state = "complete" if analysis.complete else "**not finished**"
-    yield f"Campaign {md(run.plan.campaign)}, site {md(run.plan.site)}, run {md(run.run_id)}: {state}."
+    names = f"Campaign {md(run.plan.campaign)}, site {md(run.plan.site)}"
+    yield f"{names}, run {md(run.run_id)}: {state}."
     yield ""
     yield from (f"- **Warning:** {md(text)}" for text in run.warnings)
     yield from (f"- {md(sentence.text)}" for sentence in summary_sentences(analysis))
     yield ""
     yield "## Launches"
     yield from markdown_table(listings.status_table(analysis))
-    for table in (listings.bad_launches_table(analysis, root), listings.holes_table(analysis)):
+    for table in (
+        listings.bad_launches_table(analysis, root),
+        listings.bad_launches_table(analysis, root, on_purpose=True),
+        listings.holes_table(analysis),
+    ):
         if table:
             yield from markdown_table(table)
     for check in analysis.checks:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ from reports.units import ReadableUnit, fixed, readable_unit
 #: Panels of one picture; what is beyond is in the tables, and the caption says how many.
 MOST_PANELS = 8
 MOST_FOREST_ROWS = 14
+#: A line of more points is thinned to every k-th; the caption says so.
+MOST_LINE_POINTS = 250
 _STARTUP = ("first_instruction", "init", "all_heard", "launch")
 _DAEMONS = ("daemon_boot", "daemon_halt")
 
@@ -121,29 +123,33 @@ def invalid_bandwidth(analysis: Analysis) -> Picture | None:
     )
 
 
-def forest(analysis: Analysis, check: str) -> Picture | None:
-    """Advantage of each environment over the reference, with intervals."""
+def forest(analysis: Analysis) -> Picture | None:
+    """Advantage of each environment over the reference, with intervals; one panel a scope."""
     comparisons = analysis.comparisons
-    cells = [
-        cell
-        for cell in (*comparisons.overall, *comparisons.groups)
-        if cell.check == check and cell.reference == comparisons.reference and cell.effect
-    ]
-    if not cells:
+    scopes: dict[str, list[Comparison]] = {}
+    for cell in (*comparisons.overall, *comparisons.groups):
+        if cell.reference == comparisons.reference and cell.effect:
+            scopes.setdefault(cell.scope, []).append(cell)
+    if not scopes:
         return None
-    scopes = list(dict.fromkeys(cell.scope for cell in cells))
-    panels = [
-        _forest_panel(analysis, scope, [cell for cell in cells if cell.scope == scope])
-        for scope in scopes[:MOST_PANELS]
-    ]
+    shown = list(scopes.items())[:MOST_PANELS]
+    names = {cell.environment for _, cells in shown for cell in cells}
     return Picture(
-        f"picture-effect-{check}",
+        "picture-effects",
         f"Advantage over {comparisons.reference}",
         "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
-        " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %.",
-        panels,
-        list(dict.fromkeys(cell.environment for cell in cells)),
+        " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %."
+        + _cut_note(scopes),
+        [_forest_panel(analysis, scope, cells) for scope, cells in shown],
+        [name for name in analysis.looks if name in names],
     )
+
+
+def _cut_note(scopes: Mapping[str, Sequence[Comparison]]) -> str:
+    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
+    if rows <= MOST_FOREST_ROWS and len(scopes) <= MOST_PANELS:
+        return ""
+    return f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
 
 
 def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -> Panel:
@@ -239,6 +245,7 @@ def _lines_picture(  # noqa: PLR0917
         curves[0].rows[0].unit, (row.summary.mean for item in curves for row in item.rows)
     )
     panels, hidden = [], False
+    thin = any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves)
     for item in curves[:MOST_PANELS]:
         lines = _lines(analysis, item.rows, x, unit)
         count = sum(len(line.points) for line in lines)
@@ -268,16 +275,18 @@ def _lines_picture(  # noqa: PLR0917
     return Picture(
         anchor,
         title,
-        caption + _caption_end(len(curves), hidden),
+        caption + _caption_end(len(curves), hidden=hidden, thin=thin),
         panels,
         [name for name in analysis.looks if name in names],
     )
 
 
-def _caption_end(panels: int, hidden: bool) -> str:
+def _caption_end(panels: int, *, hidden: bool, thin: bool) -> str:
     text = " Lines: means; bands: ± s; dots: single launches."
     if hidden:
         text = f" Lines: means; bands: ± s; panels of over {MOST_POINTS} launches show no dots."
+    if thin:
+        text += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
     if panels > MOST_PANELS:
         text += f" The first {MOST_PANELS} of {panels} panels; the others are in the tables."
     return text
@@ -299,19 +308,26 @@ def _draw_line_rate(axes: Any, rate: float, unit: str) -> None:
 def _grouped(
     analysis: Analysis, rows: Iterable[Row], without: tuple[str, ...] = ()
 ) -> list[_Curves]:
-    """Rows by all varying parameters but `without`, and by the construct."""
+    """Rows by all varying parameters but `without`, and by the construct; smallest first."""
+    titles: dict[tuple[int, str], str] = {}
     groups: dict[str, list[Row]] = {}
-    order: dict[str, tuple[Any, ...]] = {}
     for row in rows:
-        case = analysis.case(row)
-        parts = analysis.labels[case.check].parts(case, without)
-        construct = row.series.at_value("construct")
-        title = _joined(str(construct) if construct else "", ", ".join(parts))
+        construct = str(row.series.at_value("construct") or "")
+        title = titles.get((row.series.case, construct))
+        if title is None:
+            case = analysis.case(row)
+            parts = analysis.labels[case.check].parts(case, without)
+            title = titles[row.series.case, construct] = _joined(construct, ", ".join(parts))
         groups.setdefault(title, []).append(row)
-        params = case.params
-        order.setdefault(title, (params.get("p", 0) * params.get("q", 0), params.get("n", 0)))
-    titles = sorted(groups, key=lambda title: order[title]) if without else list(groups)
-    return [_Curves(title or "all cases", groups[title]) for title in titles]
+    curves = [_Curves(title or "all cases", found) for title, found in groups.items()]
+    return sorted(curves, key=lambda item: _size(analysis, item.rows[0]) if without else (0, 0))
+
+
+def _size(analysis: Analysis, row: Row) -> tuple[float, float]:
+    params = analysis.case(row).params
+    p, q = _grid(analysis, row)
+    n = params.get("n", 0)
+    return p * q, n if isinstance(n, int | float) else 0
 
 
 def _lines(
@@ -322,7 +338,7 @@ def _lines(
         by_environment.setdefault(analysis.case(row).environment, []).append(row)
     result = []
     for name in analysis.looks:
-        found = sorted(by_environment.get(name, []), key=x)
+        found = thinned(sorted(by_environment.get(name, []), key=x))
         if found:
             result.append(
                 Line(
@@ -331,10 +347,19 @@ def _lines(
                     [x(row) for row in found],
                     [row.summary.mean / unit.factor for row in found],
                     [(row.summary.stddev or 0.0) / unit.factor for row in found],
-                    [(x(row), v / unit.factor) for row in found for v in row.series.values],
+                    [
+                        (x(row), v / unit.factor)
+                        for row in found
+                        for v in row.series.values.tolist()
+                    ],
                 )
             )
     return result
+
+
+def thinned(rows: list[Row]) -> list[Row]:
+    """Every k-th row where a line would have too many points."""
+    return rows[:: -(-len(rows) // MOST_LINE_POINTS)] if rows else rows
 
 
 def _grid(analysis: Analysis, row: Row) -> tuple[int, int]:
@@ -353,7 +378,8 @@ def footer(analysis: Analysis, least_n: int, greatest_n: int | None = None) -> s
     n = f"{least_n}" if greatest_n in (None, least_n) else f"{least_n}–{greatest_n}"
     nodes = value_text(", ".join(run.nodes[:4]) + (" …" if len(run.nodes) > 4 else ""))
     date = str(run.provenance.get("started_at", ""))[:10] or "date not recorded"
-    return f"n = {n} launches a point · nodes {nodes} · {date}\nseed {run.plan.seed} · run {run.run_id[:48]}"
+    first = f"n = {n} launches a point · nodes {nodes} · {date}"
+    return f"{first}\nseed {run.plan.seed} · run {run.run_id[:48]}"
 
 
 def line_rate(analysis: Analysis) -> float | None:

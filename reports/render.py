@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 import jinja2
@@ -15,7 +16,7 @@ from markupsafe import Markup
 
 from reports import listings, plots, tables
 from reports.analysis import Analysis
-from reports.canvas import STYLE, Panel, legend_sign
+from reports.canvas import ID_MARK, STYLE, Panel, legend_sign
 from reports.comparison import Comparisons
 from reports.labels import check_title
 from reports.summary import summary_sentences
@@ -52,7 +53,7 @@ def render_html(analysis: Analysis, root: str) -> str:
     signs = {name: Markup(legend_sign(look)) for name, look in analysis.looks.items()}  # noqa: S704
     environment.globals.update(
         sign=lambda name: signs.get(name, ""),
-        svg=_svg,
+        svg=_numbered(),
         badge_kind=badge_kind,
         count_text=count_text,
     )
@@ -60,9 +61,14 @@ def render_html(analysis: Analysis, root: str) -> str:
     return without_control_characters(page)
 
 
-def _svg(panel: Panel) -> Markup:
-    """Our own drawing; matplotlib escapes the text in it."""
-    return Markup(panel.svg)  # noqa: S704
+def _numbered() -> Callable[[Panel], Markup]:
+    """Gives out our own drawings (matplotlib escapes the text in them), ids unique in the page."""
+    numbers = count(1)
+
+    def svg(panel: Panel) -> Markup:
+        return Markup(panel.svg.replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
+
+    return svg
 
 
 def badge_kind(text: str) -> str:
@@ -77,7 +83,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         checks = [check_section(analysis, check) for check in analysis.checks]
-        effects = [plots.forest(analysis, check) for check in analysis.checks]
+        effects = plots.forest(analysis)
         invalid_picture = plots.invalid_bandwidth(analysis)
     shown_evidence = listings.evidence(analysis, root)
     invalid = tables.invalid_table(analysis)
@@ -89,9 +95,10 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "sections": _contents(checks, invalid is not None),
         "status": listings.status_table(analysis),
         "bad": listings.bad_launches_table(analysis, root),
+        "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
         "holes": listings.holes_table(analysis),
         "checks": checks,
-        "effects": [picture for picture in effects if picture],
+        "effects": [effects] if effects else [],
         "invalid": invalid,
         "invalid_pictures": [invalid_picture] if invalid_picture else [],
         "power_note": power_note(comparisons),

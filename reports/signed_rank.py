@@ -196,5 +196,9 @@ def detectable_ratio(log_stddev: float, n: int, alpha: float = 0.05) -> float:
     exp((t(1−α/2; n−1) + t(0.8; n−1))·s/√n), the paired t-test's approximation; s of d as
     observed. Least n: 3.
     """
-    quantiles = stats.t.ppf([1 - alpha / 2, POWER], n - 1).sum()
-    return float(np.exp(min(700.0, quantiles * log_stddev / np.sqrt(n))))
+    return float(np.exp(min(700.0, _quantiles(n, alpha) * log_stddev / np.sqrt(n))))
+
+
+@lru_cache(maxsize=256)
+def _quantiles(n: int, alpha: float) -> float:
+    return float(stats.t.ppf([1 - alpha / 2, POWER], n - 1).sum())

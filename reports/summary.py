@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from reports.analysis import Analysis
 from reports.comparison import Ranking, rankings
 from reports.labels import metric_title
-from reports.load import INVALID_ON_PURPOSE
 from reports.tables import slug
-from reports.units import count_text, percent
+from reports.units import count_text
 
 MOST_SENTENCES = 10
 
@@ -78,24 +77,29 @@ def _unfinished(analysis: Analysis) -> Sentence:
     )
 
 
+_NOUN = {"all_heard": "time until all ranks are heard"}
+
+
 def _best(ranking: Ranking) -> Sentence:
     cell = ranking.comparison
-    what = metric_title(ranking.metric)
-    assert cell.effect is not None
-    outcome = {
-        "faster": f"resolved at n = {cell.n}, p = {cell.p_holm:.2g} after Holm",
-        "slower": f"resolved at n = {cell.n}, p = {cell.p_holm:.2g} after Holm",
-        "equivalent": f"equivalent within ±3 % at n = {cell.n}",
-        "not resolved": cell.verdict,
-        "no verdict": cell.verdict,
-    }[cell.word]
-    wrong = f" Not ranked for wrong answers: {', '.join(ranking.unranked)}." * bool(
-        ranking.unranked
-    )
-    interval = f"{percent(cell.effect.interval.level, 2)} interval of the pair in the table"
+    what = _NOUN.get(ranking.metric, metric_title(ranking.metric))
+    if cell.word == "equivalent":
+        lead = (
+            f"{ranking.best} and {ranking.runner_up} lead in {what} and are equivalent within"
+            f" ±3 % at n = {cell.n} ({ranking.best} {ranking.advantage}, {ranking.interval})"
+        )
+    else:
+        resolved = cell.word in ("faster", "slower")
+        verdict = f"resolved (p = {cell.p_holm:.2g} after Holm)" if resolved else cell.verdict
+        lead = (
+            f"{ranking.best} did best in {what}, {ranking.advantage} against"
+            f" {ranking.runner_up} ({ranking.interval}), {verdict}"
+        )
+    rest = f"; against {ranking.best}: {ranking.others}" if ranking.others else ""
+    wrong = ", ".join(ranking.unranked)
     return Sentence(
-        f"{ranking.scope}: {ranking.best} had the best {what}, {ranking.advantage} against"
-        f" {ranking.runner_up}, {outcome} ({interval}).{wrong}",
+        f"{ranking.scope}: {lead}{rest}."
+        + (f" Not ranked for wrong answers: {wrong}." * bool(wrong)),
         f"#comparison-{slug(ranking.scope)}",
         "plain" if cell.word in ("faster", "slower") else "open",
         ranking.best,
@@ -104,7 +108,7 @@ def _best(ranking: Ranking) -> Sentence:
 
 def _launches(analysis: Analysis) -> Sentence:
     counts = analysis.counts
-    on_purpose = sum(INVALID_ON_PURPOSE in launch.flags for launch in analysis.run.counted())
+    on_purpose = analysis.on_purpose
     wrong = counts["wrong"] - on_purpose
     parts = [
         f"{counts['ok']} ok",

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from campaigns.metrics import REGISTER
-from reports.analysis import Analysis, Row
+from reports.analysis import OUTLIER, Analysis, Row
 from reports.comparison import Comparison
 from reports.labels import CheckLabels, metric_title, value_text
 from reports.plots import line_rate
@@ -97,7 +98,7 @@ STATISTICS = (
 
 def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     """All cases of a check with the complete statistics of one metric."""
-    rows = sorted(analysis.rows_of(check, metric), key=lambda row: _reading_order(analysis, row))
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric))
     if not rows:
         return None
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
@@ -136,16 +137,26 @@ def row_label(analysis: Analysis, row: Row) -> str:
     return ", ".join(parts) or "all parameters fixed"
 
 
-def _reading_order(analysis: Analysis, row: Row) -> tuple[object, ...]:
-    case = analysis.case(row)
-    numbers = tuple(
-        (value if isinstance(value, int | float) else 0, str(value))
-        for name in analysis.labels[case.check].varying
-        for value in (case.params.get(name),)
-    )
-    ranks = (case.ranks, "")
-    at = tuple((v if isinstance(v, int | float) else 0, str(v)) for _, v in row.series.at)
-    return (ranks, *numbers), at, list(analysis.looks).index(case.environment)
+def in_reading_order(analysis: Analysis, rows: Iterable[Row]) -> list[Row]:
+    """By ranks and parameters, then by point, then by environment."""
+    environments = {name: place for place, name in enumerate(analysis.looks)}
+    orders: dict[int, tuple[object, ...]] = {}
+
+    def key(row: Row) -> tuple[object, ...]:
+        case = analysis.case(row)
+        order = orders.get(row.series.case)
+        if order is None:
+            varying = analysis.labels[case.check].varying
+            order = (case.ranks, *(_sortable(case.params.get(name)) for name in varying))
+            orders[row.series.case] = order
+        at = tuple(_sortable(value) for _, value in row.series.at)
+        return order, at, environments[case.environment]
+
+    return sorted(rows, key=key)
+
+
+def _sortable(value: object) -> tuple[float, str]:
+    return (value, "") if isinstance(value, int | float) else (0.0, str(value))
 
 
 def _statistics_row(
@@ -186,24 +197,33 @@ def interval_cell(interval: Interval | None, unit: ReadableUnit, places: int, si
     return Cell(f"{low} … {high}", title=title)
 
 
-def pt2pt_tables(analysis: Analysis, rows: Iterable[Row] | None = None) -> list[Table]:
-    """For each curve (case parameters and construct): sizes down, environments side by side."""
-    chosen = analysis.rows_of("pt2pt") if rows is None else rows
+def pt2pt_tables(analysis: Analysis) -> list[Table]:
+    """For each curve (case parameters and construct): sizes down, environments side by side.
+
+    Curves beyond the first 4 × MOST_ROWS sizes stand in summary.csv only; the last table says so.
+    """
+    titles: dict[tuple[int, str], str] = {}
     groups: dict[str, dict[tuple[int, str, str], Row]] = {}
-    for row in chosen:
-        if row.series.metric not in ("half_round_trip", "bandwidth"):
-            continue
+    for row in analysis.rows_of("pt2pt", "half_round_trip", "bandwidth"):
         case = analysis.case(row)
-        parts = [str(row.series.at_value("construct") or "all")]
-        parts += analysis.labels["pt2pt"].parts(case)
+        construct = str(row.series.at_value("construct") or "all")
+        title = titles.get((row.series.case, construct))
+        if title is None:
+            title = ", ".join([construct, *analysis.labels["pt2pt"].parts(case)])
+            titles[row.series.case, construct] = title
         size = row.series.at_value("message_bytes")
         key = (size if isinstance(size, int) else 0, row.series.metric, case.environment)
-        groups.setdefault(", ".join(parts), {})[key] = row
-    tables, left = [], 4 * MOST_ROWS
+        groups.setdefault(title, {})[key] = row
+    tables: list[Table] = []
+    left = 4 * MOST_ROWS
     for title, found in groups.items():
-        table = _sizes_table(analysis, title, found, left)
-        left -= len(table.rows)
-        tables.append(table)
+        if left <= 0:
+            break
+        tables.append(_sizes_table(analysis, title, found, left))
+        left -= len(tables[-1].rows)
+    if len(tables) < len(groups):
+        note = f"{len(groups) - len(tables)} further curves are in summary.csv only."
+        tables[-1] = replace(tables[-1], note=note)
     return tables
 
 
@@ -246,8 +266,11 @@ def _compact_cell(row: Row | None, unit: ReadableUnit, blocks: int) -> Cell:
     text = fixed(summary.mean / unit.factor, places)
     if summary.stddev is not None:
         text += f" ± {fixed(summary.stddev / unit.factor, places)}"
-    badges = row.flags if summary.n == blocks else (f"n = {summary.n}", *row.flags)
-    return Cell(text, title=_full_text(summary, row.unit), badges=badges)
+    badges = tuple(flag for flag in row.flags if not flag.startswith(OUTLIER))
+    marked = "".join(f"; {flag}" for flag in row.flags)
+    if summary.n != blocks:
+        badges = (f"n = {summary.n}", *badges)
+    return Cell(text, title=_full_text(summary, row.unit) + marked, badges=badges)
 
 
 def _full_text(summary: Summary, unit: str) -> str:
@@ -322,7 +345,8 @@ def comparison_table(anchor: str, title: str, cells: Sequence[Comparison], note:
         Column("p, Holm", numeric=True),
         Column("verdict"),
     ]
-    rows, groups, last = [], set(), ""
+    rows: list[list[Cell]] = []
+    groups, last = set(), ""
     for cell in cells[:MOST_ROWS]:
         if f"{cell.scope}/{cell.label}" != last:
             groups.add(len(rows))
@@ -356,13 +380,13 @@ def _comparison_row(cell: Comparison) -> list[Cell]:
     ]
 
 
-def tables_of(analysis: Analysis, check: str) -> Iterator[Table]:
-    """Statistics tables of a check: sizes side by side for point-to-point, else one a metric."""
+@lru_cache(maxsize=16)
+def tables_of(analysis: Analysis, check: str) -> tuple[Table, ...]:
+    """Statistics tables of a check: sizes side by side for point-to-point, else one a metric.
+
+    Made once for HTML and Markdown.
+    """
     if check == "pt2pt":
-        yield from pt2pt_tables(analysis)
-        return
-    metrics = dict.fromkeys(row.series.metric for row in analysis.rows_of(check))
-    for metric in sorted(metrics, key=list(REGISTER).index):
-        table = metric_table(analysis, check, metric)
-        if table is not None:
-            yield table
+        return tuple(pt2pt_tables(analysis))
+    made = (metric_table(analysis, check, name) for name in analysis.metrics_of(check))
+    return tuple(table for table in made if table is not None)

@@ -59,10 +59,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> str:
         """The text of plan.json: small parts first, then one case a line."""
-        parts = msgspec.to_builtins(self)
-        cases = [msgspec.json.encode(case).decode() for case in parts.pop("cases")]
-        head = msgspec.json.encode(parts).decode().removesuffix("}")
-        return head + ',\n"cases":[\n' + ",\n".join(cases) + "\n]}\n"
+        head = msgspec.json.encode(msgspec.structs.replace(self, cases=[])).decode()
+        cases = ",\n".join(msgspec.json.encode(case).decode() for case in self.cases)
+        return f"{head.removesuffix(']}')}\n{cases}\n]}}\n"
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str = "plan.json") -> Plan:

@@ -55,10 +55,18 @@ def _placed(entry: CaseEntry, choice: Mapping[str, int]) -> dict[str, tuple[Any,
     }
     for axis, index in choice.items():
         value = entry.matrix[axis][index]
-        place: Location = ("matrix", axis, index)
         for name, setting in axis_settings(entry.check, axis, value).items():
-            params[name] = (setting, place if setting is value else (*place, name))
+            place = _axis_place(entry.check, axis, index, name)
+            params[name] = (setting, place)
     return params
+
+
+def _axis_place(check: str, axis: str, index: int, name: str) -> Location:
+    """Where the file sets a parameter: by an axis of its name, or in a mapping of another axis."""
+    if name != axis:
+        return ("matrix", axis, index, name)
+    known = axis in CHECKS[check].parameters.model_fields
+    return ("matrix", axis, index) if known else ("matrix", axis)
 
 
 def entry_count(entry: CaseEntry, environments: int) -> int:
@@ -84,6 +92,6 @@ def refuse_too_many_cases(campaign: Campaign) -> None:
     )
 
 
-def _product(axes: Iterator[Any] | Any) -> str:  # noqa: ANN401
+def _product(axes: Iterator[Any] | Any) -> str:
     lengths: Sequence[int] = [len(values) for values in axes]
     return " × ".join(map(str, lengths)) if lengths else "1"

@@ -26,6 +26,8 @@ Location = tuple[str | int, ...]
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _NULLS = {"", "~", "null", "Null", "NULL"}
+#: Unicode categories that a terminal obeys instead of showing: control, format, surrogate.
+_HIDDEN = {"Cc", "Cf", "Cs"}
 _YAML = "tag:yaml.org,2002:"
 
 
@@ -198,13 +200,13 @@ class _Reader:
         if isinstance(value, _Unreadable):
             self.refuse(location, value.message)
             return _REFUSED
-        return value
+        return self.string(value, location) if isinstance(value, str) else value
 
     def string(self, text: str, location: Location) -> object:
         for character in text:
-            if unicodedata.category(character) in {"Cc", "Cs"} and character not in "\n\t":
+            if unicodedata.category(character) in _HIDDEN and character not in "\n\t":
                 self.refuse(
-                    location, f"holds the control character U+{ord(character):04X}; remove it"
+                    location, f"holds the hidden character U+{ord(character):04X}; remove it"
                 )
                 return _REFUSED
         return text

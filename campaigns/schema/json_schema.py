@@ -73,7 +73,7 @@ def _axis(parameter: JsonSchema) -> JsonSchema:
     }
 
 
-def _without_titles(node: Any) -> Any:  # noqa: ANN401
+def _without_titles(node: Any) -> Any:
     """A schema without the titles that only repeat the keys; the whole's own is kept."""
     if isinstance(node, list):
         return [_without_titles(item) for item in node]

@@ -104,7 +104,7 @@ def _range_text(node: JsonSchema) -> str:
     return (" " if parts else "") + " and ".join(parts)
 
 
-def _message(detail: Any, location: Location, schema: JsonSchema) -> str:  # noqa: ANN401
+def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     kind = detail["type"]
     if kind == "value_error":
         return str(detail["ctx"]["error"])

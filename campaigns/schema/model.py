@@ -23,7 +23,7 @@ class Section(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def key(description: str, unit: str = "none", default: object = ..., **limits: Any) -> Any:  # noqa: ANN401
+def key(description: str, unit: str = "none", default: object = ..., **limits: Any) -> Any:
     """A key of the file with its meaning, its unit ("none" for words) and its allowed range."""
     extra: dict[str, Any] = {"unit": unit}
     return Field(default, description=description, json_schema_extra=extra, **limits)

@@ -34,7 +34,7 @@ def campaign_problems(value: object) -> Iterator[Problem]:
     for place, entry in entries:
         yield from _environment_problems(entry, place, value.get("environments"))
         yield from parameter_problems(entry, place)
-    used = {entry.check for _, entry in entries} & CHECKS.keys()
+    used = set(_checks_named(value.get("cases")))
     for place, criterion in _valid_parts(value, "criteria", Criterion):
         yield from _criterion_problems(criterion, place, used, value.get("environments"))
     yield from _weight_problems(value.get("weights"), used)
@@ -51,6 +51,14 @@ def _valid_parts(
             continue
 
 
+def _checks_named(entries: object) -> Iterator[str]:
+    """Known checks that the entries of `cases` name, right or wrong as these may be."""
+    for entry in entries if isinstance(entries, list) else ():
+        check = entry.get("check") if isinstance(entry, dict) else None
+        if isinstance(check, str) and check in CHECKS:
+            yield check
+
+
 def _repeated(values: object, place: Location) -> Iterator[Problem]:
     """A problem for each value of a list that stands in it before."""
     seen: dict[Hashable, int] = {}
@@ -65,8 +73,9 @@ def _repeated(values: object, place: Location) -> Iterator[Problem]:
 
 
 def _one_of(value: str, allowed: Iterable[str], place: Location) -> Iterator[Problem]:
+    """A problem when a word is none of those allowed; none are when their own list is wrong."""
     allowed = sorted(set(allowed))
-    if value not in allowed:
+    if allowed and value not in allowed:
         hint = did_you_mean(value, allowed)
         yield Problem(place, f"found {found(value)}{hint}; allowed is {listed(allowed)}")
 
@@ -132,20 +141,26 @@ def _moved(problem: Problem, places: dict[str, Location], entry: Location) -> Pr
 def _criterion_problems(
     criterion: Criterion, place: Location, used: set[str], environments: object
 ) -> Iterator[Problem]:
-    yield from _one_of(criterion.check, used, (*place, "check"))
     if criterion.environment is not None and isinstance(environments, list):
         names = [e for e in environments if isinstance(e, str)]
         yield from _one_of(criterion.environment, names, (*place, "environment"))
-    if criterion.check in CHECKS:
-        definition = CHECKS[criterion.check]
-        yield from _one_of(criterion.metric, definition.metrics, (*place, "metric"))
-        selectable = [*definition.points, *definition.parameters.model_fields]
-        for key in criterion.where:
-            yield from _one_of(key, selectable, (*place, "where", key))
-    metric = REGISTER.get(criterion.metric)
-    if metric is not None:
-        yield from _one_of(criterion.unit, [metric.unit], (*place, "unit"))
+    if criterion.check in used:
+        yield from _metric_problems(criterion, place)
+    else:
+        yield from _one_of(criterion.check, used, (*place, "check"))
     yield from _limit_problems(criterion, place)
+
+
+def _metric_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
+    definition = CHECKS[criterion.check]
+    selectable = [*definition.points, *definition.parameters.model_fields]
+    for key in criterion.where:
+        yield from _one_of(key, selectable, (*place, "where", key))
+    if criterion.metric in definition.metrics:
+        unit = REGISTER[criterion.metric].unit
+        yield from _one_of(criterion.unit, [unit], (*place, "unit"))
+    else:
+        yield from _one_of(criterion.metric, definition.metrics, (*place, "metric"))
 
 
 def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:

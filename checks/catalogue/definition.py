@@ -52,16 +52,16 @@ class SiteCapacity(Protocol):
 class Parameters(BaseModel):
     """Base of every check's parameters: no conversion of types, no unknown name, no change."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:  # noqa: ANN401
+def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:
     """A field with its meaning, its unit ("none" for words and switches) and its allowed range."""
     extra = {"unit": unit} | limits.pop("json_schema_extra", {})
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
-def ranks_per_node_field() -> Any:  # noqa: ANN401
+def ranks_per_node_field() -> Any:
     """The parameter `ranks_per_node`, the same in every check that has it."""
     return quantity(
         'Ranks on each node; "fill" takes as many as the site\'s node has cores, at most all.',

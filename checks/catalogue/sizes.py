@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -40,16 +40,16 @@ class SizeRange(Parameters):
         octaves = math.log2(self.last / self.first)
         return math.floor(octaves * (self.per_octave or 1) + 1e-9) + 1
 
-    def sizes(self) -> list[int]:
+    def sizes(self) -> Sequence[int]:
         """The sizes, ascending; rounding may repeat small ones. `to` is included if it is met."""
         if self.step is not None:
-            return list(range(self.first, self.last + 1, self.step))
+            return range(self.first, self.last + 1, self.step)
         steps = (k / (self.per_octave or 1) for k in range(self.count()))
         return [min(round(self.first * 2**step), self.last) for step in steps]
 
 
 def _kind(size: object) -> str:
-    return "range" if isinstance(size, (Mapping, SizeRange)) else "size"
+    return "range" if isinstance(size, (dict, SizeRange)) else "size"
 
 
 OneSize = Annotated[
@@ -71,11 +71,13 @@ def expand_sizes(sizes: Iterable[int | SizeRange | Mapping[str, int]]) -> list[i
 
     Raises ValueError for more than MAX_SIZES values, before they are made.
     """
-    ranges = [SizeRange.model_validate(s) if isinstance(s, Mapping) else s for s in sizes]
-    count = sum(r.count() if isinstance(r, SizeRange) else 1 for r in ranges)
+    ranges = [
+        s if isinstance(s, (int, SizeRange)) else SizeRange.model_validate(dict(s)) for s in sizes
+    ]
+    count = sum(1 if isinstance(r, int) else r.count() for r in ranges)
     if count > MAX_SIZES:
         raise ValueError(f"gives {count} sizes; allowed are at most {MAX_SIZES}")
     values: set[int] = set()
     for one in ranges:
-        values.update(one.sizes() if isinstance(one, SizeRange) else (one,))
+        values.update((one,) if isinstance(one, int) else one.sizes())
     return sorted(values)

@@ -10,14 +10,15 @@ static long ethernet(void) {
     char line[512];
     long total = 0;
     FILE *file = fopen("/proc/self/net/dev", "r");
-    while (file && fgets(line, sizeof line, file)) {
+    if (!file)
+        return -1;
+    while (fgets(line, sizeof line, file)) {
         char name[64];
         long received;
         if (sscanf(line, " %63[^: ]: %ld", name, &received) == 2 && strcmp(name, "lo") != 0)
             total += received;
     }
-    if (file)
-        fclose(file);
+    fclose(file);
     return total;
 }
 
@@ -38,4 +39,7 @@ static long infiniband(void) {
     return total;
 }
 
-long arrivals_read(void) { return ethernet() + infiniband(); }
+long arrivals_read(void) {
+    long total = ethernet();
+    return total < 0 ? total : total + infiniband();
+}

@@ -51,7 +51,8 @@ static void exchange(const struct ring *ring, MPI_Comm comm, char *out, char *in
                   PROBE_TAG, comm, &status);
 }
 
-/* Bytes that arrived at this leader's node while its predecessor sent it `bytes`. */
+/* Bytes that arrived at this leader's node while its predecessor sent it `bytes`; -1 if its
+ * counters cannot be read. */
 static long measure(const struct ring *ring, MPI_Comm comm, long bytes) {
     const struct timespec moment = {0, 1000000};
     char *out = malloc((size_t)bytes), *in = malloc((size_t)bytes);
@@ -64,8 +65,8 @@ static long measure(const struct ring *ring, MPI_Comm comm, long bytes) {
     long before = arrivals_read();
     exchange(ring, comm, out, in, bytes);
     for (int wait = 0; wait <= COUNTER_WAITS; wait++) {
-        arrived = arrivals_read() - before;
-        if (arrived >= bytes)
+        arrived = before < 0 ? -1 : arrivals_read() - before;
+        if (arrived < 0 || arrived >= bytes)
             break;
         nanosleep(&moment, NULL);
     }
@@ -83,7 +84,9 @@ static void add_links(const struct ring *ring, const long *arrived, long bytes, 
         json_string(line, "from_host", ring->hosts[from]);
         json_string(line, "to_host", ring->hosts[to]);
         json_integer(line, "sent_bytes", bytes);
-        json_integer(line, "arrived_bytes", arrived[to]);
+        json_integer(line, "arrived_bytes", arrived[to] < 0 ? 0 : arrived[to]);
+        if (arrived[to] < 0)
+            json_string(line, "problem", "interface counters of to_host cannot be read");
         json_close(line, '}');
     }
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writev shim, loaded with LD_PRELOAD: trailing empty vectors go, all else stays. */
+/* The shim of writev and readv, loaded with LD_PRELOAD: trailing empty vectors go, all else stays.
+ */
 #define _DEFAULT_SOURCE /* writev, pipe */
 #include "proof.h"
 
@@ -21,6 +22,16 @@ static double written(struct iovec *vectors, int count, const char *expected) {
     return (double)result;
 }
 
+static double read_back(struct iovec *vectors, int count) {
+    if (write(ends[1], "xy", 2) != 2)
+        return -2;
+    ssize_t result = readv(ends[0], vectors, count);
+    char rest[2];
+    if (result < 2 && read(ends[0], rest, sizeof rest) < 0)
+        return -3;
+    return (double)result;
+}
+
 int main(void) {
     char ab[] = "ab", cd[] = "cd";
     struct iovec wild[] = {{ab, 2}, {WILD, 0}}, two[] = {{ab, 2}, {cd, 2}};
@@ -35,6 +46,8 @@ int main(void) {
     proof_deviation("no vector", written(two, 0, ""), 0, 0);
     proof_deviation("negative count", written(two, -1, ""), -1, 0);
     proof_true("  is EINVAL", errno == EINVAL);
+    proof_deviation("reading, wild empty vector at the end", read_back(wild, 2), 2, 0);
+    proof_deviation("reading, all empty", read_back(empty, 2), 0, 0);
     errno = 0;
     ssize_t result = writev(ends[1], bad, 2);
     proof_true("a wild vector with a length still fails or is cut",

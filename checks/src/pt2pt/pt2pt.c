@@ -155,8 +155,10 @@ static void report_notes(const struct run *run) {
     report_note_integer("order_seed", settings.seed);
     report_note_integer("batched_points", run->batched);
     report_note_text("buffers", "reused");
-    report_note_text("payload_verified", "every reply, and every byte once a construct and size");
-    if (settings.reply_before_wait) {
+    if (!settings.reply_before_wait) {
+        report_note_text("payload_verified",
+                         "every reply, and every byte once a construct and size");
+    } else {
         report_note_integer("stale_replies", run->stale);
         report_note_text("invalid", "reply-before-wait");
     }

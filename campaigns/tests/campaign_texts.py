@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small right campaign as text, for tests to spoil."""
+
+from __future__ import annotations
+
+GOOD = """\
+schema: 1
+name: small
+question: Which is faster?
+environments: [mpich, lam]
+blocks: 3
+seed: 7
+cases:
+- check: hpl
+  matrix:
+    grid: [{p: 1, q: 1}, {p: 1, q: 2}]
+    n: [1000, 2000]
+  fixed: {nb: 64}
+- check: pt2pt
+  fixed: {sizes: [300, 600]}
+  environments: [lam]
+limits: {node_hours: 5, launch_s: 100}
+criteria:
+- {metric: rate, check: hpl, where: {n: 2000}, at_least: 1.0e+9, unit: flop/s}
+weights: {hpl: 2, pt2pt: 0.5}
+"""
+
+
+def spoiled(old: str, new: str) -> str:
+    """The good campaign with one thing changed."""
+    assert GOOD.count(old) == 1, old
+    return GOOD.replace(old, new)

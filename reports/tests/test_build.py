@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import csv
+import json
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaigns.errors import AssayError
+from reports.build import build_report
+from reports.compare import compare_runs
+from reports.exporters import CSV_COLUMNS
+from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+
+VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
+HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
+
+
+class Page(HTMLParser):
+    """Notes what is left open, ids, links and pictures without words."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.faults: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.tags: set[str] = set()
+        self.text: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self._note(tag, found)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self._note(tag, dict(attrs))
+
+    def _note(self, tag: str, found: dict[str, str | None]) -> None:
+        if found.get("id"):
+            self.ids.append(str(found["id"]))
+        if tag == "a":
+            self.links.append(found.get("href") or "")
+        self.loads += [str(found[name]) for name in ("src", "data", "action") if name in found]
+        if (tag == "figure" or found.get("role") == "img") and not found.get("aria-label"):
+            self.faults.append(f"{tag} without words")
+        if any(name.startswith("on") for name in found):
+            self.faults.append(f"{tag} with a handler")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> does not close what is open")
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = write_run(tmp_path_factory.mktemp("results") / "run")
+    build_report(directory)
+    return directory
+
+
+@pytest.fixture(scope="module")
+def page(run: Path) -> Page:
+    return Page((run / "report/index.html").read_text())
+
+
+def test_page_is_well_formed_and_described(page: Page) -> None:
+    assert page.open == []
+    assert page.faults == []
+    assert {"figure", "svg", "table", "details"} <= page.tags
+
+
+def test_page_loads_nothing_and_runs_nothing(run: Path, page: Page) -> None:
+    text = (run / "report/index.html").read_text()
+    assert page.loads == []
+    assert not {"script", "link", "iframe", "img", "object"} & page.tags
+    assert "@import" not in text
+    assert not [link for link in page.links if not link.startswith(("#", "../raw/"))]
+
+
+def test_ids_are_unique_and_inner_links_lead_somewhere(page: Page) -> None:
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+
+
+def test_summary_has_at_most_ten_sentences(run: Path) -> None:
+    verdicts = json.loads((run / "report/verdicts.json").read_text())
+    assert 4 <= len(verdicts["summary"]) <= 10
+    assert verdicts["complete"] is True
+    assert any("oversubscribed" in sentence for sentence in verdicts["summary"])
+
+
+def test_every_case_stands_in_the_csv_with_si_units(run: Path) -> None:
+    with (run / "report/summary.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert tuple(rows[0]) == CSV_COLUMNS
+    plan = json.loads((run / "plan.json").read_text())
+    expected = {
+        item["id"]
+        for item in plan["cases"]
+        if not item["skipped"] and not item["params"].get("reply_before_wait")
+    }
+    assert {row["case_id"] for row in rows} == expected
+    rates = [row for row in rows if row["metric"] == "rate"]
+    assert all(row["unit"] == "flop/s" and float(row["mean"]) > 1e8 for row in rates)
+    assert all(float(row["min"]) <= float(row["median"]) <= float(row["max"]) for row in rows)
+    assert any(row["flags"].startswith("oversubscribed") for row in rates)
+
+
+def test_junit_has_a_test_case_for_each_case_and_block(run: Path) -> None:
+    suite = ET.parse(run / "report/junit.xml").getroot()[0]  # noqa: S314
+    plan = json.loads((run / "plan.json").read_text())
+    skipped = sum(item["skipped"] is not None for item in plan["cases"])
+    assert len(suite) == (len(plan["cases"]) - skipped) * plan["blocks"] + skipped
+    assert len(suite.findall("testcase/skipped")) == skipped == int(suite.get("skipped", ""))
+    assert len(suite.findall("testcase/failure")) == 4 * plan["blocks"]
+
+
+def test_same_input_gives_the_same_report(run: Path, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        build_report(run, run / name, formats=("html", "md", "json"))
+    for file in ("report.md", "verdicts.json", "index.html"):
+        assert (run / "one" / file).read_text() == (run / "two" / file).read_text()
+
+
+def small() -> list[dict[str, Any]]:
+    return [
+        case("hpl", name, {"p": 1, "q": q, "n": n, **HPL_FIXED})
+        for name in ("mpich", "lam")
+        for q in (1, 2)
+        for n in (1000, 2000)
+    ]
+
+
+def test_unfinished_run_says_so_with_counts(tmp_path: Path) -> None:
+    def stop(record: dict[str, Any]) -> dict[str, Any] | None:
+        return record if record["block"] < 3 else None
+
+    run = write_run(tmp_path / "run", small(), edit=stop)
+    paths = build_report(run)
+    assert not paths.complete
+    text = " ".join(Page((run / "report/index.html").read_text()).text)
+    assert "This run is not finished: 16 launches recorded, 24 still without a record" in text
+    assert "3, 4, 5" in text
+    assert "not run yet" in (run / "report/junit.xml").read_text()
+
+
+@pytest.mark.parametrize("blocks", [0, 1])
+def test_almost_empty_run_has_a_report(tmp_path: Path, blocks: int) -> None:
+    run = write_run(tmp_path / "run", small(), edit=lambda r: r if r["block"] <= blocks else None)
+    build_report(run)
+    page = Page((run / "report/index.html").read_text())
+    assert (page.open, page.faults) == ([], [])
+
+
+def test_each_bad_launch_is_listed_with_its_reason(tmp_path: Path) -> None:
+    def spoil(record: dict[str, Any]) -> dict[str, Any]:
+        kinds = {1: "failed", 2: "wrong", 3: "lost"}
+        if record["environment"] == "lam" and record["block"] in kinds:
+            record["status"] = kinds[record["block"]]
+            record["reason"] = f"because of {record['status']} {record['case_id']}"
+        return record
+
+    run = write_run(tmp_path / "run", small(), edit=spoil)
+    build_report(run)
+    html, md = ((run / "report" / name).read_text() for name in ("index.html", "report.md"))
+    for item in small()[4:]:
+        for kind in ("failed", "wrong", "lost"):
+            assert f"because of {kind} {item['id']}" in html
+            assert f"because of {kind} {item['id']}".replace("-", "\\-") in md
+    suite = ET.parse(run / "report/junit.xml").getroot()[0]  # noqa: S314
+    assert (suite.get("failures"), suite.get("errors")) == ("8", "4")
+    assert f'href="../raw/{small()[4]["id"]}.b1.a1.out"' in html
+
+
+def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
+    cases = [case("hpl", HOSTILE, {"p": 1, "q": q, HOSTILE: HOSTILE + str(q)}) for q in (1, 2)]
+    cases += [case("pt2pt", HOSTILE, {"constructs": [HOSTILE], "placement": HOSTILE})]
+    for item in cases:
+        item["params"] |= {"n": 1000}
+
+    def spoil(record: dict[str, Any]) -> dict[str, Any]:
+        record |= {"flags": [HOSTILE], "nodes": [HOSTILE], "job_id": HOSTILE}
+        record["artifacts"] = {
+            "stdout": "javascript:alert(1)",
+            HOSTILE: "../../etc/passwd",
+            "stderr": f"/etc/{HOSTILE}",
+            "stdout_sha256": HOSTILE,
+        }
+        if record["block"] == 1:
+            record |= {"status": "failed", "reason": HOSTILE}
+        return record
+
+    run = write_run(tmp_path / "run", cases, edit=spoil)
+    plan = json.loads((run / "plan.json").read_text())
+    plan |= {"campaign": HOSTILE, "question": HOSTILE, "site": HOSTILE}
+    (run / "plan.json").write_text(json.dumps(plan))
+    (run / "provenance.json").write_text(
+        json.dumps({HOSTILE: HOSTILE, "site": {"network": HOSTILE}, "run_id": HOSTILE})
+    )
+    build_report(run)
+    html = (run / "report/index.html").read_text()
+    page = Page(html)
+    assert "script" not in page.tags
+    assert page.faults == []
+    assert all(link.startswith(("#", "../raw/", "../javascript%3A")) for link in page.links)
+    assert not {"\x00", "\x07", "\x1b"} & set(html)
+    md = (run / "report/report.md").read_text()
+    assert "<script" not in md
+    assert "](http" not in md
+    ET.parse(run / "report/junit.xml")  # noqa: S314
+    with (run / "report/summary.csv").open(newline="") as file:
+        assert all(len(row) == len(CSV_COLUMNS) for row in csv.reader(file))
+
+
+def test_spreadsheet_formulas_are_defused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [case("hpl", "=HYPERLINK(1)", {"p": 1, "q": 1, "n": 100})])
+    build_report(run, formats=("csv",))
+    assert ",'=HYPERLINK(1)," in (run / "report/summary.csv").read_text()
+
+
+def test_failure_leaves_the_earlier_report_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_run(tmp_path / "run", small(), blocks=3)
+    build_report(run)
+    before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
+    monkeypatch.setattr("reports.exporters.as_json", lambda cell: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        build_report(run)
+    assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before
+
+
+def test_bad_input_writes_nothing(tmp_path: Path) -> None:
+    with pytest.raises(AssayError):
+        build_report(tmp_path / "missing")
+    with pytest.raises(AssayError, match="allowed: html"):
+        build_report(tmp_path, formats=("pdf",))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_output_directory_still_links_to_raw(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", small(), blocks=3)
+    paths = build_report(run, tmp_path / "elsewhere", formats=("html",))
+    assert paths.md is None
+    assert paths.html is not None
+    assert 'href="../run/raw/' in paths.html.read_text()
+
+
+def test_two_runs_side_by_side(tmp_path: Path) -> None:
+    first = write_run(tmp_path / "a", small(), seed=1)
+    second = write_run(tmp_path / "b", small(), seed=2, slower=1.2)
+    text = compare_runs(first, second)
+    assert "B worse at 95 %" in text
+    assert "8 cases in both" in text
+    other = write_run(tmp_path / "c", quick_cases(("openmpi",)))
+    with pytest.raises(AssayError, match="no case in common"):
+        compare_runs(first, other)

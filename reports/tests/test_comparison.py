@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reports.analysis import Analysis, analyse
+from reports.comparison import Comparison, rankings
+from reports.load import load_run
+from reports.signed_rank import paired_effect
+from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+
+
+def hpl(names: tuple[str, ...], sizes: tuple[int, ...] = (1000, 2000)) -> list[dict[str, Any]]:
+    return [
+        case("hpl", name, {"p": 1, "q": 2, "n": n, **HPL_FIXED}) for name in names for n in sizes
+    ]
+
+
+def analysed(tmp_path: Path, cases: list[dict[str, Any]], **options: Any) -> Analysis:
+    return analyse(load_run(write_run(tmp_path / "run", cases, **options)))
+
+
+def overall(analysis: Analysis) -> Comparison:
+    (cell,) = analysis.comparisons.overall
+    return cell
+
+
+def test_cells_agree_with_one_by_one_computation(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, hpl(("mpich", "lam")), blocks=7)
+    values = {
+        (
+            analysis.run.plan.cases[s.case].environment,
+            analysis.run.plan.cases[s.case].params["n"],
+        ): s.values
+        for s in analysis.run.series
+        if s.metric == "rate"
+    }
+    cells = analysis.comparisons.groups
+    assert len(cells) == 2
+    for n, cell in zip((1000, 2000), cells, strict=True):
+        direct = paired_effect(values["lam", n].tolist(), values["mpich", n].tolist())
+        assert cell.effect is not None
+        assert cell.effect.ratio == pytest.approx(direct.ratio)
+        assert cell.effect.p == pytest.approx(direct.p)
+
+
+def test_clear_difference_is_resolved_with_enough_blocks(tmp_path: Path) -> None:
+    cell = overall(analysed(tmp_path, hpl(("mpich", "lam-lamd")), blocks=8))
+    assert cell.word == "slower"
+    assert "n = 8" in cell.verdict
+
+
+def test_lower_is_better_turns_the_ratio(tmp_path: Path) -> None:
+    cases = [case("startup", name, {"ranks": 2}) for name in ("lam-lamd", "mpich")]
+    cell = overall(analysed(tmp_path, cases, blocks=8))
+    assert (cell.environment, cell.word) == ("mpich", "faster")
+
+
+def test_five_blocks_never_resolve_and_say_why(tmp_path: Path) -> None:
+    cell = overall(analysed(tmp_path, hpl(("mpich", "lam-lamd")), blocks=5))
+    assert cell.word == "not resolved"
+    assert cell.verdict.startswith("not resolved at n = 5, smallest detectable difference")
+    assert cell.needed_n == 6
+
+
+def test_two_blocks_give_no_verdict(tmp_path: Path) -> None:
+    cell = overall(analysed(tmp_path, hpl(("mpich", "lam")), blocks=2))
+    assert cell.word == "no verdict"
+    assert "at least 3" in cell.verdict
+
+
+def test_like_environments_are_equivalent_never_equal(tmp_path: Path) -> None:
+    def same(record: dict[str, Any]) -> dict[str, Any]:
+        rng = np.random.default_rng(record["block"] + 10 * len(record["environment"]))
+        record["metrics"][0]["value"] = 1e9 * (1 + 0.002 * rng.standard_normal())
+        return record
+
+    cell = overall(analysed(tmp_path, hpl(("mpich", "lam")), blocks=8, edit=same))
+    assert cell.word == "equivalent"
+    assert "equal " not in cell.verdict
+
+
+def test_blocks_are_paired_by_number(tmp_path: Path) -> None:
+    def lose(record: dict[str, Any]) -> dict[str, Any] | None:
+        if record["environment"] == "lam" and record["block"] == 2:
+            record["status"], record["metrics"] = "lost", []
+        return record
+
+    cell = overall(analysed(tmp_path, hpl(("mpich", "lam")), blocks=6, edit=lose))
+    assert cell.n == 5
+
+
+def test_environment_with_wrong_answers_is_not_ranked(tmp_path: Path) -> None:
+    def wrong(record: dict[str, Any]) -> dict[str, Any]:
+        if record["environment"] == "openmpi" and record["block"] == 1:
+            record["status"], record["reason"] = "wrong", "residual too large"
+        return record
+
+    cases = hpl(("mpich", "openmpi", "lam"))
+    (ranking,) = rankings(analysed(tmp_path, cases, blocks=6, edit=wrong).comparisons)
+    assert (ranking.best, ranking.unranked) == ("mpich", ("openmpi",))
+
+
+def test_faults_shown_on_purpose_do_not_count_as_wrong_answers(tmp_path: Path) -> None:
+    cases = [item for item in quick_cases(("mpich", "lam")) if item["check"] == "pt2pt"]
+    analysis = analysed(tmp_path, cases, blocks=3)
+    assert analysis.comparisons.unranked == frozenset()
+    assert analysis.invalid
+    assert all("reply" not in cell.label for cell in analysis.comparisons.groups)
+
+
+def test_placements_are_never_mixed(tmp_path: Path) -> None:
+    cases = [
+        case("pt2pt", name, {"placement": where, "constructs": ["Send/Recv"]})
+        for name in ("mpich", "lam")
+        for where in ("between-nodes", "within-node")
+    ]
+    scopes = {cell.scope for cell in analysed(tmp_path, cases, blocks=3).comparisons.overall}
+    assert scopes == {"Point-to-point, between nodes", "Point-to-point, within node"}
+
+
+def test_values_without_logarithm_are_left_out(tmp_path: Path) -> None:
+    def zero(record: dict[str, Any]) -> dict[str, Any]:
+        record["metrics"][0]["value"] = 0.0
+        return record
+
+    analysis = analysed(tmp_path, hpl(("mpich", "lam")), blocks=4, edit=zero)
+    assert analysis.comparisons.overall == []

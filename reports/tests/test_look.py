@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import pytest
+
+from reports.markdown import md
+from reports.palette import looks
+from reports.units import bytes_text, decimals, fixed, readable_unit, signed_percent
+
+
+def test_a_library_looks_the_same_in_every_report() -> None:
+    assert looks(["mpich"])["mpich"] == looks(["lam", "mpich", "other"])["mpich"]
+    assert looks(["mvapich"])["mvapich"] == looks(["mpich", "mvapich"])["mvapich"]
+
+
+def test_looks_differ_in_colour_marker_and_line() -> None:
+    found = list(looks(["mpich", "openmpi", "lam", "lam-lamd", "x", "y", "z"]).values())
+    for attribute in ("colour", "marker", "dashes"):
+        assert len({getattr(look, attribute) for look in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "label"),
+    [
+        ("s", 6.8e-6, "µs"),
+        ("s", 2.0, "s"),
+        ("s", 0.0, "s"),
+        ("flop/s", 2e9, "Gflop/s"),
+        ("bytes/s", 1e9, "MB/s"),
+        ("count", 3.0, "count"),
+    ],
+)
+def test_readable_units(unit: str, value: float, label: str) -> None:
+    assert readable_unit(unit, [value]).label == label
+
+
+def test_decimals_follow_the_spread() -> None:
+    assert decimals(2.43512, 0.0361) == 3
+    assert decimals(2.43512, 0.0) == 3
+    assert decimals(123456.0, 0.001) == 0
+    assert decimals(0.0, 0.0) == 0
+
+
+def test_numbers_in_words() -> None:
+    assert fixed(None, 2) == "–"
+    assert fixed(-1234.5, 1) == "−1\u202f234.5"
+    assert signed_percent(1.034) == "+3.4 %"
+    assert signed_percent(0.5) == "−50.0 %"
+    assert bytes_text(1048576) == "1\u202f048\u202f576 B"
+
+
+def test_markdown_is_escaped() -> None:
+    assert md("a|b\n<i>*x*") == "a\\|b &lt;i&gt;\\*x\\*"

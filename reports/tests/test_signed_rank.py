@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+from reports.signed_rank import (
+    detectable_ratio,
+    holm,
+    interval_rank,
+    least_n,
+    least_p,
+    paired_effect,
+    paired_effects,
+    signed_rank_p,
+    tied_p,
+)
+
+
+def brute_force_p(d: np.ndarray) -> float:
+    """All sign patterns of the mid-ranks, slow."""
+    d = d[d != 0]
+    ranks = stats.rankdata(np.abs(d))
+    centre = ranks.sum() / 2
+    observed = abs(ranks[d > 0].sum() - centre)
+    sums = [
+        sum(r for r, s in zip(ranks, signs, strict=True) if s)
+        for signs in product((0, 1), repeat=len(d))
+    ]
+    return float(np.mean([abs(total - centre) >= observed - 1e-9 for total in sums]))
+
+
+@pytest.mark.parametrize("n", [3, 5, 8, 12, 25])
+def test_p_agrees_with_scipy(n: int) -> None:
+    rows = np.random.default_rng(n).normal(0.3, 1, (30, n))
+    oracle = [stats.wilcoxon(row, method="exact").pvalue for row in rows]
+    assert signed_rank_p(rows) == pytest.approx(oracle)
+
+
+def test_p_with_ties_and_zeros_agrees_with_all_sign_patterns() -> None:
+    rows = np.random.default_rng(2).integers(-3, 5, (40, 8)).astype(float)
+    for row in rows:
+        assert tied_p(row) == pytest.approx(brute_force_p(row))
+
+
+def test_all_zero_differences_have_p_one() -> None:
+    effect = paired_effect([2.0] * 6, [2.0] * 6)
+    assert (effect.p, effect.ratio, effect.log_stddev) == (1.0, 1.0, 0.0)
+
+
+def test_five_blocks_cannot_reach_five_percent() -> None:
+    effect = paired_effect([2.0, 2.1, 2.2, 2.05, 2.15], [1.0] * 5)
+    assert effect.p == least_p(5) == 0.0625
+    assert effect.interval.level == pytest.approx(0.9375)
+    assert effect.interval90 is not None
+    assert least_n(0.05) == 6
+
+
+def test_three_blocks_have_no_ninety_percent_interval() -> None:
+    effect = paired_effect([1.0, 2.0, 3.0], [1.1, 2.1, 3.3])
+    assert effect.interval90 is None
+    assert effect.interval.level == pytest.approx(0.75)
+
+
+def test_two_blocks_are_refused() -> None:
+    with pytest.raises(ValueError, match="3 blocks"):
+        paired_effect([1.0, 2.0], [1.0, 2.0])
+
+
+def test_eleven_blocks_suffice_for_holm_over_forty() -> None:
+    assert least_p(11) == pytest.approx(0.00098, abs=1e-5)
+    assert least_p(11) * 40 <= 0.05
+    assert least_n(0.05 / 40) == 11
+
+
+def test_estimate_is_the_median_of_walsh_averages() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.lognormal(0.1, 0.2, 9), rng.lognormal(0, 0.2, 9)
+    d = np.log(a / b)
+    walsh = [(d[i] + d[j]) / 2 for i in range(9) for j in range(i, 9)]
+    assert paired_effect(a.tolist(), b.tolist()).ratio == pytest.approx(np.exp(np.median(walsh)))
+
+
+@pytest.mark.parametrize("n", [5, 7, 12])
+def test_interval_covers_at_its_attained_level(n: int) -> None:
+    rows = np.random.default_rng(n).normal(0.02, 0.05, (4000, n))
+    effects = paired_effects(rows)
+    covered = [e.interval.low <= np.exp(0.02) <= e.interval.high for e in effects]
+    assert np.mean(covered) == pytest.approx(effects[0].interval.level, abs=0.012)
+
+
+def test_interval_is_the_inversion_of_the_test() -> None:
+    d = np.random.default_rng(6).normal(0.1, 0.2, 10)
+    effect = paired_effects(d[None, :])[0]
+    for edge, inside in ((np.log(effect.interval.low), 1), (np.log(effect.interval.high), -1)):
+        alpha = 1 - effect.interval.level
+        assert stats.wilcoxon(d - edge - inside * 1e-6).pvalue > alpha - 1e-12
+        assert stats.wilcoxon(d - edge + inside * 1e-6).pvalue <= alpha + 1e-12
+
+
+def test_level_is_the_narrowest_above_the_asked_one() -> None:
+    for n in range(6, 40):
+        rank, level = interval_rank(n, 0.95)
+        assert level >= 0.95
+        assert rank >= 1
+
+
+def test_holm_agrees_with_hand_computation() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+    assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
+
+
+def test_detectable_ratio_shrinks_with_blocks() -> None:
+    assert detectable_ratio(0.02, 20) < detectable_ratio(0.02, 5)
+    assert detectable_ratio(0.0, 5) == 1.0
+
+
+def test_detectable_ratio_is_resolved_four_times_in_five() -> None:
+    n, s = 12, 0.03
+    shift = np.log(detectable_ratio(s, n))
+    rows = np.random.default_rng(4).normal(shift, s, (3000, n))
+    power = np.mean([p <= 0.05 for p in signed_rank_p(rows)])
+    assert power == pytest.approx(0.8, abs=0.06)

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+from reports.statistics import (
+    log_ratio_interval,
+    median_ranks,
+    summarise,
+    summarise_rows,
+)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 6, 17, 40])
+def test_summary_agrees_with_scipy(n: int) -> None:
+    values = np.random.default_rng(n).lognormal(0, 0.4, n)
+    found = summarise(values.tolist())
+    assert found.n == n
+    assert found.mean == pytest.approx(values.mean())
+    assert found.stddev == pytest.approx(values.std(ddof=1))
+    assert found.cv == pytest.approx(stats.variation(values, ddof=1))
+    assert found.median == pytest.approx(np.median(values))
+    assert (found.least, found.greatest) == pytest.approx((values.min(), values.max()))
+    low, high = stats.t.interval(0.95, n - 1, values.mean(), stats.sem(values))
+    assert found.mean_interval is not None
+    assert (found.mean_interval.low, found.mean_interval.high) == pytest.approx((low, high))
+
+
+def test_one_value_has_no_spread() -> None:
+    found = summarise([4.0])
+    assert (found.n, found.mean, found.median) == (1, 4.0, 4.0)
+    assert found.stddev is None
+    assert found.cv is None
+    assert found.mean_interval is None
+
+
+def test_no_value_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one"):
+        summarise([])
+
+
+@pytest.mark.parametrize("value", [0.1, 6.8e-6, 1e300, -3.0])
+def test_equal_values_have_spread_zero_exactly(value: float) -> None:
+    found = summarise([value] * 7)
+    assert (found.mean, found.stddev, found.cv) == (value, 0.0, 0.0)
+    assert found.outliers == ()
+
+
+def test_mean_zero_has_no_cv() -> None:
+    assert summarise([-1.0, 1.0]).cv is None
+    assert summarise([0.0, 0.0]).cv is None
+
+
+@pytest.mark.parametrize(("n", "rank"), [(6, 1), (10, 2), (15, 4), (20, 6), (30, 10)])
+def test_median_ranks_of_the_literature(n: int, rank: int) -> None:
+    found = median_ranks(n)
+    assert found is not None
+    assert found[0] == rank
+    assert found[1] >= 0.95
+
+
+def test_median_interval_does_not_exist_below_six() -> None:
+    assert median_ranks(5) is None
+    assert summarise([1.0, 2.0, 3.0, 4.0, 5.0]).median_interval is None
+
+
+def test_outlier_is_flagged_and_kept() -> None:
+    found = summarise([1.0, 1.01, 0.99, 1.02, 0.98, 3.0, 1.0])
+    assert found.outliers == (5,)
+    assert found.greatest == 3.0
+
+
+def test_outlier_among_equal_values_is_flagged_although_mad_is_zero() -> None:
+    assert summarise([2.0] * 8 + [5.0]).outliers == (8,)
+
+
+def test_too_few_values_give_no_outliers() -> None:
+    assert summarise([1.0, 1.0, 1.0, 1.0, 1.0, 9.0]).outliers == ()
+
+
+def test_rows_are_independent_of_each_other() -> None:
+    matrix = np.random.default_rng(0).normal(5, 1, (20, 9)) * np.logspace(-9, 9, 20)[:, None]
+    for row, found in zip(matrix, summarise_rows(matrix), strict=True):
+        alone = summarise(row.tolist())
+        assert found.mean == pytest.approx(alone.mean, rel=1e-12)
+        assert found.median_interval == alone.median_interval
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_interval_of_the_mean_covers_at_its_level(n: int) -> None:
+    rows = np.random.default_rng(7).normal(3, 1, (4000, n))
+    covered = [
+        found.mean_interval.low <= 3 <= found.mean_interval.high
+        for found in summarise_rows(rows)
+        if found.mean_interval
+    ]
+    assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
+
+
+@pytest.mark.parametrize("n", [6, 11, 20])
+def test_interval_of_the_median_covers_at_its_level_on_skewed_data(n: int) -> None:
+    rows = np.random.default_rng(8).exponential(1, (4000, n))
+    found = [item.median_interval for item in summarise_rows(rows)]
+    covered = [item.low <= np.log(2) <= item.high for item in found if item]
+    assert found[0] is not None
+    assert np.mean(covered) == pytest.approx(found[0].level, abs=0.012)
+
+
+def test_ratio_of_independent_runs_agrees_with_welch() -> None:
+    rng = np.random.default_rng(3)
+    a, b = rng.lognormal(0, 0.1, 6).tolist(), rng.lognormal(0.2, 0.3, 9).tolist()
+    found = log_ratio_interval(a, b)
+    oracle = stats.ttest_ind(np.log(b), np.log(a), equal_var=False).confidence_interval(0.95)
+    assert found is not None
+    assert (found[1].low, found[1].high) == pytest.approx(tuple(np.exp(oracle)))
+
+
+def test_ratio_needs_two_positive_values_each() -> None:
+    assert log_ratio_interval([1.0], [1.0, 2.0]) is None
+    assert log_ratio_interval([0.0, 1.0], [1.0, 2.0]) is None
+    found = log_ratio_interval([1.0, 1.0], [2.0, 2.0])
+    assert found is not None
+    assert (found[0], found[1].low, found[1].high) == pytest.approx((2, 2, 2))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of the files Slurm and the nodes read: slurm.conf, cgroup.conf and hosts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from virtual_cluster.spec import ClusterSpec
+
+_SETTINGS = """\
+# Written by `assay cluster up`; goes away with `assay cluster down`.
+ClusterName=assay-{name}
+SlurmctldHost=login({login})
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={state}/munge/socket
+CredType=cred/munge
+StateSaveLocation={state}/spool/slurmctld
+SlurmdSpoolDir={state}/nodes/%n/spool
+SlurmctldPidFile={state}/spool/slurmctld.pid
+SlurmdPidFile={state}/nodes/%n/slurmd.pid
+SlurmctldLogFile={state}/log/slurmctld.log
+SlurmdLogFile={state}/log/%n.log
+SlurmctldDebug=info
+SlurmdDebug=info
+# One process group a step; no control groups, so daemons of LAM and PVM outlive their step.
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+MpiDefault=none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SlurmdParameters=config_overrides
+PropagateResourceLimits=NONE
+JobCompType=jobcomp/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+# A launch that has ended stays visible for an hour, and is never started again by Slurm.
+MinJobAge=3600
+MaxJobCount=200000
+JobRequeue=0
+MailProg=/bin/true
+# Least delay for a serial stream of small jobs.
+SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=1
+# With an epilog, the end of a job makes Slurm schedule at once instead of at the next second.
+Epilog=/bin/true
+CompleteWait=0
+KillWait=5
+InactiveLimit=0
+Waittime=0
+# A node without power is seen as down within about 20 s.
+SlurmdTimeout=10
+SlurmctldTimeout=30
+MessageTimeout=5
+TCPTimeout=2
+ReturnToService=2
+TreeWidth=65533
+"""
+
+
+def slurm_conf(
+    spec: ClusterSpec,
+    state: Path,
+    addresses: dict[str, str],
+    cpus_per_node: int,
+    memory_bytes: int,
+) -> str:
+    """Text of slurm.conf: settings, a line a node, the partition `all`.
+
+    `memory_bytes` is per node. A lower node number has a lower weight, so it is chosen first.
+    """
+    lines = [_SETTINGS.format(name=spec.name, state=state, login=addresses["login"])]
+    lines += [
+        f"NodeName={node} NodeHostname={node} NodeAddr={addresses[node]} CPUs={cpus_per_node} "
+        f"Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus_per_node} ThreadsPerCore=1 "
+        f"RealMemory={memory_bytes >> 20} Weight={weight} State=UNKNOWN\n"
+        for weight, node in enumerate(spec.node_names(), start=1)
+    ]
+    nodes = f"n[1-{spec.nodes}]" if spec.nodes > 1 else "n1"
+    lines.append(
+        f"PartitionName=all Nodes={nodes} Default=YES OverSubscribe=NO MaxTime=UNLIMITED State=UP\n"
+    )
+    return "".join(lines)
+
+
+def cgroup_conf() -> str:
+    """Text of cgroup.conf: a plugin that needs no control group to be mounted or writable."""
+    return "CgroupPlugin=cgroup/v1\n"
+
+
+def hosts_file(addresses: dict[str, str]) -> str:
+    """Text of the nodes' /etc/hosts."""
+    lines = ["127.0.0.1 localhost\n"]
+    lines += [f"{address} {host}\n" for host, address in addresses.items()]
+    return "".join(lines)
+
+
+def sbatch_script(sbatch: str) -> str:
+    """Text of the sbatch that stands first in the ordinary user's PATH, before Slurm's `sbatch`.
+
+    Slurm starts batch jobs only at the next full second, or when another job ends. So a job
+    that does nothing is run behind each submission; the lower priority of the submitted one
+    lets it pass. It gives up where no core is free: then the end of another job will do.
+    """
+    return f"""\
+#!/bin/sh
+{sbatch} --nice=1000000 "$@" || exit
+salloc --quiet --immediate=1 --job-name=kick --nodes=1 --ntasks=1 true </dev/null >/dev/null 2>&1
+exit 0
+"""
