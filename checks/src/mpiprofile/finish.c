@@ -15,7 +15,7 @@ enum { TAG = 71 };
 static void add_sizes(struct json *line, const struct profile_entry *entry) {
     long long limit = 0;
     json_open(line, "sizes", '{');
-    for (int class = 0; class < PROFILE_SIZES; class++) {
+    for (int class = 0; class < PROFILE_SIZES; class ++) {
         char key[24];
         snprintf(key, sizeof key, "%lld", limit);
         if (entry->sizes[class])

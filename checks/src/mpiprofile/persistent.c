@@ -46,9 +46,9 @@ int persistent_find(MPI_Request request, int *peer, long long *bytes) {
 /* ---- the calls ---- */
 
 #define WRAP_INIT(name, constant)                                                                  \
-    __attribute__((visibility("default"))) int MPI_##name(                                         \
-        constant void *buffer, int items_, MPI_Datatype type, int peer, int tag, MPI_Comm comm,    \
-        MPI_Request *request) {                                                                    \
+    __attribute__((visibility("default"))) int MPI_##name(constant void *buffer, int items_,       \
+                                                          MPI_Datatype type, int peer, int tag,    \
+                                                          MPI_Comm comm, MPI_Request *request) {   \
         int result = PMPI_##name(buffer, items_, type, peer, tag, comm, request);                  \
         if (result == MPI_SUCCESS)                                                                 \
             persistent_add(*request, profile_peer(comm, peer), profile_bytes(items_, type));       \

@@ -32,7 +32,7 @@ static void unlock(void) { atomic_flag_clear_explicit(&busy, memory_order_releas
 
 static int size_class(long long bytes) {
     int class = 0;
-    for (long long limit = 0; bytes > limit && class < PROFILE_SIZES - 1; class++)
+    for (long long limit = 0; bytes > limit && class < PROFILE_SIZES - 1; class ++)
         limit = limit ? 2 * limit : 1;
     return class;
 }

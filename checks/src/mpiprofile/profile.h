@@ -7,7 +7,8 @@
 /* An MPI profile of any program, through MPI's profiling interface: for each call and peer the
  * number of calls, bytes, time and a histogram of sizes; linked in as profile.o or laid before a
  * foreign program as libassay_profile.so (LD_PRELOAD). All of MPI-1.2's message passing,
- * collectives and makers of communicators are wrapped; calls that the library makes inside a call are not counted.
+ * collectives and makers of communicators are wrapped; calls that the library makes inside a call
+ * are not counted.
  *
  * In MPI_Finalize rank 0 prints one JSON line a rank (collective, on a communicator of its own):
  *   {"assay":"profile","rank":0,"ranks":2,"elapsed_s":…,"mpi_s":…,"calls":[
@@ -16,8 +17,8 @@
  * peer: rank in MPI_COMM_WORLD, null where a call has none or it is not known (MPI_ANY_SOURCE,
  * collectives, waits). bytes: of sends and receives the message (of a receive that is only posted,
  * its room); of collectives what this rank hands in (MPI_Bcast and scatters: at the root only).
- * sizes: messages with up to so many bytes, but more than half of that. time_s: seconds in the call.
- * elapsed_s: from the first wrapped call to MPI_Finalize; not wrapped: MPI_Init.
+ * sizes: messages with up to so many bytes, but more than half of that. time_s: seconds in the
+ * call. elapsed_s: from the first wrapped call to MPI_Finalize; not wrapped: MPI_Init.
  *
  * Beside a library that wraps MPI_Finalize itself (the evidence library): this one's MPI_Finalize
  * is weak when both are linked in, and hands on to the next one when both are preloaded. Whoever

@@ -51,8 +51,8 @@ WRAP(Gather,
      (out, out_items, out_type, in, in_items, in_type, root, comm), ALL,
      given(out, out_items, out_type, in_items, in_type))
 WRAP(Gatherv,
-     (C void *out, int out_items, MPI_Datatype out_type, void *in, C int in_items[],
-      C int places[], MPI_Datatype in_type, int root, MPI_Comm comm),
+     (C void *out, int out_items, MPI_Datatype out_type, void *in, C int in_items[], C int places[],
+      MPI_Datatype in_type, int root, MPI_Comm comm),
      (out, out_items, out_type, in, in_items, places, in_type, root, comm), ALL,
      in_place(out) ? profile_bytes(in_items[root], in_type) : profile_bytes(out_items, out_type))
 WRAP(Scatter,
@@ -61,8 +61,8 @@ WRAP(Scatter,
      (out, out_items, out_type, in, in_items, in_type, root, comm), ALL,
      is_root(root, comm) ? ranks(comm) * profile_bytes(out_items, out_type) : 0)
 WRAP(Scatterv,
-     (C void *out, C int out_items[], C int places[], MPI_Datatype out_type, void *in,
-      int in_items, MPI_Datatype in_type, int root, MPI_Comm comm),
+     (C void *out, C int out_items[], C int places[], MPI_Datatype out_type, void *in, int in_items,
+      MPI_Datatype in_type, int root, MPI_Comm comm),
      (out, out_items, places, out_type, in, in_items, in_type, root, comm), ALL,
      is_root(root, comm) ? sum(out_items, comm, out_type) : 0)
 WRAP(Allgather,
@@ -71,8 +71,8 @@ WRAP(Allgather,
      (out, out_items, out_type, in, in_items, in_type, comm), ALL,
      given(out, out_items, out_type, in_items, in_type))
 WRAP(Allgatherv,
-     (C void *out, int out_items, MPI_Datatype out_type, void *in, C int in_items[],
-      C int places[], MPI_Datatype in_type, MPI_Comm comm),
+     (C void *out, int out_items, MPI_Datatype out_type, void *in, C int in_items[], C int places[],
+      MPI_Datatype in_type, MPI_Comm comm),
      (out, out_items, out_type, in, in_items, places, in_type, comm), ALL,
      in_place(out) ? 0 : profile_bytes(out_items, out_type))
 WRAP(Alltoall,

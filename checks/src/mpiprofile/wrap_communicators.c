@@ -13,6 +13,6 @@ WRAP_QUIET(Intercomm_create,
            (local, leader, peers, other_leader, tag, made))
 WRAP_QUIET(Intercomm_merge, (MPI_Comm between, int high, MPI_Comm *made), (between, high, made))
 WRAP_QUIET(Cart_create,
-           (MPI_Comm comm, int dimensions, PROFILE_CONST int lengths[],
-            PROFILE_CONST int periods[], int reorder, MPI_Comm *made),
+           (MPI_Comm comm, int dimensions, PROFILE_CONST int lengths[], PROFILE_CONST int periods[],
+            int reorder, MPI_Comm *made),
            (comm, dimensions, lengths, periods, reorder, made))

@@ -59,20 +59,20 @@ WRAP(Sendrecv_replace,
 
 WRAP_QUIET(Wait, (MPI_Request * request, MPI_Status *status), (request, status))
 WRAP_QUIET(Waitall, (int number, MPI_Request requests[], MPI_Status *statuses),
-     (number, requests, statuses))
+           (number, requests, statuses))
 WRAP_QUIET(Waitany, (int number, MPI_Request requests[], int *index, MPI_Status *status),
-     (number, requests, index, status))
+           (number, requests, index, status))
 WRAP_QUIET(Waitsome,
-     (int number, MPI_Request requests[], int *done, int indices[], MPI_Status *statuses),
-     (number, requests, done, indices, statuses))
+           (int number, MPI_Request requests[], int *done, int indices[], MPI_Status *statuses),
+           (number, requests, done, indices, statuses))
 WRAP_QUIET(Test, (MPI_Request * request, int *flag, MPI_Status *status), (request, flag, status))
 WRAP_QUIET(Testall, (int number, MPI_Request requests[], int *flag, MPI_Status *statuses),
-     (number, requests, flag, statuses))
+           (number, requests, flag, statuses))
 WRAP_QUIET(Testany, (int number, MPI_Request requests[], int *index, int *flag, MPI_Status *status),
-     (number, requests, index, flag, status))
+           (number, requests, index, flag, status))
 WRAP_QUIET(Testsome,
-     (int number, MPI_Request requests[], int *done, int indices[], MPI_Status *statuses),
-     (number, requests, done, indices, statuses))
+           (int number, MPI_Request requests[], int *done, int indices[], MPI_Status *statuses),
+           (number, requests, done, indices, statuses))
 WRAP(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status), (from, tag, comm, status),
      profile_peer(comm, from), -1)
 WRAP(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),

@@ -34,8 +34,8 @@ int fields_make(struct fields *fields, const struct lattice *lattice) {
     fields->shift = memory_take(n.shift * sizeof *fields->shift);
     fields->congruent = memory_take(n.sites * sizeof *fields->congruent);
     fields->factor = memory_take(n.sites * sizeof *fields->factor);
-    if (fields->links && fields->staples && fields->momenta && fields->shift &&
-        fields->congruent && fields->factor)
+    if (fields->links && fields->staples && fields->momenta && fields->shift && fields->congruent &&
+        fields->factor)
         return 0;
     fields_free(fields);
     return -1;

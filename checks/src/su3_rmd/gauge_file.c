@@ -18,10 +18,10 @@ struct gauge_file {
     const struct lattice *lattice;
     MPI_Comm comm;
     FILE *stream;
-    size_t real_bytes;       /* of the file's reals */
-    size_t site_bytes;       /* of a site in the file */
-    unsigned char *slice;    /* rank 0: nx ny nz sites */
-    unsigned char *part;     /* this rank's sites of a slice, x fastest */
+    size_t real_bytes;    /* of the file's reals */
+    size_t site_bytes;    /* of a site in the file */
+    unsigned char *slice; /* rank 0: nx ny nz sites */
+    unsigned char *part;  /* this rank's sites of a slice, x fastest */
     uint32_t sum;
     char *message;
     size_t size;
@@ -210,10 +210,10 @@ static void end(struct gauge_file *file) {
 static void header_write(const struct gauge_file *file, char header[GAUGE_HEADER]) {
     const int *size = file->lattice->size;
     memset(header, ' ', GAUGE_HEADER);
-    int used = snprintf(header, GAUGE_HEADER, "assay-su3 1 %s %d %d %d %d %s crc32 %08lx",
-                        REAL_NAME, size[0], size[1], size[2], size[3],
-                        host_is_little() ? "little-endian" : "big-endian",
-                        (unsigned long)file->sum);
+    int used =
+        snprintf(header, GAUGE_HEADER, "assay-su3 1 %s %d %d %d %d %s crc32 %08lx", REAL_NAME,
+                 size[0], size[1], size[2], size[3],
+                 host_is_little() ? "little-endian" : "big-endian", (unsigned long)file->sum);
     header[used] = ' ';
     header[GAUGE_HEADER - 1] = '\n';
 }
@@ -269,8 +269,8 @@ int gauge_save(const struct lattice *lattice, const struct fields *fields, const
     char draft[DRAFT];
     begin(&file, lattice, comm, message, size);
     snprintf(draft, sizeof draft, "%s.part", path);
-    if (lattice->rank == 0 && (!(file.stream = fopen(draft, "wb")) ||
-                               fseek(file.stream, GAUGE_HEADER, SEEK_SET) != 0))
+    if (lattice->rank == 0 &&
+        (!(file.stream = fopen(draft, "wb")) || fseek(file.stream, GAUGE_HEADER, SEEK_SET) != 0))
         failed(&file, path, strerror(errno));
     int result = allocate(&file, sizeof(real));
     if (result == 0) {
@@ -310,7 +310,9 @@ static size_t header_read(struct gauge_file *file, const char *path) {
         return 0;
     }
     if (memcmp(found, size, sizeof found) != 0) {
-        snprintf(text, sizeof text, "it holds a lattice of %d x %d x %d x %d, needed is %d x %d x %d x %d", found[0], found[1], found[2], found[3], size[0], size[1], size[2], size[3]);
+        snprintf(text, sizeof text,
+                 "it holds a lattice of %d x %d x %d x %d, needed is %d x %d x %d x %d", found[0],
+                 found[1], found[2], found[3], size[0], size[1], size[2], size[3]);
         failed(file, path, text);
         return 0;
     }

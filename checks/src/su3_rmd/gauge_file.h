@@ -22,7 +22,8 @@ enum { GAUGE_HEADER = 128 };
 int gauge_save(const struct lattice *lattice, const struct fields *fields, const char *path,
                MPI_Comm comm, char *message, size_t size);
 
-/* See early whether gauge_save can make its file, before hours of work. Collective; results alike. */
+/* See early whether gauge_save can make its file, before hours of work. Collective; results alike.
+ */
 int gauge_can_save(const struct lattice *lattice, const char *path, MPI_Comm comm, char *message,
                    size_t size);
 

@@ -23,13 +23,13 @@ extern const char *const halo_mode_names[HALO_MODES];
 
 /* How one kind of halo is filled across one direction. */
 struct halo_plan {
-    int remote;                  /* the direction is cut: there is a message */
-    int any_local, same_depth;   /* some lane has a local source; all of these at one depth */
-    int source[LANES_MOST];      /* source lane (the lane itself where there is none) */
-    int depth[LANES_MOST];       /* depth of the source in its block */
+    int remote;                   /* the direction is cut: there is a message */
+    int any_local, same_depth;    /* some lane has a local source; all of these at one depth */
+    int source[LANES_MOST];       /* source lane (the lane itself where there is none) */
+    int depth[LANES_MOST];        /* depth of the source in its block */
     int remote_place[LANES_MOST]; /* place in a message's lanes, -1 for lanes filled locally */
-    int sent[LANES_MOST];        /* lanes that are sent … */
-    int sent_count, sent_depth;  /* … how many, from which depth */
+    int sent[LANES_MOST];         /* lanes that are sent … */
+    int sent_count, sent_depth;   /* … how many, from which depth */
     int from, to, tag;
     long numbers; /* reals in the message */
     real *in, *out;

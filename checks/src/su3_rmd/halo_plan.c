@@ -25,8 +25,8 @@ static int with_block(const struct lattice *lattice, int lane, int d, int block)
 }
 
 /* Lanes of the face that neighbours need, in order; and each remote lane's place among them. */
-static void plan_message(struct halo_plan *plan, const struct lattice *lattice,
-                         enum halo_kind kind, int d) {
+static void plan_message(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
+                         int d) {
     int block, place[LANES_MOST];
     int face = kind == HALO_LINKS ? 0 : lattice->local[d] - 1;
     lattice_block(lattice, d, face, &block, &plan->sent_depth);

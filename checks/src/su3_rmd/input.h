@@ -10,7 +10,8 @@
  *   prompt 0 | nx ny nz nt N | iseed N
  *   then one block or more:
  *   warms N | trajecs N | traj_between_meas N | beta X | microcanonical_time_step X |
- *   steps_per_trajectory N | fresh, warm, continue or reload_FORMAT FILE | forget or save_FORMAT FILE
+ *   steps_per_trajectory N | fresh, warm, continue or reload_FORMAT FILE | forget or save_FORMAT
+ * FILE
  *
  * FORMAT is serial, parallel or ascii: all three stand for the one format of gauge_file.h. */
 
@@ -28,10 +29,10 @@ struct block {
 };
 
 struct input {
-    char *text;   /* the whole input, the same on every rank */
-    const char *at; /* how far it has been read */
-    int line;     /* line number there */
-    int block;    /* blocks read so far */
+    char *text;        /* the whole input, the same on every rank */
+    const char *at;    /* how far it has been read */
+    int line;          /* line number there */
+    int block;         /* blocks read so far */
     char message[512]; /* after a failure: line, what was found, what is allowed */
 };
 

@@ -124,8 +124,8 @@ static void plain_move_lanes(real *to, const real *from, const int *source, int 
     memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-const struct kernels kernels_plain = {"plain",       1,
-                                      plain_force,   plain_update,
-                                      plain_drift,   plain_refresh,
+const struct kernels kernels_plain = {"plain",          1,
+                                      plain_force,      plain_update,
+                                      plain_drift,      plain_refresh,
                                       plain_plaquettes, plain_multiply,
                                       plain_move_lanes};

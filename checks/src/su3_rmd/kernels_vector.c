@@ -149,8 +149,6 @@ static void vector_refresh(const struct lattice *lattice, struct fields *fields)
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 
-const struct kernels SYMBOL(KERNEL_SET) = {TEXT(KERNEL_SET),  LANES,
-                                           vector_force,      vector_update,
-                                           vector_drift,      vector_refresh,
-                                           vector_plaquettes, vector_multiply,
-                                           vector_move_lanes};
+const struct kernels SYMBOL(KERNEL_SET) = {TEXT(KERNEL_SET),  LANES,           vector_force,
+                                           vector_update,     vector_drift,    vector_refresh,
+                                           vector_plaquettes, vector_multiply, vector_move_lanes};

@@ -101,7 +101,8 @@ static int step_from(const struct lattice *lattice, int site, int direction, int
     return place_site(lattice, place);
 }
 
-/* Staples are kept 12 a vector site (by direction of the step, then 3 by link) and 3 a halo slot. */
+/* Staples are kept 12 a vector site (by direction of the step, then 3 by link) and 3 a halo slot.
+ */
 static long staple_behind(const struct lattice *lattice, int site, int direction) {
     int from = step_from(lattice, site, direction, -1);
     if (from < lattice->volume)

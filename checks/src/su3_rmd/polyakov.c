@@ -84,10 +84,10 @@ static void add_traces(const struct lattice *lattice, const real *lines, struct 
             if (!counts(lattice, v, lane))
                 continue;
             field_get(lattice, lines, (size_t)v, lane, &line);
-            sum_add(&sums[0], (double)line.e[0][0].re + (double)line.e[1][1].re +
-                                  (double)line.e[2][2].re);
-            sum_add(&sums[1], (double)line.e[0][0].im + (double)line.e[1][1].im +
-                                  (double)line.e[2][2].im);
+            sum_add(&sums[0],
+                    (double)line.e[0][0].re + (double)line.e[1][1].re + (double)line.e[2][2].re);
+            sum_add(&sums[1],
+                    (double)line.e[0][0].im + (double)line.e[1][1].im + (double)line.e[2][2].im);
         }
 }
 

@@ -20,9 +20,9 @@ typedef double real;
 
 enum {
     DIRECTIONS = 4,
-    LINK_REALS = 18,  /* 3 x 3 complex, row by row, real part first */
+    LINK_REALS = 18,    /* 3 x 3 complex, row by row, real part first */
     MOMENTUM_REALS = 8, /* Im m00, Im m11, m01, m02, m12; Im m22 = -(Im m00 + Im m11) */
-    LANES_MOST = 16   /* sites side by side in one vector, at most */
+    LANES_MOST = 16     /* sites side by side in one vector, at most */
 };
 
 #endif

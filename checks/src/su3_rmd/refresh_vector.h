@@ -38,7 +38,8 @@ INLINE void lanes_uniform(struct lanes_generator *g, const uint32_t active[LANES
 }
 
 /* Natural logarithm of 0 < x < 1: x = m 2^e with sqrt(1/2) <= m < sqrt(2), log m = 2 artanh((m-1)
- * / (m+1)) by its series, whose argument is at most 0.172: error about one unit in the last place. */
+ * / (m+1)) by its series, whose argument is at most 0.172: error about one unit in the last place.
+ */
 INLINE vec vec_log(vec x) {
 #ifdef SU3_SINGLE
     enum { TERMS = 6 };

@@ -40,8 +40,8 @@ void results_block(const struct results *results, const struct block *block) {
         return;
     printf("\nwarms %ld\ntrajecs %ld\ntraj_between_meas %ld\n", block->warms, block->trajecs,
            block->between);
-    printf("beta %g\nmicrocanonical_time_step %g\nsteps_per_trajectory %d\n",
-           block->physics.beta, block->physics.epsilon, block->physics.steps);
+    printf("beta %g\nmicrocanonical_time_step %g\nsteps_per_trajectory %d\n", block->physics.beta,
+           block->physics.epsilon, block->physics.steps);
     printf("%s %s\n%s %s\n", block->start_word, block->from, block->end_word, block->to);
     if (block->start == START_FRESH)
         printf("unit gauge configuration loaded\n");
@@ -134,12 +134,15 @@ struct spread {
 static void reduce_ranks(const struct simulation *simulation, struct spread *spread) {
     const struct halo_count *count = &simulation->halo.count;
     const struct times *times = &simulation->times;
-    double own[RANK_NUMBERS] = {
-        [RANK_COMMUNICATION] = count->communication_s, [RANK_PACKING] = count->packing_s,
-        [RANK_GLOBAL_SUMS] = times->global_sum_s,      [RANK_REFRESH] = times->refresh_s,
-        [RANK_DYNAMICS] = times->dynamics_s,           [RANK_MEASUREMENT] = times->measurement_s,
-        [RANK_CPU] = clock_cpu(),                      [RANK_MESSAGES] = (double)count->messages,
-        [RANK_BYTES] = (double)count->bytes};
+    double own[RANK_NUMBERS] = {[RANK_COMMUNICATION] = count->communication_s,
+                                [RANK_PACKING] = count->packing_s,
+                                [RANK_GLOBAL_SUMS] = times->global_sum_s,
+                                [RANK_REFRESH] = times->refresh_s,
+                                [RANK_DYNAMICS] = times->dynamics_s,
+                                [RANK_MEASUREMENT] = times->measurement_s,
+                                [RANK_CPU] = clock_cpu(),
+                                [RANK_MESSAGES] = (double)count->messages,
+                                [RANK_BYTES] = (double)count->bytes};
     MPI_Reduce(own, spread->least, RANK_NUMBERS, MPI_DOUBLE, MPI_MIN, 0, simulation->comm);
     MPI_Reduce(own, spread->mean, RANK_NUMBERS, MPI_DOUBLE, MPI_SUM, 0, simulation->comm);
     MPI_Reduce(own, spread->most, RANK_NUMBERS, MPI_DOUBLE, MPI_MAX, 0, simulation->comm);
@@ -199,8 +202,7 @@ static void write_metrics(const struct results *results, const struct simulation
     write_metric(results, "measurement_time", "s", spread->most[RANK_MEASUREMENT]);
     write_metric(results, "communication_time", "s", messages_s);
     write_metric(results, "global_sum_time", "s", spread->mean[RANK_GLOBAL_SUMS]);
-    write_metric(results, "cpu_time", "s",
-                 spread->mean[RANK_CPU] * simulation->lattice.ranks);
+    write_metric(results, "cpu_time", "s", spread->mean[RANK_CPU] * simulation->lattice.ranks);
     if (program_s <= 0 || site_steps <= 0)
         return; /* no trajectory, no rate */
     write_metric(results, "communication_share", "1", messages_s / program_s);

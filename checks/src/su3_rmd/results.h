@@ -11,10 +11,10 @@
  * the harness on any stream. Rank 0 prints; other ranks pass through. */
 
 struct results {
-    FILE *json;    /* NULL: no JSON lines; set on rank 0 only */
+    FILE *json; /* NULL: no JSON lines; set on rank 0 only */
     int rank, block;
-    double begun_s;                   /* clock_now() when the program began */
-    double program_s, warm_s;         /* seconds of all blocks: all of it, warm-ups */
+    double begun_s;           /* clock_now() when the program began */
+    double program_s, warm_s; /* seconds of all blocks: all of it, warm-ups */
     long trajectories, measurements;
     struct measurement last;
 };

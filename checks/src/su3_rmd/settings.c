@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #define PURPOSE "pure SU(3) gauge theory, refreshed molecular dynamics; input as of the original"
-#define MEMORY_SHARE 0.9   /* of a host's memory, at most */
-#define SITES_MOST 0x1p30  /* of sums.h */
+#define MEMORY_SHARE 0.9    /* of a host's memory, at most */
+#define SITES_MOST 0x1p30   /* of sums.h */
 #define VECTORS_MOST 0x1p26 /* vector sites a rank: numbers of matrices stay below 2^31 */
 #define COUNTS_SHOWN 64
 

@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of scratch space: the plaquettes of all sites or all Polyakov lines, whichever is more. */
+/* Numbers of scratch space: the plaquettes of all sites or all Polyakov lines, whichever is more.
+ */
 static size_t scratch_numbers(const struct lattice *lattice) {
     size_t plaquettes = 2 * (size_t)lattice->volume * (size_t)lattice->lanes;
     size_t lines = polyakov_numbers(lattice);
@@ -80,8 +81,8 @@ static double finish_step(struct simulation *simulation, real scale, real eps) {
     const int *sites = lattice->inner_behind;
     const int inner = simulation->overlap ? lattice->inner_behind_count : 0;
     halo_start(&simulation->halo, HALO_STAPLES, &simulation->fields);
-    double first = (double)simulation->kernels->update(lattice, &simulation->fields, scale, eps,
-                                                       sites, inner);
+    double first =
+        (double)simulation->kernels->update(lattice, &simulation->fields, scale, eps, sites, inner);
     halo_finish(&simulation->halo, HALO_STAPLES, &simulation->fields);
     double second = (double)simulation->kernels->update(lattice, &simulation->fields, scale, eps,
                                                         sites + inner, lattice->volume - inner);
@@ -139,8 +140,7 @@ void simulation_measure(struct simulation *simulation, struct measurement *out) 
     halo_start(&simulation->halo, HALO_LINKS, &simulation->fields);
     polyakov_lines(simulation, sums + 2);
     halo_finish(&simulation->halo, HALO_LINKS, &simulation->fields);
-    simulation->kernels->plaquettes(&simulation->lattice, &simulation->fields,
-                                    simulation->scratch);
+    simulation->kernels->plaquettes(&simulation->lattice, &simulation->fields, simulation->scratch);
     add_plaquettes(&simulation->lattice, simulation->scratch, sums);
     double summed = clock_now();
     sums_finish(sums, 4, values, simulation->comm);
@@ -171,8 +171,8 @@ double simulation_kinetic(struct simulation *simulation) {
             if (!lattice->owned[(long)(item / DIRECTIONS) * lattice->lanes + lane])
                 continue;
             for (int i = 0; i < MOMENTUM_REALS; i++)
-                p[i] = (double)simulation->fields.momenta[field_at(lattice, (size_t)item,
-                                                                   MOMENTUM_REALS, i, lane)];
+                p[i] = (double)simulation->fields
+                           .momenta[field_at(lattice, (size_t)item, MOMENTUM_REALS, i, lane)];
             sum_add(&sum, kinetic(p));
         }
     sums_finish(&sum, 1, &total, simulation->comm);

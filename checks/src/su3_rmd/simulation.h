@@ -29,8 +29,8 @@ struct simulation {
     struct fields fields;
     struct halo halo;
     MPI_Comm comm;
-    int overlap;      /* compute inner sites while messages are under way */
-    real *scratch;    /* for measurements: 2 numbers a site, or Polyakov lines */
+    int overlap;   /* compute inner sites while messages are under way */
+    real *scratch; /* for measurements: 2 numbers a site, or Polyakov lines */
     struct times times;
     struct work work;
     double deviation; /* greatest deviation from unitarity since simulation_make, all ranks */
@@ -56,8 +56,8 @@ int simulation_trajectory(struct simulation *simulation, const struct physics *p
 double simulation_leapfrog(struct simulation *simulation, const struct physics *physics);
 
 struct measurement {
-    double space, time;           /* mean plaquettes Re Tr, space-space and space-time, 0 … 3 */
-    double line_re, line_im;      /* Polyakov loop, mean over space of Tr */
+    double space, time;      /* mean plaquettes Re Tr, space-space and space-time, 0 … 3 */
+    double line_re, line_im; /* Polyakov loop, mean over space of Tr */
 };
 
 /* Collective: every rank gets the same bits, whatever the layout. */

@@ -20,9 +20,9 @@ void su3_dag_mul(su3 *c, const su3 *a, const su3 *b);
 void su3_mul_dag(su3 *c, const su3 *a, const su3 *b);
 
 void su3_identity(su3 *c);
-void su3_add(su3 *c, const su3 *a);               /* c += a */
+void su3_add(su3 *c, const su3 *a);                    /* c += a */
 void su3_add_scaled(su3 *c, real scale, const su3 *a); /* c += scale a */
-real su3_trace_re_dag(const su3 *a, const su3 *b); /* Re Tr(a b†) */
+real su3_trace_re_dag(const su3 *a, const su3 *b);     /* Re Tr(a b†) */
 
 /* The traceless antihermitian part, TA(a) = (a - a†)/2 - Tr(a - a†)/6, as MOMENTUM_REALS numbers;
  * and the matrix that such numbers stand for. */

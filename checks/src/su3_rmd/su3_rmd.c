@@ -2,9 +2,9 @@
 /* The program: reads the input, runs its blocks, prints what the original prints. */
 #include "clock.h"
 #include "common/fail.h"
-#include "gauge_file.h"
 #include "common/json.h"
 #include "common/library.h"
+#include "gauge_file.h"
 #include "random.h"
 #include "results.h"
 #include "settings.h"
@@ -35,10 +35,11 @@ static void trajectory(struct simulation *simulation, const struct physics *phys
                        struct results *results) {
     int failed = simulation_trajectory(simulation, physics);
     results->trajectories++;
-    fail_all(failed, "trajectory",
-             "links deviate from unitarity by %g before reunitarising in trajectory %ld of the run, "
-             "allowed is %g; a smaller microcanonical_time_step may help",
-             simulation->deviation, results->trajectories, SIMULATION_DEVIATION);
+    fail_all(
+        failed, "trajectory",
+        "links deviate from unitarity by %g before reunitarising in trajectory %ld of the run, "
+        "allowed is %g; a smaller microcanonical_time_step may help",
+        simulation->deviation, results->trajectories, SIMULATION_DEVIATION);
 }
 
 static void measure(struct simulation *simulation, struct results *results) {
@@ -129,7 +130,8 @@ static void close_json(struct results *results) {
         fail_if(fclose(results->json) != 0, "su3_rmd", "option --json: %s", strerror(errno));
 }
 
-/* Check the whole input before anything is run: a slip in the last block must not cost the first. */
+/* Check the whole input before anything is run: a slip in the last block must not cost the first.
+ */
 static void check_blocks(const struct input *input) {
     struct input copy = *input;
     struct block block;

@@ -94,8 +94,10 @@ INLINE void vec_reunitarise(vec *u, vec *worst) {
     for (int i = 0; i < 6; i++)
         a[i] *= scale0;
     /* overlap = a* · b */
-    const vec re = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
-    const vec im = a[0] * b[1] - a[1] * b[0] + a[2] * b[3] - a[3] * b[2] + a[4] * b[5] - a[5] * b[4];
+    const vec re =
+        a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
+    const vec im =
+        a[0] * b[1] - a[1] * b[0] + a[2] * b[3] - a[3] * b[2] + a[4] * b[5] - a[5] * b[4];
     for (int i = 0; i < 6; i += 2) {
         b[i] -= re * a[i] - im * a[i + 1];
         b[i + 1] -= re * a[i + 1] + im * a[i];

@@ -4,11 +4,11 @@
 # and together with the evidence library.
 set -euo pipefail
 
-cc=$1
+export cc=$1 # for launcher.sh
 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
-# shellcheck source=../../su3_rmd/proof/launcher.sh
+# shellcheck source-path=SCRIPTDIR source=../../su3_rmd/proof/launcher.sh
 source "$here/../../su3_rmd/proof/launcher.sh"
 
 check() { # check WHAT PROGRAM [evidence]

@@ -32,8 +32,7 @@ static void check_unitarity(struct simulation *simulation, const char *name) {
 
 static void flip_momenta(struct simulation *simulation) {
     const struct lattice *lattice = &simulation->lattice;
-    size_t numbers =
-        (size_t)lattice->volume * DIRECTIONS * MOMENTUM_REALS * (size_t)lattice->lanes;
+    size_t numbers = (size_t)lattice->volume * DIRECTIONS * MOMENTUM_REALS * (size_t)lattice->lanes;
     for (size_t i = 0; i < numbers; i++)
         simulation->fields.momenta[i] = -simulation->fields.momenta[i];
 }

@@ -14,11 +14,13 @@ static void mark_fields(struct simulation *simulation) {
         for (int lane = 0; lane < lattice->lanes; lane++) {
             long index = lattice_index(lattice, site, lane);
             for (int e = 0; e < DIRECTIONS * LINK_REALS; e++)
-                simulation->fields.links[field_at(lattice, (size_t)site, DIRECTIONS * LINK_REALS,
-                                                  e, lane)] = mark(index, e);
+                simulation->fields
+                    .links[field_at(lattice, (size_t)site, DIRECTIONS * LINK_REALS, e, lane)] =
+                    mark(index, e);
             for (int e = 0; e < 12 * LINK_REALS; e++)
-                simulation->fields.staples[field_at(lattice, (size_t)site, 12 * LINK_REALS, e,
-                                                    lane)] = mark(index, e);
+                simulation->fields
+                    .staples[field_at(lattice, (size_t)site, 12 * LINK_REALS, e, lane)] =
+                    mark(index, e);
         }
 }
 
@@ -37,8 +39,9 @@ static long wrong_ahead(const struct simulation *simulation, int site, int lane,
     long index = neighbour_index(lattice, site, lane, d, 1), wrong = 0;
     for (int e = 0; e < DIRECTIONS * LINK_REALS; e++)
         if (e / LINK_REALS != d)
-            wrong += simulation->fields.links[field_at(lattice, slot, DIRECTIONS * LINK_REALS, e,
-                                                       lane)] != mark(index, e);
+            wrong += simulation->fields
+                         .links[field_at(lattice, slot, DIRECTIONS * LINK_REALS, e, lane)] !=
+                     mark(index, e);
     return wrong;
 }
 

@@ -41,8 +41,8 @@ static double measurement_difference(const struct measurement *a, const struct m
 
 static void compare(const char *what, const char *name, const int size[DIRECTIONS], double value) {
     char property[96];
-    snprintf(property, sizeof property, "%s against plain, %dx%dx%dx%d: %s", name, size[0],
-             size[1], size[2], size[3], what);
+    snprintf(property, sizeof property, "%s against plain, %dx%dx%dx%d: %s", name, size[0], size[1],
+             size[2], size[3], what);
     setup_deviation(property, value, SETUP_ROUNDING);
 }
 
@@ -57,8 +57,7 @@ int main(int argc, char **argv) {
             const char *name = (*kernels)->name;
             struct outcome other = run(sizes[s], *kernels, &count);
             compare("new momenta", name, sizes[s],
-                    setup_difference(plain.momenta_new, other.momenta_new,
-                                     count * MOMENTUM_REALS));
+                    setup_difference(plain.momenta_new, other.momenta_new, count * MOMENTUM_REALS));
             compare("links", name, sizes[s],
                     setup_difference(plain.links, other.links, count * LINK_REALS));
             compare("momenta", name, sizes[s],

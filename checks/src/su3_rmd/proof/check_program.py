@@ -44,7 +44,12 @@ class Check:
         command = [*self.launcher, "-np", str(ranks), self.program, "--input", str(path), *options]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL
+                command,
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=60,
+                stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:
             return -1, ""
@@ -58,6 +63,7 @@ class Check:
         return [line for line in output.splitlines() if line.startswith("GMES")]
 
     def say(self, what: str, holds: bool) -> None:
+        """Print one line of proof and remember a failure."""
         print(f"{'right' if holds else 'WRONG':6} {what}", flush=True)
         self.right &= holds
 

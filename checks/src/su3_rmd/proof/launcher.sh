@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by proof scripts after they have set cc: sets library (lam, mpich, openmpi or none), work
 # (a folder that goes at the end) and launch, the command before `-np N PROGRAM`. LAM does not run
@@ -41,7 +41,7 @@ boot_lam() { # a private session; lamd keeps lamboot's output open, hence the fi
         chown nobody "$work"
         user=(setpriv --reuid nobody --regid nogroup --clear-groups)
     fi
-    cd "$work"
+    cd "$work" || exit 1
     "${user[@]}" lamboot >"$work/boot" 2>&1 </dev/null || { cat "$work/boot"; exit 1; }
     launch=("${user[@]}" "$(launcher mpirun)" -O)
 }

@@ -4,13 +4,13 @@
 # check_program.py, with CC's own launcher on this host.
 set -euo pipefail
 
-cc=$1
+export cc=$1 # for launcher.sh
 out=$(cd "$2" && pwd)
 precision=$3
 shift 3
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
-# shellcheck source=launcher.sh
+# shellcheck source-path=SCRIPTDIR source=launcher.sh
 source "$here/launcher.sh"
 
 for ranks in 1 2 3 4; do
