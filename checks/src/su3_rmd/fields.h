@@ -10,8 +10,9 @@
 
 /* What lives on the sites, in vectors of `lanes` numbers (lattice.h):
  *   links    [slots][direction][18][lanes]; a halo slot of direction d is filled but for link d
- *   staples  [volume][direction of the step][3][18][lanes], then [halo slot][3][18][lanes]: see
- *            kernels.h; the 3 are the links other than the step's direction, in order
+ *   staples  [staple site][direction of the step][3][18][lanes], then [halo slot][3][18][lanes]:
+ *            see kernels.h; the 3 are the links other than the step's direction, in order; which
+ *            staple site belongs to a vector site is lattice.staple_home's business
  *   momenta  [volume][direction][8][lanes]
  *   shift    [volume][7][lanes], congruent and factor [volume][lanes]: the generators (random.h)
  * All of it is aligned to 64 bytes. */

@@ -15,17 +15,19 @@ const char *const halo_mode_names[HALO_MODES] = {"isend", "ssend", "persistent"}
 static int other_link(int m, int d) { return m < d ? m : m + 1; }
 
 /* Number of the m-th matrix of a vector site in its field … */
-static size_t source_item(enum halo_kind kind, int d, long site, int m) {
-    return (size_t)(kind == HALO_LINKS ? DIRECTIONS * site + other_link(m, d)
-                                       : 12 * site + 3 * d + m);
+static size_t source_item(const struct lattice *lattice, enum halo_kind kind, int d, int site,
+                          int m) {
+    return (size_t)(kind == HALO_LINKS ? DIRECTIONS * (long)site + other_link(m, d)
+                                       : lattice->staple_home[site] + 3 * d + m);
 }
 
 /* … and of the number-th slot of the halo. */
 static size_t slot_item(const struct lattice *lattice, enum halo_kind kind, int d, long number,
                         int m) {
     long slot = lattice->slot[d] + number;
-    return (size_t)(kind == HALO_LINKS ? DIRECTIONS * slot + other_link(m, d)
-                                       : 12L * lattice->volume + 3 * (slot - lattice->volume) + m);
+    return (size_t)(kind == HALO_LINKS
+                        ? DIRECTIONS * slot + other_link(m, d)
+                        : 12L * lattice->staple_sites + 3 * (slot - lattice->volume) + m);
 }
 
 static real *field_of(struct fields *fields, enum halo_kind kind) {
@@ -48,7 +50,7 @@ static void pack(const struct halo *halo, enum halo_kind kind, int d, const real
     for (int number = 0; number < lattice->face[d]; number++) {
         int site = lattice_face_site(lattice, d, number, plan->sent_depth);
         for (int m = 0; m < MATRICES; m++, out += LINK_REALS * plan->sent_count) {
-            const real *matrix = field + source_item(kind, d, site, m) * reals;
+            const real *matrix = field + source_item(lattice, kind, d, site, m) * reals;
             if (plan->sent_count == lattice->lanes)
                 memcpy(out, matrix, reals * sizeof *out);
             else
@@ -88,19 +90,22 @@ static void fill_by_lane(const struct halo *halo, enum halo_kind kind, int d, in
         int site = lattice_face_site(lattice, d, number, plan->depth[lane]);
         for (int m = 0; m < MATRICES; m++) {
             su3 matrix;
-            field_get(lattice, field, source_item(kind, d, site, m), plan->source[lane], &matrix);
+            field_get(lattice, field, source_item(lattice, kind, d, site, m), plan->source[lane],
+                      &matrix);
             field_put(lattice, field, slot_item(lattice, kind, d, number, m), lane, &matrix);
         }
     }
 }
 
-static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, real *field) {
+/* Places first … last-1 of the face. */
+static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, int first, int last,
+                         real *field) {
     const struct lattice *lattice = halo->lattice;
     const struct halo_plan *plan = &halo->plans[kind][d];
     const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
     if (!plan->any_local)
         return;
-    for (int number = 0; number < lattice->face[d]; number++) {
+    for (int number = first; number < last; number++) {
         if (!plan->same_depth) {
             fill_by_lane(halo, kind, d, number, field);
             continue;
@@ -108,12 +113,27 @@ static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, re
         int site = lattice_face_site(lattice, d, number, plan->depth[0]);
         for (int m = 0; m < MATRICES; m++)
             halo->kernels->move_lanes(field + slot_item(lattice, kind, d, number, m) * reals,
-                                      field + source_item(kind, d, site, m) * reals, plan->source,
-                                      LINK_REALS);
+                                      field + source_item(lattice, kind, d, site, m) * reals,
+                                      plan->source, LINK_REALS);
     }
 }
 
+void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields) {
+    const struct lattice *lattice = halo->lattice;
+    double start = clock_now();
+    for (int d = 0; d < DIRECTIONS - 1; d++) {
+        int places = lattice->face[d] / lattice->sub[3]; /* t counts slowest */
+        if (lattice->has_halo[d])
+            fill_locally(halo, kind, d, t * places, (t + 1) * places, field_of(fields, kind));
+    }
+    halo->count.packing_s += clock_now() - start;
+}
+
 /* ---- messages ---- */
+
+static int is_meant(const struct halo *halo, enum halo_directions directions, int d) {
+    return halo->lattice->procs[d] > 1 && ((int)directions >> d & 1);
+}
 
 static void post_receive(struct halo *halo, struct halo_plan *plan) {
     if (halo->mode == HALO_PERSISTENT)
@@ -135,35 +155,37 @@ static void post_send(struct halo *halo, struct halo_plan *plan) {
     halo->count.bytes += plan->numbers * (long)sizeof(real);
 }
 
-void halo_start(struct halo *halo, enum halo_kind kind, struct fields *fields) {
+void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
+                struct fields *fields) {
     struct halo_plan *plans = halo->plans[kind];
     real *field = field_of(fields, kind);
     double time[4] = {clock_now()};
     for (int d = 0; d < DIRECTIONS; d++)
-        if (plans[d].remote)
+        if (is_meant(halo, directions, d))
             post_receive(halo, &plans[d]);
     time[1] = clock_now();
     for (int d = 0; d < DIRECTIONS; d++)
-        if (plans[d].remote)
+        if (is_meant(halo, directions, d))
             pack(halo, kind, d, field);
     time[2] = clock_now();
     for (int d = 0; d < DIRECTIONS; d++)
-        if (plans[d].remote)
+        if (is_meant(halo, directions, d))
             post_send(halo, &plans[d]);
     time[3] = clock_now();
     for (int d = 0; d < DIRECTIONS; d++)
-        if (halo->lattice->has_halo[d])
-            fill_locally(halo, kind, d, field);
+        if (halo->lattice->has_halo[d] && ((int)directions >> d & 1))
+            fill_locally(halo, kind, d, 0, halo->lattice->face[d], field);
     halo->count.communication_s += (time[1] - time[0]) + (time[3] - time[2]);
     halo->count.packing_s += (time[2] - time[1]) + (clock_now() - time[3]);
 }
 
-void halo_finish(struct halo *halo, enum halo_kind kind, struct fields *fields) {
+void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
+                 struct fields *fields) {
     struct halo_plan *plans = halo->plans[kind];
     for (int d = 0; d < DIRECTIONS; d++) {
         MPI_Status status;
         double start = clock_now();
-        if (!plans[d].remote)
+        if (!is_meant(halo, directions, d))
             continue;
         MPI_Wait(&plans[d].requests[0], &status);
         double arrived = clock_now();

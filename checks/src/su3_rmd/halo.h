@@ -56,9 +56,18 @@ int halo_make(struct halo *halo, const struct lattice *lattice, const struct ker
               enum halo_mode mode, MPI_Comm comm);
 void halo_free(struct halo *halo);
 
+/* Which directions a call is for: bit d for direction d. */
+enum halo_directions { HALO_TIME = 8, HALO_ALL = 15 };
+
 /* Collective, in pairs: start sends what neighbours need and fills all that needs no message;
- * finish receives. Between the two the faces that were sent may be read, not written. */
-void halo_start(struct halo *halo, enum halo_kind kind, struct fields *fields);
-void halo_finish(struct halo *halo, enum halo_kind kind, struct fields *fields);
+ * finish receives. In between, fields may be read and written, but for the halo itself. */
+void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
+                struct fields *fields);
+void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
+                 struct fields *fields);
+
+/* Fill the halo across x, y, z of one time slice of the block. Local: only where none of them is
+ * cut. */
+void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields);
 
 #endif

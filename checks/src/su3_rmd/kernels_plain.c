@@ -14,8 +14,9 @@ static real *momentum_at(const struct fields *fields, int site, int direction) {
 }
 
 /* Place of the staple of `link` after a step along `step`. */
-static su3 *staple_at(const struct fields *fields, int site, int step, int link) {
-    return (su3 *)fields->staples + (12L * site + 3L * step + link - (link > step));
+static su3 *staple_at(const struct lattice *lattice, const struct fields *fields, int site,
+                      int step, int link) {
+    return (su3 *)fields->staples + (lattice->staple_home[site] + 3 * step + link - (link > step));
 }
 
 static void momentum_subtract(real *momentum, real scale, const su3 *product) {
@@ -35,8 +36,8 @@ static void plane_force(const struct lattice *lattice, struct fields *fields, re
     su3_mul_dag(&plaquette, &a, &b);
     momentum_subtract(momentum_at(fields, site, mu), scale, &plaquette);
     momentum_subtract(momentum_at(fields, site, nu), -scale, &plaquette);
-    su3_dag_mul(staple_at(fields, site, nu, mu), u_nu, &a);
-    su3_dag_mul(staple_at(fields, site, mu, nu), u_mu, &b);
+    su3_dag_mul(staple_at(lattice, fields, site, nu, mu), u_nu, &a);
+    su3_dag_mul(staple_at(lattice, fields, site, mu, nu), u_mu, &b);
 }
 
 static void plain_force(const struct lattice *lattice, struct fields *fields, real scale,

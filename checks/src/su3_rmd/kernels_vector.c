@@ -17,19 +17,20 @@ INLINE vec *momentum_of(const struct fields *fields, long site, int direction) {
     return (vec *)fields->momenta + (DIRECTIONS * site + direction) * MOMENTUM_REALS;
 }
 
-INLINE vec *staple_of(const struct fields *fields, long site, int step, int link) {
-    return (vec *)fields->staples + (12 * site + 3 * step + link - (link > step)) * MATRIX;
+/* home: first matrix of the site's staples. */
+INLINE vec *staple_of(const struct fields *fields, long home, int step, int link) {
+    return (vec *)fields->staples + (home + 3 * step + link - (link > step)) * MATRIX;
 }
 
 /* One plane of `force`; sum_mu and sum_nu take up the upper staples' parts. */
-INLINE void plane_force(const struct fields *fields, const int *ahead, long site, int mu, int nu,
-                        vec sum_mu[TWICE_REALS], vec sum_nu[TWICE_REALS]) {
+INLINE void plane_force(const struct fields *fields, const int *ahead, long site, long home, int mu,
+                        int nu, vec sum_mu[TWICE_REALS], vec sum_nu[TWICE_REALS]) {
     const vec *u_mu = link_of(fields, site, mu), *u_nu = link_of(fields, site, nu);
     vec a[MATRIX], b[MATRIX], t[TWICE_REALS];
     vec_mul(a, u_mu, link_of(fields, ahead[mu], nu));
     vec_mul(b, u_nu, link_of(fields, ahead[nu], mu));
-    vec_dag_mul(staple_of(fields, site, nu, mu), u_nu, a);
-    vec_dag_mul(staple_of(fields, site, mu, nu), u_mu, b);
+    vec_dag_mul(staple_of(fields, home, nu, mu), u_nu, a);
+    vec_dag_mul(staple_of(fields, home, mu, nu), u_mu, b);
     vec_twice_antihermitian(t, a, b);
     for (int i = 0; i < TWICE_REALS; i++) {
         sum_mu[i] += t[i];
@@ -41,13 +42,14 @@ static void vector_force(const struct lattice *lattice, struct fields *fields, r
                          const int *sites, int count) {
     for (int i = 0; i < count; i++) {
         const int site = sites[i], *ahead = lattice->ahead + DIRECTIONS * site;
+        const long home = lattice->staple_home[site];
         vec sum[DIRECTIONS][TWICE_REALS] = {{{0}}};
-        plane_force(fields, ahead, site, 0, 1, sum[0], sum[1]);
-        plane_force(fields, ahead, site, 0, 2, sum[0], sum[2]);
-        plane_force(fields, ahead, site, 0, 3, sum[0], sum[3]);
-        plane_force(fields, ahead, site, 1, 2, sum[1], sum[2]);
-        plane_force(fields, ahead, site, 1, 3, sum[1], sum[3]);
-        plane_force(fields, ahead, site, 2, 3, sum[2], sum[3]);
+        plane_force(fields, ahead, site, home, 0, 1, sum[0], sum[1]);
+        plane_force(fields, ahead, site, home, 0, 2, sum[0], sum[2]);
+        plane_force(fields, ahead, site, home, 0, 3, sum[0], sum[3]);
+        plane_force(fields, ahead, site, home, 1, 2, sum[1], sum[2]);
+        plane_force(fields, ahead, site, home, 1, 3, sum[1], sum[3]);
+        plane_force(fields, ahead, site, home, 2, 3, sum[2], sum[3]);
         for (int mu = 0; mu < DIRECTIONS; mu++)
             vec_momentum_subtract(momentum_of(fields, site, mu), scale, sum[mu]);
     }

@@ -47,6 +47,15 @@ static void set_blocks(struct lattice *lattice) {
             lattice->lane_block[lane][d] = rest % lattice->split[d];
 }
 
+/* Slices need no messages but along t, there must be some between the first and the last, and the
+ * first's staples must come from the last: no overlapping blocks along t. */
+static void set_order(struct lattice *lattice) {
+    const int *procs = lattice->procs;
+    lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 4 &&
+                        lattice->local[3] % lattice->split[3] == 0;
+    lattice->staple_sites = lattice->by_slice ? 4 * lattice_slice(lattice) : lattice->volume;
+}
+
 void lattice_count(struct lattice *lattice) {
     for (int d = 0, rest = lattice->rank; d < DIRECTIONS; rest /= lattice->procs[d], d++) {
         lattice->place[d] = rest % lattice->procs[d];
@@ -65,6 +74,7 @@ void lattice_count(struct lattice *lattice) {
         if (lattice->has_halo[d])
             lattice->slots += lattice->face[d];
     }
+    set_order(lattice);
 }
 
 static void site_places(const struct lattice *lattice, int site, int place[DIRECTIONS]) {
@@ -101,13 +111,22 @@ static int step_from(const struct lattice *lattice, int site, int direction, int
     return place_site(lattice, place);
 }
 
-/* Staples are kept 12 a vector site (by direction of the step, then 3 by link) and 3 a halo slot.
- */
+/* Slice by slice, only the first and the last slice keep their staples to the end of the step;
+ * those between take turns, so that staples stay in cache. */
+static long staple_home(const struct lattice *lattice, int site) {
+    int slice = lattice_slice(lattice), t = site / slice, last = lattice->sub[3] - 1;
+    if (!lattice->by_slice)
+        return 12L * site;
+    int room = t == 0 ? 0 : t == last ? 1 : 2 + t % 2;
+    return 12L * ((long)room * slice + site % slice);
+}
+
+/* Staples are kept 12 a vector site (by direction of the step, then by link) and 3 a halo slot. */
 static long staple_behind(const struct lattice *lattice, int site, int direction) {
     int from = step_from(lattice, site, direction, -1);
     if (from < lattice->volume)
-        return 12L * from + 3L * direction;
-    return 12L * lattice->volume + 3L * (from - lattice->volume);
+        return staple_home(lattice, from) + 3L * direction;
+    return 12L * lattice->staple_sites + 3L * (from - lattice->volume);
 }
 
 /* 1 if the vector site needs a message for the step (+1: at the end of the block, -1: at its
@@ -145,24 +164,33 @@ static void set_owned(struct lattice *lattice) {
         }
 }
 
-int lattice_make(struct lattice *lattice) {
-    lattice_count(lattice);
+static int allocate(struct lattice *lattice) {
     size_t volume = (size_t)lattice->volume;
     lattice->ahead = malloc(volume * DIRECTIONS * sizeof *lattice->ahead);
     lattice->behind_staple = malloc(volume * DIRECTIONS * sizeof *lattice->behind_staple);
+    lattice->staple_home = malloc(volume * sizeof *lattice->staple_home);
+    lattice->in_order = malloc(volume * sizeof *lattice->in_order);
     lattice->owned = malloc(volume * (size_t)lattice->lanes);
     lattice->inner_ahead = malloc(volume * sizeof *lattice->inner_ahead);
     lattice->inner_behind = malloc(volume * sizeof *lattice->inner_behind);
-    if (!lattice->ahead || !lattice->behind_staple || !lattice->owned || !lattice->inner_ahead ||
-        !lattice->inner_behind) {
+    return lattice->ahead && lattice->behind_staple && lattice->staple_home && lattice->in_order &&
+           lattice->owned && lattice->inner_ahead && lattice->inner_behind;
+}
+
+int lattice_make(struct lattice *lattice) {
+    lattice_count(lattice);
+    if (!allocate(lattice)) {
         lattice_free(lattice);
         return -1;
     }
-    for (int site = 0; site < lattice->volume; site++)
+    for (int site = 0; site < lattice->volume; site++) {
+        lattice->in_order[site] = site;
+        lattice->staple_home[site] = staple_home(lattice, site);
         for (int d = 0; d < DIRECTIONS; d++) {
             lattice->ahead[DIRECTIONS * site + d] = step_from(lattice, site, d, +1);
             lattice->behind_staple[DIRECTIONS * site + d] = staple_behind(lattice, site, d);
         }
+    }
     set_owned(lattice);
     lattice->inner_ahead_count = sort_sites(lattice, +1, lattice->inner_ahead);
     lattice->inner_behind_count = sort_sites(lattice, -1, lattice->inner_behind);
@@ -172,13 +200,17 @@ int lattice_make(struct lattice *lattice) {
 void lattice_free(struct lattice *lattice) {
     free(lattice->ahead);
     free(lattice->behind_staple);
+    free(lattice->staple_home);
+    free(lattice->in_order);
     free(lattice->owned);
     free(lattice->inner_ahead);
     free(lattice->inner_behind);
-    lattice->ahead = lattice->inner_ahead = lattice->inner_behind = NULL;
-    lattice->behind_staple = NULL;
+    lattice->ahead = lattice->in_order = lattice->inner_ahead = lattice->inner_behind = NULL;
+    lattice->behind_staple = lattice->staple_home = NULL;
     lattice->owned = NULL;
 }
+
+int lattice_slice(const struct lattice *lattice) { return lattice->volume / lattice->sub[3]; }
 
 static long product(const int factor[DIRECTIONS]) {
     long result = 1;

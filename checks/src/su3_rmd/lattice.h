@@ -30,9 +30,13 @@ struct lattice {
     int slot[DIRECTIONS];                    /* number of the direction's first halo slot */
     int slots;                               /* volume and all halo slots */
     int *ahead;                              /* [volume][direction]: vector site or halo slot */
-    long *behind_staple;                     /* [volume][direction]: matrix in fields.staples */
-    unsigned char *owned;                    /* [volume][lanes] */
-    int *inner_ahead, *inner_behind;         /* vector sites, those that need no message first … */
+    int by_slice;                            /* steps go time slice by time slice (simulation.h) */
+    int staple_sites;     /* vector sites that have room for their staples at the same time */
+    long *staple_home;    /* [volume]: first of a site's 12 matrices in fields.staples */
+    int *in_order;        /* 0, 1, 2 … volume-1 */
+    long *behind_staple;  /* [volume][direction]: matrix in fields.staples */
+    unsigned char *owned; /* [volume][lanes] */
+    int *inner_ahead, *inner_behind; /* vector sites, those that need no message first … */
     int inner_ahead_count, inner_behind_count; /* … and how many of them need none */
 };
 
@@ -62,6 +66,9 @@ int lattice_face_site(const struct lattice *lattice, int direction, int number, 
 
 /* Block and depth in it that own local coordinate c of a direction. */
 void lattice_block(const struct lattice *lattice, int direction, int c, int *block, int *depth);
+
+/* Vector sites in a time slice of the block. */
+int lattice_slice(const struct lattice *lattice);
 
 /* Rank of the neighbour one step (+1 or -1) along a direction. */
 int lattice_neighbour(const struct lattice *lattice, int direction, int step);

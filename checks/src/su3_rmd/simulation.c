@@ -2,6 +2,7 @@
 #include "simulation.h"
 
 #include "clock.h"
+#include "leapfrog.h"
 #include "memory.h"
 #include "polyakov.h"
 #include "sums.h"
@@ -64,52 +65,11 @@ void simulation_free(struct simulation *simulation) {
     lattice_free(&simulation->lattice);
 }
 
-/* P <- P - eps·force: the pass over upper staples and the exchange of lower ones. */
-static void half_force(struct simulation *simulation, real scale) {
-    const struct lattice *lattice = &simulation->lattice;
-    const int *sites = lattice->inner_ahead;
-    const int inner = simulation->overlap ? lattice->inner_ahead_count : 0;
-    halo_start(&simulation->halo, HALO_LINKS, &simulation->fields);
-    simulation->kernels->force(lattice, &simulation->fields, scale, sites, inner);
-    halo_finish(&simulation->halo, HALO_LINKS, &simulation->fields);
-    simulation->kernels->force(lattice, &simulation->fields, scale, sites + inner,
-                               lattice->volume - inner);
-}
-
-static double finish_step(struct simulation *simulation, real scale, real eps) {
-    const struct lattice *lattice = &simulation->lattice;
-    const int *sites = lattice->inner_behind;
-    const int inner = simulation->overlap ? lattice->inner_behind_count : 0;
-    halo_start(&simulation->halo, HALO_STAPLES, &simulation->fields);
-    double first =
-        (double)simulation->kernels->update(lattice, &simulation->fields, scale, eps, sites, inner);
-    halo_finish(&simulation->halo, HALO_STAPLES, &simulation->fields);
-    double second = (double)simulation->kernels->update(lattice, &simulation->fields, scale, eps,
-                                                        sites + inner, lattice->volume - inner);
-    return second <= first || isnan(first) ? first : second;
-}
-
-double simulation_leapfrog(struct simulation *simulation, const struct physics *physics) {
-    const real scale = (real)(physics->epsilon * physics->beta / 3);
-    const real eps = (real)physics->epsilon;
-    double worst = 0;
-    simulation->kernels->drift(&simulation->lattice, &simulation->fields, eps / 2);
-    for (int step = 1; step <= physics->steps; step++) {
-        half_force(simulation, scale);
-        double deviation = finish_step(simulation, scale, step < physics->steps ? eps : eps / 2);
-        if (!(deviation <= worst) && !isnan(worst))
-            worst = deviation;
-    }
-    simulation->work.drifts++;
-    simulation->work.steps += physics->steps;
-    return worst;
-}
-
 int simulation_trajectory(struct simulation *simulation, const struct physics *physics) {
     double start = clock_now(), worst;
     simulation->kernels->refresh(&simulation->lattice, &simulation->fields);
     double refreshed = clock_now();
-    double own = simulation_leapfrog(simulation, physics);
+    double own = leapfrog(simulation, physics);
     double moved = clock_now();
     if (isnan(own))
         own = HUGE_VAL;
@@ -137,9 +97,9 @@ void simulation_measure(struct simulation *simulation, struct measurement *out) 
     double values[4], start = clock_now();
     const double sites = (double)lattice_sites(&simulation->lattice);
     memset(sums, 0, sizeof sums);
-    halo_start(&simulation->halo, HALO_LINKS, &simulation->fields);
+    halo_start(&simulation->halo, HALO_LINKS, HALO_ALL, &simulation->fields);
     polyakov_lines(simulation, sums + 2);
-    halo_finish(&simulation->halo, HALO_LINKS, &simulation->fields);
+    halo_finish(&simulation->halo, HALO_LINKS, HALO_ALL, &simulation->fields);
     simulation->kernels->plaquettes(&simulation->lattice, &simulation->fields, simulation->scratch);
     add_plaquettes(&simulation->lattice, simulation->scratch, sums);
     double summed = clock_now();

@@ -52,9 +52,6 @@ double simulation_bytes(const struct lattice *lattice, const struct kernels *ker
  * reunitarised after each step. Collective. 0, or -1 on every rank if a link was not unitary. */
 int simulation_trajectory(struct simulation *simulation, const struct physics *physics);
 
-/* The same without refreshing and without the check: for proofs. Returns this rank's deviation. */
-double simulation_leapfrog(struct simulation *simulation, const struct physics *physics);
-
 struct measurement {
     double space, time;      /* mean plaquettes Re Tr, space-space and space-time, 0 … 3 */
     double line_re, line_im; /* Polyakov loop, mean over space of Tr */

@@ -42,10 +42,10 @@ static void check_reversal(struct simulation *simulation, const char *name) {
     char property[96];
     simulation->kernels->refresh(&simulation->lattice, &simulation->fields);
     double *before = setup_gather(simulation, simulation->fields.links, LINK_REALS);
-    simulation_leapfrog(simulation, &physics);
+    leapfrog(simulation, &physics);
     double *middle = setup_gather(simulation, simulation->fields.links, LINK_REALS);
     flip_momenta(simulation);
-    simulation_leapfrog(simulation, &physics);
+    leapfrog(simulation, &physics);
     double *after = setup_gather(simulation, simulation->fields.links, LINK_REALS);
     long count = setup_count(simulation, LINK_REALS);
     snprintf(property, sizeof property, "reversibility, %s: links after there and back", name);
@@ -64,7 +64,7 @@ static double energy_error(struct simulation *simulation, const double *links,
     setup_scatter(simulation, simulation->fields.links, LINK_REALS, links);
     setup_scatter(simulation, simulation->fields.momenta, MOMENTUM_REALS, momenta);
     double before = setup_energy(simulation, BETA);
-    simulation_leapfrog(simulation, &physics);
+    leapfrog(simulation, &physics);
     return setup_energy(simulation, BETA) - before;
 }
 

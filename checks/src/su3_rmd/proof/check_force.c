@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NX = 4, NY = 2, NZ = 3, NT = 12, SITES = NX * NY * NZ * NT };
+enum { NX = 4, NY = 2, NZ = 3, NT = 24, SITES = NX * NY * NZ * NT };
 
 static const int size[DIRECTIONS] = {NX, NY, NZ, NT};
 static su3 links[SITES][DIRECTIONS];
@@ -91,7 +91,7 @@ static void check(const struct kernels *kernels, int overlap) {
     setup_make(&simulation, size, kernels, HALO_ISEND, overlap);
     kernels->refresh(&simulation.lattice, &simulation.fields);
     copy_in(&simulation);
-    simulation_leapfrog(&simulation, &physics);
+    leapfrog(&simulation, &physics);
     step_by_definition(&physics);
     snprintf(property, sizeof property, "step by definition, %s, overlap %s", kernels->name,
              overlap ? "yes" : "no");

@@ -60,7 +60,7 @@ static void measure(const struct kernels *kernels, int transformed, struct measu
     if (transformed)
         fields_each(&simulation.lattice, &simulation.fields, transform);
     simulation_measure(&simulation, &out[0]);
-    simulation_leapfrog(&simulation, &physics);
+    leapfrog(&simulation, &physics);
     simulation_measure(&simulation, &out[1]);
     simulation_free(&simulation);
 }

@@ -19,7 +19,7 @@ static struct outcome run(const int size[DIRECTIONS], const struct kernels *kern
     kernels->refresh(&simulation.lattice, &simulation.fields);
     kernels->refresh(&simulation.lattice, &simulation.fields); /* generators went on alike */
     outcome.momenta_new = setup_gather(&simulation, simulation.fields.momenta, MOMENTUM_REALS);
-    simulation_leapfrog(&simulation, &physics);
+    leapfrog(&simulation, &physics);
     outcome.links = setup_gather(&simulation, simulation.fields.links, LINK_REALS);
     outcome.momenta = setup_gather(&simulation, simulation.fields.momenta, MOMENTUM_REALS);
     simulation_measure(&simulation, &outcome.measurement);
@@ -47,7 +47,7 @@ static void compare(const char *what, const char *name, const int size[DIRECTION
 }
 
 int main(int argc, char **argv) {
-    static const int sizes[][DIRECTIONS] = {{4, 4, 4, 12}, {3, 5, 2, 12}, {1, 2, 3, 4}};
+    static const int sizes[][DIRECTIONS] = {{4, 4, 4, 24}, {3, 5, 2, 12}, {1, 2, 3, 4}};
     MPI_Init(&argc, &argv);
     for (int s = 0; s < 3; s++) {
         long count;

@@ -2,8 +2,8 @@
 #ifndef SU3_SETUP_H
 #define SU3_SETUP_H
 
+#include "leapfrog.h"
 #include "proof/proof.h"
-#include "simulation.h"
 
 /* What the check programs share. All functions are collective over MPI_COMM_WORLD. */
 
