@@ -34,6 +34,7 @@ class EnvironmentDescription(_Described):
     launcher_options: list[str] = []
     library: str = Field(description="regular expression that the library's own version matches")
     features: list[str] = ["mpi"]
+    preload: str = Field("", description="remedy of src/daemon that its ranks are started with")
     variables: dict[str, str] = {}
     modules: list[str] = []
     prepare: list[str] = []
@@ -114,7 +115,7 @@ class Site:
         path.mkdir(parents=True, exist_ok=True)
         if self.cluster is not None:
             facts = self.cluster.site_facts()
-            os.chown(path, facts["user"]["uid"], facts["user"]["gid"])
+            os.chown(path, facts["uid"], facts["gid"])
 
 
 def load_site(name: str) -> Site:
@@ -156,16 +157,16 @@ def _read(path: Path) -> SiteDescription:
 
 
 def _with_cluster(description: SiteDescription, cluster_name: str) -> Site:
-    from virtual_cluster.api import load  # noqa: PLC0415  needed on virtual sites only
+    from virtual_cluster import load  # noqa: PLC0415  needed on virtual sites only
 
-    cluster = load(cluster_name)
-    facts = cluster.site_facts()
     if os.geteuid() != 0:
         raise InfrastructureError(
             f"the virtual cluster {cluster_name} belongs to root: run assay with sudo"
         )
+    cluster = load(cluster_name)
+    facts = cluster.site_facts()
     network = NetworkDescription(
-        name=facts["network"]["name"], bits_per_second=facts["network"]["bits_per_second"]
+        name=facts["network"], bits_per_second=facts["network_bits_per_s"]
     )
     filled = description.model_copy(
         update={

@@ -82,8 +82,12 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def choose_program(self) -> None:
         """Bring program, helpers and input files to the stage folder."""
         built = Path(self.programs.stagedir) / "out"
-        for helper in ("stepkeeper", "libassay_writev.so"):
-            (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
+        preload = self.current_environ.extras["preload"]
+        if preload:
+            self.env_vars["ASSAY_PRELOAD"] = preload
+        for helper in ("stepkeeper", preload):
+            if helper:
+                (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
         self.executable = str(self.executable_path(built))
         self.executable_opts = self.arguments()
         self.write_inputs(Path(self.stagedir))

@@ -67,7 +67,7 @@ class HplCheck(MpiCheck, knobs_of(HplParameters)):
     @run_before("run")
     def one_thread(self) -> None:
         """One BLAS thread a rank: ranks are the only parallelism that is measured."""
-        self.env_vars = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        self.env_vars.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
     def executable_path(self, built: Path) -> Path:  # noqa: ARG002
         """HPL has its own build."""

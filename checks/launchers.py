@@ -64,4 +64,4 @@ class LamSession(SessionLauncher):
 
     def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
-        return ["mpirun.lam", "-O"]
+        return ["mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]

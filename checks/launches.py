@@ -2,7 +2,7 @@
 """ReFrame test file of a campaign: one test for each launch of the list, named by its place in it.
 
 The harness gives the list as JSON lines in the file that LAUNCHES_FILE names; ReFrame runs them one
-by one in the order of their names. By hand, use `reframe -c checks/tests.py` instead.
+by one in the order of their names. By hand, use `reframe -c checks/by_hand.py` instead.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ SITE_FILE = "ASSAY_SITE_FILE"
 
 
 def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, Any]:
-    extras = {key: described[key] for key in ("launcher", "launcher_options", "library")}
+    extras = {key: described[key] for key in ("launcher", "launcher_options", "library", "preload")}
     return {
         "name": name,
         "cc": described["compiler"],

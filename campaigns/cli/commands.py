@@ -140,8 +140,9 @@ def _report(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     formats = tuple(arguments.format or ("html", "md", "csv", "junit", "json"))
     paths = build_report(run.path, arguments.out, formats)
-    for path in paths:
-        print(path)
+    for path in (paths.html, paths.md, paths.csv, paths.junit, paths.json):
+        if path is not None:
+            print(path)
     return ExitStatus.PASS
 
 

@@ -118,6 +118,7 @@ def _environment(described: EnvironmentDescription) -> dict[str, Any]:
         "launcher": described.launcher,
         "launcher_options": described.launcher_options,
         "variables": described.variables,
+        "preload": described.preload or None,
         "packages": {name: _package_version(name) for name in described.packages},
     }
 

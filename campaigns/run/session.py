@@ -106,6 +106,7 @@ class Session:
             self._process = subprocess.Popen(
                 argv,
                 env=environment,
+                cwd=self.prefix,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -205,6 +206,6 @@ def cancel_jobs(site: Site, run_id: str) -> None:
 def _slurm(site: Site, argv: list[str]) -> str:
     command, environment = site.command(argv, {})
     answer = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=60, check=False
+        command, env=environment, cwd="/", capture_output=True, text=True, timeout=60, check=False
     )
     return answer.stdout

@@ -18,7 +18,7 @@ failed() {
 
 lam_environment() {
     export LAM_MPI_SESSION_SUFFIX=assay-$SLURM_JOB_ID
-    export LD_PRELOAD=$here/libassay_writev.so ASSAY_STEPKEEPER=$here/stepkeeper
+    export ASSAY_STEPKEEPER=$here/stepkeeper
     TMPDIR=$(mktemp -d "/tmp/assay-lam-$SLURM_JOB_ID.XXXXXX")
     export TMPDIR
 }
@@ -44,7 +44,7 @@ lam_boot() {
 
 lam_halt() {
     stamp halt_begin
-    timeout -k 2 20 lamhalt >lam.halt.out 2>&1 </dev/null
+    timeout -k 2 8 lamhalt >lam.halt.out 2>&1 </dev/null
     kill -TERM "$keeper" 2>/dev/null && wait "$keeper" 2>/dev/null
     stamp halt_end
     rm -rf "$TMPDIR"
@@ -61,6 +61,8 @@ trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
 printf '{"assay":"allocation","nodes":"%s","host":"%s"}\n' "$SLURM_JOB_NODELIST" "$(hostname)"
 stamp session_begin
+# Remedies for faults of a library, chosen by the site for each environment.
+[ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
 if [ "$daemons" = lam ]; then
     lam_environment
     lam_boot

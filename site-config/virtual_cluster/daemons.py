@@ -21,6 +21,13 @@ node=$1; hosts=$2; conf=$3; own_shm=$4
 hostname "$node"
 mount --bind "$hosts" /etc/hosts
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /tmp
+# A /sys of this network: libraries look there for the interfaces. Control groups move over.
+mkdir /tmp/cgroup
+mount --rbind /sys/fs/cgroup /tmp/cgroup
+mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
+mount --rbind /tmp/cgroup /sys/fs/cgroup
+umount -l /tmp/cgroup
+rmdir /tmp/cgroup
 [ "$own_shm" = no ] || mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm
 export SLURM_CONF="$conf"
 slurmd -D -N "$node" &

@@ -16,6 +16,7 @@
 #define VISIBLE __attribute__((visibility("default")))
 #define PROBE_DEFAULT 262144L
 #define PROBE_MOST (64L << 20)
+#define SETTLE_S 0.005
 
 VISIBLE double assay_first_instruction_s;
 VISIBLE double assay_finalise_s;
@@ -93,6 +94,18 @@ static void add_ranks(struct json *line, int rank, MPI_Comm comm) {
     free(all);
 }
 
+/* Let every rank answer what its peers still ask of the transport before any of them shuts it down:
+ * what daemon/ucx_disconnect.c asks for. Collective. */
+static void settle(MPI_Comm comm) {
+    double end = seconds(CLOCK_MONOTONIC) + SETTLE_S;
+    int flag;
+    MPI_Status status;
+    PMPI_Barrier(comm);
+    while (seconds(CLOCK_MONOTONIC) < end)
+        PMPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &flag, &status);
+    PMPI_Barrier(comm);
+}
+
 static void print_evidence(void) {
     MPI_Comm comm;
     struct json line;
@@ -110,6 +123,7 @@ static void print_evidence(void) {
         json_write(&line, stdout);
     else
         free(line.text);
+    settle(comm);
     PMPI_Comm_free(&comm);
 }
 

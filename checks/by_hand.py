@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks as plain ReFrame tests, to be run by hand: `reframe -c checks/tests.py -r -n hpl`."""
+"""The checks as plain ReFrame tests, to be run by hand: `reframe -c checks/by_hand.py -r -n hpl`."""
 
 from __future__ import annotations
 
