@@ -19,7 +19,8 @@ static int mpi_is_up(void) {
     return begun && !ended;
 }
 
-/* A launcher that sees an abort may drop what it has not yet forwarded: MPICH's does now and then. */
+/* A launcher that sees an abort may drop what it has not yet forwarded: MPICH's does now and then.
+ */
 static const struct timespec forwarding = {0, 100000000};
 
 static void print_error(const char *where, const char *format, va_list values, int rank) {
