@@ -95,16 +95,18 @@ def hosts_file(addresses: dict[str, str]) -> str:
     return "".join(lines)
 
 
-def sbatch_script(sbatch: str) -> str:
+def sbatch_script(sbatch: str, last_node: str) -> str:
     """Text of the sbatch that stands first in the ordinary user's PATH, before Slurm's `sbatch`.
 
     Slurm starts batch jobs only at the next full second, or when another job ends. So a job
     that does nothing is run behind each submission; the lower priority of the submitted one
-    lets it pass. It gives up where no core is free: then the end of another job will do.
+    lets it pass. It takes the last node, so that a job of few nodes still gets the first ones,
+    which share no cores. It gives up where that is not free: then the next second will do.
     """
     return f"""\
 #!/bin/sh
 {sbatch} --nice=1000000 "$@" || exit
-salloc --quiet --immediate=1 --job-name=kick --nodes=1 --ntasks=1 true </dev/null >/dev/null 2>&1
+salloc --quiet --immediate=1 --job-name=kick --nodelist={last_node} --ntasks=1 true \\
+    </dev/null >/dev/null 2>&1
 exit 0
 """

@@ -44,4 +44,4 @@ def test_hosts_know_each_other() -> None:
 
 
 def test_a_refused_submission_keeps_its_exit_status() -> None:
-    assert '"$@" || exit\n' in sbatch_script("/usr/bin/sbatch")
+    assert '"$@" || exit\n' in sbatch_script("/usr/bin/sbatch", "n4")
