@@ -137,7 +137,7 @@ def _write_files(state: State, cpus_per_node: int) -> None:
     )
     where.slurm_conf.with_name("cgroup.conf").write_text(cgroup_conf())
     where.hosts.write_text(hosts_file(state.addresses))
-    where.sbatch.write_text(sbatch_script(host.program("sbatch"), spec.node_names()[-1]))
+    where.sbatch.write_text(sbatch_script(host.program("sbatch"), state.spec.node_names()[-1]))
     where.sbatch.chmod(0o755)
 
 
