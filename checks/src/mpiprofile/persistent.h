@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_PERSISTENT_H
+#define ASSAY_PERSISTENT_H
+
+#include <mpi.h>
+
+/* Persistent requests and what starting them moves. Local; one thread at a time. */
+void persistent_add(MPI_Request request, int peer, long long bytes);
+void persistent_remove(MPI_Request request);
+
+/* 1 if the request is known. */
+int persistent_find(MPI_Request request, int *peer, long long *bytes);
+
+#endif

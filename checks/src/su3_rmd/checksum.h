@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SU3_CHECKSUM_H
+#define SU3_CHECKSUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* CRC-32 (IEEE 802.3) of `bytes` more bytes; begin with 0. Local. */
+uint32_t checksum(uint32_t before, const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "halo.h"
+
+#include "clock.h"
+#include "halo_plan.h"
+#include "memory.h"
+
+#include <string.h>
+
+enum { MATRICES = 3 }; /* a face site */
+
+const char *const halo_mode_names[HALO_MODES] = {"isend", "ssend", "persistent"};
+
+/* The m-th link other than the one along direction d. */
+static int other_link(int m, int d) { return m < d ? m : m + 1; }
+
+/* Number of the m-th matrix of a vector site in its field … */
+static size_t source_item(const struct lattice *lattice, enum halo_kind kind, int d, int site,
+                          int m) {
+    return (size_t)(kind == HALO_LINKS ? DIRECTIONS * (long)site + other_link(m, d)
+                                       : lattice->staple_home[site] + 3 * d + m);
+}
+
+/* … and of the number-th slot of the halo. */
+static size_t slot_item(const struct lattice *lattice, enum halo_kind kind, int d, long number,
+                        int m) {
+    long slot = lattice->slot[d] + number;
+    return (size_t)(kind == HALO_LINKS
+                        ? DIRECTIONS * slot + other_link(m, d)
+                        : 12L * lattice->staple_sites + 3 * (slot - lattice->volume) + m);
+}
+
+static real *field_of(struct fields *fields, enum halo_kind kind) {
+    return kind == HALO_LINKS ? fields->links : fields->staples;
+}
+
+/* ---- copying ---- */
+
+static void pack_lanes(const struct halo_plan *plan, const real *matrix, int lanes, real *out) {
+    for (int e = 0; e < LINK_REALS; e++)
+        for (int i = 0; i < plan->sent_count; i++)
+            *out++ = matrix[e * lanes + plan->sent[i]];
+}
+
+static void pack(const struct halo *halo, enum halo_kind kind, int d, const real *field) {
+    const struct lattice *lattice = halo->lattice;
+    const struct halo_plan *plan = &halo->plans[kind][d];
+    const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
+    real *out = plan->out;
+    for (int number = 0; number < lattice->face[d]; number++) {
+        int site = lattice_face_site(lattice, d, number, plan->sent_depth);
+        for (int m = 0; m < MATRICES; m++, out += LINK_REALS * plan->sent_count) {
+            const real *matrix = field + source_item(lattice, kind, d, site, m) * reals;
+            if (plan->sent_count == lattice->lanes)
+                memcpy(out, matrix, reals * sizeof *out);
+            else
+                pack_lanes(plan, matrix, lattice->lanes, out);
+        }
+    }
+}
+
+static void unpack_lanes(const struct halo_plan *plan, const real *in, int lanes, real *matrix) {
+    for (int e = 0; e < LINK_REALS; e++, in += plan->sent_count)
+        for (int lane = 0; lane < lanes; lane++)
+            if (plan->remote_place[lane] >= 0)
+                matrix[e * lanes + lane] = in[plan->remote_place[lane]];
+}
+
+static void unpack(const struct halo *halo, enum halo_kind kind, int d, real *field) {
+    const struct lattice *lattice = halo->lattice;
+    const struct halo_plan *plan = &halo->plans[kind][d];
+    const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
+    const real *in = plan->in;
+    for (int number = 0; number < lattice->face[d]; number++)
+        for (int m = 0; m < MATRICES; m++, in += LINK_REALS * plan->sent_count) {
+            real *matrix = field + slot_item(lattice, kind, d, number, m) * reals;
+            if (plan->sent_count == lattice->lanes)
+                memcpy(matrix, in, reals * sizeof *in);
+            else
+                unpack_lanes(plan, in, lattice->lanes, matrix);
+        }
+}
+
+/* Overlapping blocks: every lane from a depth of its own. */
+static void fill_by_lane(const struct halo *halo, enum halo_kind kind, int d, int number,
+                         real *field) {
+    const struct lattice *lattice = halo->lattice;
+    const struct halo_plan *plan = &halo->plans[kind][d];
+    for (int lane = 0; lane < lattice->lanes; lane++) {
+        int site = lattice_face_site(lattice, d, number, plan->depth[lane]);
+        for (int m = 0; m < MATRICES; m++) {
+            su3 matrix;
+            field_get(lattice, field, source_item(lattice, kind, d, site, m), plan->source[lane],
+                      &matrix);
+            field_put(lattice, field, slot_item(lattice, kind, d, number, m), lane, &matrix);
+        }
+    }
+}
+
+/* Places first … last-1 of the face. */
+static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, int first, int last,
+                         real *field) {
+    const struct lattice *lattice = halo->lattice;
+    const struct halo_plan *plan = &halo->plans[kind][d];
+    const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
+    if (!plan->any_local)
+        return;
+    for (int number = first; number < last; number++) {
+        if (!plan->same_depth) {
+            fill_by_lane(halo, kind, d, number, field);
+            continue;
+        }
+        int site = lattice_face_site(lattice, d, number, plan->depth[0]);
+        for (int m = 0; m < MATRICES; m++)
+            halo->kernels->move_lanes(field + slot_item(lattice, kind, d, number, m) * reals,
+                                      field + source_item(lattice, kind, d, site, m) * reals,
+                                      plan->source, LINK_REALS);
+    }
+}
+
+void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields) {
+    const struct lattice *lattice = halo->lattice;
+    double start = clock_now();
+    for (int d = 0; d < DIRECTIONS - 1; d++) {
+        int places = lattice->face[d] / lattice->sub[3]; /* t counts slowest */
+        if (lattice->has_halo[d])
+            fill_locally(halo, kind, d, t * places, (t + 1) * places, field_of(fields, kind));
+    }
+    halo->count.packing_s += clock_now() - start;
+}
+
+/* ---- messages ---- */
+
+static int is_meant(const struct halo *halo, enum halo_directions directions, int d) {
+    return halo->lattice->procs[d] > 1 && ((int)directions >> d & 1);
+}
+
+static void post_receive(struct halo *halo, struct halo_plan *plan) {
+    if (halo->mode == HALO_PERSISTENT)
+        MPI_Start(&plan->requests[0]);
+    else
+        MPI_Irecv(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag, halo->comm,
+                  &plan->requests[0]);
+}
+
+static void post_send(struct halo *halo, struct halo_plan *plan) {
+    if (halo->mode == HALO_PERSISTENT)
+        MPI_Start(&plan->requests[1]);
+    else if (halo->mode == HALO_SSEND)
+        MPI_Ssend(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm);
+    else
+        MPI_Isend(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm,
+                  &plan->requests[1]);
+    halo->count.messages++;
+    halo->count.bytes += plan->numbers * (long)sizeof(real);
+}
+
+void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
+                struct fields *fields) {
+    struct halo_plan *plans = halo->plans[kind];
+    real *field = field_of(fields, kind);
+    double time[4] = {clock_now()};
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (is_meant(halo, directions, d))
+            post_receive(halo, &plans[d]);
+    time[1] = clock_now();
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (is_meant(halo, directions, d))
+            pack(halo, kind, d, field);
+    time[2] = clock_now();
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (is_meant(halo, directions, d))
+            post_send(halo, &plans[d]);
+    time[3] = clock_now();
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (halo->lattice->has_halo[d] && ((int)directions >> d & 1))
+            fill_locally(halo, kind, d, 0, halo->lattice->face[d], field);
+    halo->count.communication_s += (time[1] - time[0]) + (time[3] - time[2]);
+    halo->count.packing_s += (time[2] - time[1]) + (clock_now() - time[3]);
+}
+
+void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
+                 struct fields *fields) {
+    struct halo_plan *plans = halo->plans[kind];
+    for (int d = 0; d < DIRECTIONS; d++) {
+        MPI_Status status;
+        double start = clock_now();
+        if (!is_meant(halo, directions, d))
+            continue;
+        MPI_Wait(&plans[d].requests[0], &status);
+        double arrived = clock_now();
+        unpack(halo, kind, d, field_of(fields, kind));
+        double unpacked = clock_now();
+        if (halo->mode != HALO_SSEND)
+            MPI_Wait(&plans[d].requests[1], &status);
+        halo->count.communication_s += (arrived - start) + (clock_now() - unpacked);
+        halo->count.packing_s += unpacked - arrived;
+    }
+}
+
+static void make_persistent(struct halo *halo, struct halo_plan *plan) {
+    MPI_Recv_init(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag, halo->comm,
+                  &plan->requests[0]);
+    MPI_Send_init(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm,
+                  &plan->requests[1]);
+}
+
+int halo_make(struct halo *halo, const struct lattice *lattice, const struct kernels *kernels,
+              enum halo_mode mode, MPI_Comm comm) {
+    int result = 0;
+    memset(halo, 0, sizeof *halo);
+    halo->lattice = lattice;
+    halo->kernels = kernels;
+    halo->mode = mode;
+    MPI_Comm_dup(comm, &halo->comm);
+    for (int kind = 0; kind < HALO_KINDS; kind++)
+        for (int d = 0; d < DIRECTIONS; d++) {
+            struct halo_plan *plan = &halo->plans[kind][d];
+            if (!lattice->has_halo[d])
+                continue;
+            if (halo_plan_make(plan, lattice, (enum halo_kind)kind, d) != 0)
+                result = -1;
+            else if (plan->remote && mode == HALO_PERSISTENT)
+                make_persistent(halo, plan);
+        }
+    return result;
+}
+
+void halo_free(struct halo *halo) {
+    for (int kind = 0; kind < HALO_KINDS; kind++)
+        for (int d = 0; d < DIRECTIONS; d++) {
+            struct halo_plan *plan = &halo->plans[kind][d];
+            if (plan->remote && halo->mode == HALO_PERSISTENT) {
+                MPI_Request_free(&plan->requests[0]);
+                MPI_Request_free(&plan->requests[1]);
+            }
+            memory_return(plan->in);
+            memory_return(plan->out);
+        }
+    MPI_Comm_free(&halo->comm);
+}

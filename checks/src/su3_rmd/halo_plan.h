@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SU3_HALO_PLAN_H
+#define SU3_HALO_PLAN_H
+
+#include "halo.h"
+
+/* Work out how one kind of halo is filled across one direction that has a halo, and allocate the
+ * message buffers. 0, or -1 if memory is out. Local. */
+int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
+                   int direction);
+
+#endif

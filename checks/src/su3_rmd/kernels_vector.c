@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kernels for vectors of sites; compiled once for each set, with KERNEL_SET its name,
+ * VECTOR_BYTES its vector length and the compiler's flags for its instructions. */
+#include "kernels.h"
+#include "refresh_vector.h"
+#include "vector_link.h"
+
+#include <math.h>
+
+enum { MATRIX = LINK_REALS }; /* vectors in a matrix */
+
+INLINE vec *link_of(const struct fields *fields, long slot, int direction) {
+    return (vec *)fields->links + (DIRECTIONS * slot + direction) * MATRIX;
+}
+
+INLINE vec *momentum_of(const struct fields *fields, long site, int direction) {
+    return (vec *)fields->momenta + (DIRECTIONS * site + direction) * MOMENTUM_REALS;
+}
+
+/* home: first matrix of the site's staples. */
+INLINE vec *staple_of(const struct fields *fields, long home, int step, int link) {
+    return (vec *)fields->staples + (home + 3 * step + link - (link > step)) * MATRIX;
+}
+
+/* One plane of `force`; sum_mu and sum_nu take up the upper staples' parts. */
+INLINE void plane_force(const struct fields *fields, const int *ahead, long site, long home, int mu,
+                        int nu, vec sum_mu[TWICE_REALS], vec sum_nu[TWICE_REALS]) {
+    const vec *u_mu = link_of(fields, site, mu), *u_nu = link_of(fields, site, nu);
+    vec a[MATRIX], b[MATRIX], t[TWICE_REALS];
+    vec_mul(a, u_mu, link_of(fields, ahead[mu], nu));
+    vec_mul(b, u_nu, link_of(fields, ahead[nu], mu));
+    vec_dag_mul(staple_of(fields, home, nu, mu), u_nu, a);
+    vec_dag_mul(staple_of(fields, home, mu, nu), u_mu, b);
+    vec_twice_antihermitian(t, a, b);
+    for (int i = 0; i < TWICE_REALS; i++) {
+        sum_mu[i] += t[i];
+        sum_nu[i] -= t[i];
+    }
+}
+
+static void vector_force(const struct lattice *lattice, struct fields *fields, real scale,
+                         const int *sites, int count) {
+    for (int i = 0; i < count; i++) {
+        const int site = sites[i], *ahead = lattice->ahead + DIRECTIONS * site;
+        const long home = lattice->staple_home[site];
+        vec sum[DIRECTIONS][TWICE_REALS] = {{{0}}};
+        plane_force(fields, ahead, site, home, 0, 1, sum[0], sum[1]);
+        plane_force(fields, ahead, site, home, 0, 2, sum[0], sum[2]);
+        plane_force(fields, ahead, site, home, 0, 3, sum[0], sum[3]);
+        plane_force(fields, ahead, site, home, 1, 2, sum[1], sum[2]);
+        plane_force(fields, ahead, site, home, 1, 3, sum[1], sum[3]);
+        plane_force(fields, ahead, site, home, 2, 3, sum[2], sum[3]);
+        for (int mu = 0; mu < DIRECTIONS; mu++)
+            vec_momentum_subtract(momentum_of(fields, site, mu), scale, sum[mu]);
+    }
+}
+
+/* Lower staples of a link from the three places that behind names. */
+INLINE void add_staples(vec *sum, const struct fields *fields, const long *behind, int mu) {
+    const vec *staple[3];
+    for (int nu = 0, n = 0; nu < DIRECTIONS; nu++)
+        if (nu != mu)
+            staple[n++] = (const vec *)fields->staples + (behind[nu] + mu - (mu > nu)) * MATRIX;
+    for (int e = 0; e < MATRIX; e++)
+        sum[e] = staple[0][e] + staple[1][e] + staple[2][e];
+}
+
+INLINE void link_exp(vec *link, const vec *momentum, real eps) {
+    vec step[MATRIX], old[MATRIX];
+    vec_exp(step, momentum, eps);
+    for (int e = 0; e < MATRIX; e++)
+        old[e] = link[e];
+    vec_mul(link, step, old);
+}
+
+INLINE void link_update(const struct fields *fields, const long *behind, long site, int mu,
+                        real scale, real eps, vec *worst) {
+    vec sum[MATRIX], t[TWICE_REALS];
+    vec *link = link_of(fields, site, mu), *momentum = momentum_of(fields, site, mu);
+    add_staples(sum, fields, behind, mu);
+    vec_twice_antihermitian(t, link, sum);
+    vec_momentum_subtract(momentum, scale, t);
+    link_exp(link, momentum, eps);
+    vec_reunitarise(link, worst);
+}
+
+static real vector_update(const struct lattice *lattice, struct fields *fields, real scale,
+                          real eps, const int *sites, int count) {
+    vec worst = {0};
+    double greatest = 0;
+    for (int i = 0; i < count; i++) {
+        const long *behind = lattice->behind_staple + DIRECTIONS * (long)sites[i];
+        link_update(fields, behind, sites[i], 0, scale, eps, &worst);
+        link_update(fields, behind, sites[i], 1, scale, eps, &worst);
+        link_update(fields, behind, sites[i], 2, scale, eps, &worst);
+        link_update(fields, behind, sites[i], 3, scale, eps, &worst);
+    }
+    for (int lane = 0; lane < LANES; lane++)
+        if (!((double)worst[lane] <= greatest) && !isnan(greatest))
+            greatest = (double)worst[lane];
+    return (real)sqrt(greatest);
+}
+
+static void vector_drift(const struct lattice *lattice, struct fields *fields, real eps) {
+    for (int site = 0; site < lattice->volume; site++)
+        for (int mu = 0; mu < DIRECTIONS; mu++)
+            link_exp(link_of(fields, site, mu), momentum_of(fields, site, mu), eps);
+}
+
+INLINE vec plane_trace(const struct fields *fields, const int *ahead, long site, int mu, int nu) {
+    vec a[MATRIX], b[MATRIX];
+    vec_mul(a, link_of(fields, site, mu), link_of(fields, ahead[mu], nu));
+    vec_mul(b, link_of(fields, site, nu), link_of(fields, ahead[nu], mu));
+    return vec_cell_re(a, b) + vec_cell_re(a + 6, b + 6) + vec_cell_re(a + 12, b + 12);
+}
+
+static void vector_plaquettes(const struct lattice *lattice, const struct fields *fields,
+                              real *out) {
+    for (int site = 0; site < lattice->volume; site++) {
+        const int *ahead = lattice->ahead + DIRECTIONS * site;
+        vec *sums = (vec *)out + 2L * site;
+        sums[0] = plane_trace(fields, ahead, site, 0, 1) + plane_trace(fields, ahead, site, 0, 2) +
+                  plane_trace(fields, ahead, site, 1, 2);
+        sums[1] = plane_trace(fields, ahead, site, 0, 3) + plane_trace(fields, ahead, site, 1, 3) +
+                  plane_trace(fields, ahead, site, 2, 3);
+    }
+}
+
+static void vector_multiply(real *line, const real *link) {
+    vec old[MATRIX];
+    for (int e = 0; e < MATRIX; e++)
+        old[e] = ((const vec *)line)[e];
+    vec_mul((vec *)line, old, (const vec *)link);
+}
+
+static void vector_move_lanes(real *to, const real *from, const int *source, int count) {
+    vec_mask lanes = {0};
+    for (int lane = 0; lane < LANES; lane++)
+        lanes[lane] = source[lane];
+    for (int i = 0; i < count; i++)
+        ((vec *)to)[i] = vec_shuffle(((const vec *)from)[i], lanes);
+}
+
+static void vector_refresh(const struct lattice *lattice, struct fields *fields) {
+    for (int site = 0; site < lattice->volume; site++)
+        refresh_site(fields, site);
+}
+
+#define PASTE(a, b) a##b
+#define SYMBOL(set) PASTE(kernels_, set)
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+
+const struct kernels SYMBOL(KERNEL_SET) = {TEXT(KERNEL_SET),  LANES,           vector_force,
+                                           vector_update,     vector_drift,    vector_refresh,
+                                           vector_plaquettes, vector_multiply, vector_move_lanes};

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lattice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Cost of a split, in units of the work on one vector site: halo places cost copying, a split t
+ * makes Polyakov loops awkward, overlapping blocks show up as more vector sites. */
+static double split_cost(const struct lattice *lattice, const int split[DIRECTIONS]) {
+    double volume = 1, halo = 0;
+    int sub[DIRECTIONS];
+    for (int d = 0; d < DIRECTIONS; d++) {
+        sub[d] = (lattice->local[d] + split[d] - 1) / split[d];
+        volume *= sub[d];
+    }
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (split[d] > 1 || lattice->procs[d] > 1)
+            halo += volume / sub[d];
+    return volume + 0.06 * halo + (split[3] > 1 ? 0.1 * volume : 0);
+}
+
+static void split_choose(struct lattice *lattice) {
+    double best = -1;
+    for (int x = 1; x <= lattice->lanes; x *= 2)
+        for (int y = 1; x * y <= lattice->lanes; y *= 2)
+            for (int z = 1; x * y * z <= lattice->lanes; z *= 2) {
+                int split[DIRECTIONS] = {x, y, z, lattice->lanes / (x * y * z)};
+                double cost = split_cost(lattice, split);
+                if (best >= 0 && cost >= best)
+                    continue;
+                best = cost;
+                memcpy(lattice->split, split, sizeof split);
+            }
+}
+
+static int least(int a, int b) { return a < b ? a : b; }
+
+static void set_blocks(struct lattice *lattice) {
+    for (int d = 0; d < DIRECTIONS; d++) {
+        int length = (lattice->local[d] + lattice->split[d] - 1) / lattice->split[d];
+        lattice->sub[d] = length;
+        for (int block = 0; block < lattice->split[d]; block++)
+            lattice->block_start[d][block] = least(block * length, lattice->local[d] - length);
+    }
+    for (int lane = 0; lane < lattice->lanes; lane++)
+        for (int d = 0, rest = lane; d < DIRECTIONS; rest /= lattice->split[d], d++)
+            lattice->lane_block[lane][d] = rest % lattice->split[d];
+}
+
+/* Slices need no messages but along t, there must be some between the first and the last, and the
+ * first's staples must come from the last: no overlapping blocks along t. */
+static void set_order(struct lattice *lattice) {
+    const int *procs = lattice->procs;
+    lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 4 &&
+                        lattice->local[3] % lattice->split[3] == 0;
+    lattice->staple_sites = lattice->by_slice ? 4 * lattice_slice(lattice) : lattice->volume;
+}
+
+void lattice_count(struct lattice *lattice) {
+    for (int d = 0, rest = lattice->rank; d < DIRECTIONS; rest /= lattice->procs[d], d++) {
+        lattice->place[d] = rest % lattice->procs[d];
+        lattice->local[d] = lattice->size[d] / lattice->procs[d];
+    }
+    split_choose(lattice);
+    set_blocks(lattice);
+    lattice->volume = 1;
+    for (int d = 0; d < DIRECTIONS; d++)
+        lattice->volume *= lattice->sub[d];
+    lattice->slots = lattice->volume;
+    for (int d = 0; d < DIRECTIONS; d++) {
+        lattice->has_halo[d] = lattice->split[d] > 1 || lattice->procs[d] > 1;
+        lattice->face[d] = lattice->volume / lattice->sub[d];
+        lattice->slot[d] = lattice->slots;
+        if (lattice->has_halo[d])
+            lattice->slots += lattice->face[d];
+    }
+    set_order(lattice);
+}
+
+static void site_places(const struct lattice *lattice, int site, int place[DIRECTIONS]) {
+    for (int d = 0; d < DIRECTIONS; site /= lattice->sub[d], d++)
+        place[d] = site % lattice->sub[d];
+}
+
+static int place_site(const struct lattice *lattice, const int place[DIRECTIONS]) {
+    int site = 0;
+    for (int d = DIRECTIONS - 1; d >= 0; d--)
+        site = site * lattice->sub[d] + place[d];
+    return site;
+}
+
+static int place_face(const struct lattice *lattice, const int place[DIRECTIONS], int direction) {
+    int number = 0;
+    for (int d = DIRECTIONS - 1; d >= 0; d--)
+        if (d != direction)
+            number = number * lattice->sub[d] + place[d];
+    return number;
+}
+
+/* Vector site or halo slot one step from a site. */
+static int step_from(const struct lattice *lattice, int site, int direction, int step) {
+    int place[DIRECTIONS];
+    site_places(lattice, site, place);
+    int next = place[direction] + step;
+    if (next < 0 || next >= lattice->sub[direction]) {
+        if (lattice->has_halo[direction])
+            return lattice->slot[direction] + place_face(lattice, place, direction);
+        next = (next + lattice->sub[direction]) % lattice->sub[direction];
+    }
+    place[direction] = next;
+    return place_site(lattice, place);
+}
+
+/* Slice by slice, only the first and the last slice keep their staples to the end of the step;
+ * those between take turns, so that staples stay in cache. */
+static long staple_home(const struct lattice *lattice, int site) {
+    int slice = lattice_slice(lattice), t = site / slice, last = lattice->sub[3] - 1;
+    if (!lattice->by_slice)
+        return 12L * site;
+    int room = t == 0 ? 0 : t == last ? 1 : 2 + t % 2;
+    return 12L * ((long)room * slice + site % slice);
+}
+
+/* Staples are kept 12 a vector site (by direction of the step, then by link) and 3 a halo slot. */
+static long staple_behind(const struct lattice *lattice, int site, int direction) {
+    int from = step_from(lattice, site, direction, -1);
+    if (from < lattice->volume)
+        return staple_home(lattice, from) + 3L * direction;
+    return 12L * lattice->staple_sites + 3L * (from - lattice->volume);
+}
+
+/* 1 if the vector site needs a message for the step (+1: at the end of the block, -1: at its
+ * beginning) in some direction. */
+static int needs_message(const struct lattice *lattice, int site, int step) {
+    int place[DIRECTIONS];
+    site_places(lattice, site, place);
+    for (int d = 0; d < DIRECTIONS; d++)
+        if (lattice->procs[d] > 1 && place[d] == (step > 0 ? lattice->sub[d] - 1 : 0))
+            return 1;
+    return 0;
+}
+
+/* Sites that need no message first; returns how many. */
+static int sort_sites(const struct lattice *lattice, int step, int *list) {
+    int count = 0, inner;
+    for (int site = 0; site < lattice->volume; site++)
+        if (!needs_message(lattice, site, step))
+            list[count++] = site;
+    inner = count;
+    for (int site = 0; site < lattice->volume; site++)
+        if (needs_message(lattice, site, step))
+            list[count++] = site;
+    return inner;
+}
+
+static void set_owned(struct lattice *lattice) {
+    for (int site = 0; site < lattice->volume; site++)
+        for (int lane = 0; lane < lattice->lanes; lane++) {
+            int local[DIRECTIONS], owner, owner_lane;
+            lattice_local(lattice, site, lane, local);
+            lattice_find(lattice, local, &owner, &owner_lane);
+            lattice->owned[(long)site * lattice->lanes + lane] =
+                owner == site && owner_lane == lane;
+        }
+}
+
+static int allocate(struct lattice *lattice) {
+    size_t volume = (size_t)lattice->volume;
+    lattice->ahead = malloc(volume * DIRECTIONS * sizeof *lattice->ahead);
+    lattice->behind_staple = malloc(volume * DIRECTIONS * sizeof *lattice->behind_staple);
+    lattice->staple_home = malloc(volume * sizeof *lattice->staple_home);
+    lattice->in_order = malloc(volume * sizeof *lattice->in_order);
+    lattice->owned = malloc(volume * (size_t)lattice->lanes);
+    lattice->inner_ahead = malloc(volume * sizeof *lattice->inner_ahead);
+    lattice->inner_behind = malloc(volume * sizeof *lattice->inner_behind);
+    return lattice->ahead && lattice->behind_staple && lattice->staple_home && lattice->in_order &&
+           lattice->owned && lattice->inner_ahead && lattice->inner_behind;
+}
+
+int lattice_make(struct lattice *lattice) {
+    lattice_count(lattice);
+    if (!allocate(lattice)) {
+        lattice_free(lattice);
+        return -1;
+    }
+    for (int site = 0; site < lattice->volume; site++) {
+        lattice->in_order[site] = site;
+        lattice->staple_home[site] = staple_home(lattice, site);
+        for (int d = 0; d < DIRECTIONS; d++) {
+            lattice->ahead[DIRECTIONS * site + d] = step_from(lattice, site, d, +1);
+            lattice->behind_staple[DIRECTIONS * site + d] = staple_behind(lattice, site, d);
+        }
+    }
+    set_owned(lattice);
+    lattice->inner_ahead_count = sort_sites(lattice, +1, lattice->inner_ahead);
+    lattice->inner_behind_count = sort_sites(lattice, -1, lattice->inner_behind);
+    return 0;
+}
+
+void lattice_free(struct lattice *lattice) {
+    free(lattice->ahead);
+    free(lattice->behind_staple);
+    free(lattice->staple_home);
+    free(lattice->in_order);
+    free(lattice->owned);
+    free(lattice->inner_ahead);
+    free(lattice->inner_behind);
+    lattice->ahead = lattice->in_order = lattice->inner_ahead = lattice->inner_behind = NULL;
+    lattice->behind_staple = lattice->staple_home = NULL;
+    lattice->owned = NULL;
+}
+
+int lattice_slice(const struct lattice *lattice) { return lattice->volume / lattice->sub[3]; }
+
+static long product(const int factor[DIRECTIONS]) {
+    long result = 1;
+    for (int d = 0; d < DIRECTIONS; d++)
+        result *= factor[d];
+    return result;
+}
+
+long lattice_sites(const struct lattice *lattice) { return product(lattice->size); }
+long lattice_local_sites(const struct lattice *lattice) { return product(lattice->local); }
+
+void lattice_block(const struct lattice *lattice, int direction, int c, int *block, int *depth) {
+    *block = c / lattice->sub[direction];
+    *depth = c - lattice->block_start[direction][*block];
+}
+
+void lattice_find(const struct lattice *lattice, const int local[DIRECTIONS], int *site,
+                  int *lane) {
+    int place[DIRECTIONS];
+    *lane = 0;
+    for (int d = DIRECTIONS - 1; d >= 0; d--) {
+        int block;
+        lattice_block(lattice, d, local[d], &block, &place[d]);
+        *lane = *lane * lattice->split[d] + block;
+    }
+    *site = place_site(lattice, place);
+}
+
+void lattice_local(const struct lattice *lattice, int site, int lane, int local[DIRECTIONS]) {
+    site_places(lattice, site, local);
+    for (int d = 0; d < DIRECTIONS; d++)
+        local[d] += lattice->block_start[d][lattice->lane_block[lane][d]];
+}
+
+long lattice_index(const struct lattice *lattice, int site, int lane) {
+    int local[DIRECTIONS];
+    long index = 0;
+    lattice_local(lattice, site, lane, local);
+    for (int d = DIRECTIONS - 1; d >= 0; d--)
+        index = index * lattice->size[d] + lattice->place[d] * lattice->local[d] + local[d];
+    return index;
+}
+
+int lattice_face_site(const struct lattice *lattice, int direction, int number, int depth) {
+    int place[DIRECTIONS];
+    for (int d = 0; d < DIRECTIONS; d++) {
+        if (d == direction)
+            continue;
+        place[d] = number % lattice->sub[d];
+        number /= lattice->sub[d];
+    }
+    place[direction] = depth;
+    return place_site(lattice, place);
+}
+
+int lattice_neighbour(const struct lattice *lattice, int direction, int step) {
+    int rank = 0;
+    for (int d = DIRECTIONS - 1; d >= 0; d--) {
+        int place = lattice->place[d];
+        if (d == direction)
+            place = (place + step + lattice->procs[d]) % lattice->procs[d];
+        rank = rank * lattice->procs[d] + place;
+    }
+    return rank;
+}

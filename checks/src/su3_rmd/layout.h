@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SU3_LAYOUT_H
+#define SU3_LAYOUT_H
+
+#include "real.h"
+
+#include <stddef.h>
+
+/* How a lattice is cut among ranks. All functions are local and pure.
+ *
+ * Rule (that of the original program): the prime factors of the rank count, largest first; each
+ * cuts the longest local direction that it divides; of several equally long ones one that is cut
+ * already, else the first of x, y, z, t. */
+
+/* Put the process grid for `ranks` ranks into procs. 0, or -1 if some factor divides no direction;
+ * procs is then undefined. */
+int layout_choose(const int size[DIRECTIONS], int ranks, int procs[DIRECTIONS]);
+
+/* Write the rank counts up to `most` that layout_choose accepts into text, as "1, 2, 4 and 8". */
+void layout_counts(const int size[DIRECTIONS], int most, char *text, size_t room);
+
+/* Read "Px,Py,Pz,Pt", four numbers of at least 1. 0, or -1 if text is anything else. */
+int layout_read(const char *text, int procs[DIRECTIONS]);
+
+#endif

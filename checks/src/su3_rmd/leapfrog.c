@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "leapfrog.h"
+
+#include <math.h>
+
+/* One step's numbers, and what it has found. */
+struct step {
+    struct simulation *simulation;
+    real scale, eps; /* of `force` and `update` */
+    double deviation;
+};
+
+static void note_deviation(struct step *step, real found) {
+    if (!((double)found <= step->deviation) && !isnan(step->deviation))
+        step->deviation = (double)found;
+}
+
+static void force(struct step *step, const int *sites, int count) {
+    struct simulation *s = step->simulation;
+    s->kernels->force(&s->lattice, &s->fields, step->scale, sites, count);
+}
+
+static void update(struct step *step, const int *sites, int count) {
+    struct simulation *s = step->simulation;
+    note_deviation(
+        step, s->kernels->update(&s->lattice, &s->fields, step->scale, step->eps, sites, count));
+}
+
+static void start(struct step *step, enum halo_kind kind, enum halo_directions directions) {
+    halo_start(&step->simulation->halo, kind, directions, &step->simulation->fields);
+}
+
+static void finish(struct step *step, enum halo_kind kind, enum halo_directions directions) {
+    halo_finish(&step->simulation->halo, kind, directions, &step->simulation->fields);
+}
+
+/* ---- whole passes ---- */
+
+static void step_by_passes(struct step *step) {
+    const struct lattice *lattice = &step->simulation->lattice;
+    const int ahead = step->simulation->overlap ? lattice->inner_ahead_count : 0;
+    const int behind = step->simulation->overlap ? lattice->inner_behind_count : 0;
+    start(step, HALO_LINKS, HALO_ALL);
+    force(step, lattice->inner_ahead, ahead);
+    finish(step, HALO_LINKS, HALO_ALL);
+    force(step, lattice->inner_ahead + ahead, lattice->volume - ahead);
+    start(step, HALO_STAPLES, HALO_ALL);
+    update(step, lattice->inner_behind, behind);
+    finish(step, HALO_STAPLES, HALO_ALL);
+    update(step, lattice->inner_behind + behind, lattice->volume - behind);
+}
+
+/* ---- time slices ---- */
+
+static const int *slice_sites(const struct lattice *lattice, int t) {
+    return lattice->in_order + (long)t * lattice_slice(lattice);
+}
+
+static void slice_force(struct step *step, int t) {
+    struct simulation *s = step->simulation;
+    halo_slice(&s->halo, HALO_LINKS, t, &s->fields);
+    force(step, slice_sites(&s->lattice, t), lattice_slice(&s->lattice));
+    halo_slice(&s->halo, HALO_STAPLES, t, &s->fields);
+}
+
+static void slice_update(struct step *step, int t) {
+    const struct lattice *lattice = &step->simulation->lattice;
+    update(step, slice_sites(lattice, t), lattice_slice(lattice));
+}
+
+/* The last slice's links ahead are under way while the first two slices are worked on, its staples
+ * while the others are. */
+static void step_by_slices(struct step *step) {
+    const int last = step->simulation->lattice.sub[3] - 1, overlap = step->simulation->overlap;
+    start(step, HALO_LINKS, HALO_TIME);
+    if (!overlap)
+        finish(step, HALO_LINKS, HALO_TIME);
+    slice_force(step, 0);
+    slice_force(step, 1);
+    slice_update(step, 1);
+    if (overlap)
+        finish(step, HALO_LINKS, HALO_TIME);
+    slice_force(step, last);
+    start(step, HALO_STAPLES, HALO_TIME);
+    if (!overlap)
+        finish(step, HALO_STAPLES, HALO_TIME);
+    for (int t = 2; t < last; t++) {
+        slice_force(step, t);
+        slice_update(step, t);
+    }
+    slice_update(step, last);
+    if (overlap)
+        finish(step, HALO_STAPLES, HALO_TIME);
+    slice_update(step, 0);
+}
+
+double leapfrog(struct simulation *simulation, const struct physics *physics) {
+    const real eps = (real)physics->epsilon;
+    struct step step = {simulation, (real)(physics->epsilon * physics->beta / 3), eps, 0};
+    simulation->kernels->drift(&simulation->lattice, &simulation->fields, eps / 2);
+    for (int number = 1; number <= physics->steps; number++) {
+        if (number == physics->steps)
+            step.eps = eps / 2;
+        if (simulation->lattice.by_slice)
+            step_by_slices(&step);
+        else
+            step_by_passes(&step);
+    }
+    simulation->work.drifts++;
+    simulation->work.steps += physics->steps;
+    return step.deviation;
+}

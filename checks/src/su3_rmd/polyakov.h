@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SU3_POLYAKOV_H
+#define SU3_POLYAKOV_H
+
+#include "simulation.h"
+#include "sums.h"
+
+/* Polyakov loops: Tr of the product of the time links at each point of space, in the order of t.
+ * If t is cut, the product travels from rank to rank along t, so that its bits do not depend on
+ * the layout; the last rank of each column adds real and imaginary parts of its traces to
+ * sums[0] and sums[1]. Collective; uses simulation->scratch. */
+void polyakov_lines(struct simulation *simulation, struct sum sums[2]);
+
+/* Numbers of scratch space that it needs. */
+size_t polyakov_numbers(const struct lattice *lattice);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SU3_RANDOM_H
+#define SU3_RANDOM_H
+
+#include "fields.h"
+
+/* One generator a site, so that random numbers do not depend on the rank count: a 127-bit feedback
+ * shift register of seven 24-bit words, combined with a 64-bit linear congruence whose factor
+ * depends on the site. Kept lane by lane in fields. All functions are local. */
+
+/* Seed every site's generator from iseed and the site's number in the whole lattice. */
+void random_seed(const struct lattice *lattice, struct fields *fields, long iseed);
+
+/* One generator outside the field, for work on single sites. */
+struct generator {
+    uint32_t shift[7];
+    uint64_t congruent, factor;
+};
+
+void random_get(const struct lattice *lattice, const struct fields *fields, int site, int lane,
+                struct generator *out);
+void random_put(const struct lattice *lattice, struct fields *fields, int site, int lane,
+                const struct generator *in);
+void random_seed_one(struct generator *generator, long iseed, long index);
+
+/* Uniform in [0, 1), a multiple of 2^-24. */
+real random_uniform(struct generator *generator);
+
+/* Two normal numbers with <x²> = 1/2 each (polar method; Marsaglia and Bray 1964). */
+void random_gauss(struct generator *generator, real pair[2]);
+
+/* Momenta of one site and direction, distributed as exp(-Tr(P†P)/2). */
+void random_momentum(struct generator *generator, real momentum[MOMENTUM_REALS]);
+
+/* All links exp(P) with random P of the given width: the warm start. Consumes the generators. */
+void random_warm(const struct lattice *lattice, struct fields *fields);
+
+#endif
