@@ -75,3 +75,9 @@ class Hpl(MakeBuild):
             f"tar -xf {shlex.quote(archive)} -C hpcc --strip-components=1",
         ]
         self.build_system.options += ["HPL_SOURCE=hpcc", shlex.quote(f"BLAS={self.blas}")]
+
+
+class Su3Rmd(MakeBuild):
+    """The lattice program in both precisions."""
+
+    target = "su3_rmd"

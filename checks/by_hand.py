@@ -8,6 +8,7 @@ import reframe as rfm
 from checks.hpl import HplCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
+from checks.su3_rmd import Su3RmdCheck
 
 
 @rfm.simple_test
@@ -25,3 +26,10 @@ class pt2pt(Pt2ptCheck):  # noqa: N801
 @rfm.simple_test
 class startup(StartupCheck):  # noqa: N801
     """Start-up of two ranks."""
+
+
+@rfm.simple_test
+class su3_rmd(Su3RmdCheck):  # noqa: N801
+    """Ten trajectories on 4³×8 on two nodes."""
+
+    nx, ny, nz, nt, trajectories = 4, 4, 4, 8, 10

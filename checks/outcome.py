@@ -23,10 +23,11 @@ OUTCOME_FD = "ASSAY_OUTCOME_FD"
 class Outcome(msgspec.Struct):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
-    `files` are paths of the raw output: script, stdout, stderr. Times are seconds since 1970.
+    Without a status it says, in `progress`, what the session is doing between launches. `files`
+    are paths of the raw output: script, stdout, stderr. `started_at` and `ended_at` are UTC.
     """
 
-    status: Status
+    status: Status | None = None
     reason: str | None = None
     metrics: list[Metric] = []
     flags: list[str] = []
@@ -36,6 +37,7 @@ class Outcome(msgspec.Struct):
     started_at: str | None = None
     ended_at: str | None = None
     files: dict[str, str] = {}
+    progress: str | None = None
 
 
 def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
@@ -57,10 +59,10 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
 
 def report_progress(text: str) -> None:
     """Tell the harness what the session is doing, e.g. what it builds."""
-    _send({"progress": text})
+    _send(Outcome(progress=text))
 
 
-def _send(message: Outcome | dict[str, str]) -> None:
+def _send(message: Outcome) -> None:
     name = os.environ.get(OUTCOME_FD)
     if name is None:
         return

@@ -33,7 +33,12 @@ from reports.signed_rank import (
 from reports.units import bytes_text, percent, signed_percent
 
 #: The metric that decides between environments, one for each check; the others follow from it.
-DECIDING = {"hpl": "rate", "pt2pt": "half_round_trip", "startup": "all_heard"}
+DECIDING = {
+    "hpl": "rate",
+    "pt2pt": "half_round_trip",
+    "startup": "all_heard",
+    "su3_rmd": "program_time",
+}
 ALPHA = 0.05
 LEAST_DIFFERENCE = 1.03
 EQUIVALENT = (0.97, 1.03)

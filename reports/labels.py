@@ -31,7 +31,12 @@ METRIC_TITLES = {
     "daemon_boot": "daemon boot",
     "daemon_halt": "daemon halt",
 }
-CHECK_TITLES = {"hpl": "HPL", "pt2pt": "Point-to-point", "startup": "Start-up"}
+CHECK_TITLES = {
+    "hpl": "HPL",
+    "pt2pt": "Point-to-point",
+    "startup": "Start-up",
+    "su3_rmd": "su3_rmd",
+}
 
 
 def metric_title(name: str) -> str:

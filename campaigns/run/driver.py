@@ -20,8 +20,9 @@ from campaigns.plan import Plan, PlannedCase, block_order, launch_limit_s
 from campaigns.records import Record, RecordWriter
 from campaigns.run.directory import RunDirectory
 from campaigns.run.progress import Progress
-from campaigns.run.session import Launch, Message, Session, cancel_jobs
+from campaigns.run.session import Launch, Session, cancel_jobs
 from campaigns.site import Site
+from checks.outcome import Outcome
 
 #: Launches of one ReFrame session: it keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
@@ -164,7 +165,7 @@ class Driver:
                 ExitStatus.INCONCLUSIVE,
             )
 
-    def _record(self, launch: Launch, message: Message, writer: RecordWriter) -> None:
+    def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
         artifacts = self.run_directory.keep_raw(stem, message.files)
         assert message.status is not None
@@ -201,7 +202,7 @@ class Driver:
         for launch in waiting.values():
             reason = builds.get(launch.environment) or _own_failure(launch, failures)
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            message = Message("failed", reason=reason, started_at=now, ended_at=now)
+            message = Outcome("failed", reason=reason, started_at=now, ended_at=now)
             self._record(launch, message, writer)
 
     @staticmethod

@@ -19,7 +19,7 @@ from rich.progress import Progress as Bar
 from campaigns.records import Metric, Record
 
 #: The metric shown beside a launch, by check.
-_SHOWN = {"hpl": "rate", "pt2pt": "bandwidth", "startup": "all_heard"}
+_SHOWN = {"hpl": "rate", "su3_rmd": "rate", "pt2pt": "bandwidth", "startup": "all_heard"}
 _UNITS = {
     "flop/s": (1e9, "Gflop/s"),
     "bytes/s": (1e6, "MB/s"),

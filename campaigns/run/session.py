@@ -24,33 +24,14 @@ from typing import Any
 import msgspec
 
 from campaigns.errors import InfrastructureError
-from campaigns.records import Metric, Status
 from campaigns.site import Site
+from checks.outcome import Outcome
 
 _CHECKS = Path(__file__).resolve().parent.parent.parent / "checks"
 _SOURCES = _CHECKS.parent / "build" / "sources"
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0
-
-
-class Message(msgspec.Struct):
-    """A line of the pipe: the outcome of a launch, or (`progress`) what is being built.
-
-    The fields of an outcome are those of checks.outcome.Outcome.
-    """
-
-    status: Status | None = None
-    progress: str | None = None
-    reason: str | None = None
-    metrics: list[Metric] = []
-    flags: list[str] = []
-    launch_index: int = -1
-    job_id: str | None = None
-    nodes: list[str] = []
-    started_at: str | None = None
-    ended_at: str | None = None
-    files: dict[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -127,7 +108,7 @@ class Session:
             "--keep-stage-files",
         ]
 
-    def messages(self, patience_s: float) -> Iterator[Message | None]:
+    def messages(self, patience_s: float) -> Iterator[Outcome | None]:
         """Yield messages as they come, None after each second without one; ends with the session.
 
         Raises InfrastructureError when nothing at all came for `patience_s` seconds.
@@ -148,7 +129,7 @@ class Session:
                 return
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                yield msgspec.json.decode(line, type=Message)
+                yield msgspec.json.decode(line, type=Outcome)
 
     def wait(self) -> int:
         """ReFrame's exit status, after all messages."""

@@ -175,6 +175,26 @@ def _processes_of(cluster, name):
     return answer.stdout.split()
 
 
+@pytest.mark.parametrize("environment", ["lam", "lam-lamd"])
+def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, environment):
+    cases = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
+    name = campaign(folder, "dead", environment, 1, cases)
+    Path(name).write_text(Path(name).read_text().replace("launch_s: 40", "launch_s: 600"))
+    process = start(name, "--site", "virtual:t-run")
+    for _ in range(600):
+        ranks = _processes_of(cluster, "pt2pt")
+        if len(ranks) == 2:
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    os.kill(int(ranks[0]), signal.SIGKILL)
+    status, output = finish(process)
+    (record,) = records_of(the_run(folder, "dead"))
+    assert (status, record.status) == (1, "failed"), output
+    assert "time limit" not in record.reason
+    assert not _processes_of(cluster, "lamd")
+
+
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
     name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
     made = up(ClusterSpec(name="t-cheat", nodes=2, isolated=False), lambda _: None)

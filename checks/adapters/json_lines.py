@@ -18,7 +18,7 @@ from campaigns.metrics import REGISTER
 from campaigns.records import Metric
 
 #: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
-GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24}
+GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12}
 
 
 class OutputError(Exception):
@@ -116,7 +116,9 @@ def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
     where = f"metric {name} at {at}" if at else f"metric {name}"
     if samples is not None:
         samples = [check_number(sample, definition.unit, where) for sample in samples]
-    value = check_number(entry.get("value"), definition.unit, where)
+    value = entry.get("value")
+    if not (definition.may_be_zero and value == 0 and not isinstance(value, bool)):
+        value = check_number(value, definition.unit, where)
     return Metric(name, definition.unit, definition.better, value, at, samples)
 
 

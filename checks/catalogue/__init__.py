@@ -8,9 +8,12 @@ from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
+from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 
 #: Every check a campaign may name.
-CHECKS: dict[str, CheckDefinition[Any]] = {check.name: check for check in (HPL, PT2PT, STARTUP)}
+CHECKS: dict[str, CheckDefinition[Any]] = {
+    check.name: check for check in (HPL, PT2PT, STARTUP, SU3_RMD)
+}
 
 __all__ = [
     "CHECKS",
@@ -22,5 +25,6 @@ __all__ = [
     "SiteCapacity",
     "SizeRange",
     "StartupParameters",
+    "Su3RmdParameters",
     "expand_sizes",
 ]
