@@ -82,11 +82,24 @@ REGISTER = _register(
     MetricDefinition("warmup_time", "s", "lower", "su3_rmd: warm-up trajectories", True),
     MetricDefinition("molecular_dynamics_time", "s", "lower", "su3_rmd: trajectories", True),
     MetricDefinition("measurement_time", "s", "lower", "su3_rmd: measurements", True),
-    MetricDefinition("communication_time", "s", "lower", "su3_rmd: halo exchange", True),
-    MetricDefinition("global_sum_time", "s", "lower", "su3_rmd: sums over all ranks", True),
-    MetricDefinition("cpu_time", "s", "lower", "su3_rmd: CPU time by getrusage", True),
     MetricDefinition(
-        "communication_share", "1", "lower", "su3_rmd: communication of the program time", True
+        "communication_time",
+        "s",
+        "lower",
+        "su3_rmd: halos and global sums, mean over the ranks",
+        True,
+    ),
+    MetricDefinition(
+        "global_sum_time", "s", "lower", "su3_rmd: global sums, mean over the ranks", True
+    ),
+    MetricDefinition(
+        "cpu_time", "s", "lower", "su3_rmd: CPU time of all ranks, the whole program", True
+    ),
+    MetricDefinition(
+        "rank_cpu_time", "s", "lower", "su3_rmd: CPU time of the rank that took most of it"
+    ),
+    MetricDefinition(
+        "communication_share", "1", "lower", "su3_rmd: communication time over program time", True
     ),
     MetricDefinition("site_step_time", "s", "lower", "su3_rmd: program time a site and step"),
     MetricDefinition("daemon_boot", "s", "lower", "booting the library's daemons on the nodes"),

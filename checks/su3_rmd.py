@@ -8,6 +8,7 @@ at this coupling, and the links are still SU(3).
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from campaigns.records import Metric
 from checks.adapters import json_lines
 from checks.base import MpiCheck, Reading
 from checks.builds import Su3Rmd
-from checks.catalogue.su3_rmd import Su3RmdParameters
+from checks.catalogue.su3_rmd import Su3RmdParameters, operations
 from checks.knobs import knobs_of
 
 #: Greatest deviation of a link from SU(3) that is rounding, by precision.
 _DEVIATION = {"double": 1e-12, "single": 1e-4}
+_MEASURED = re.compile(r"^GMES( -?\d\.\d+e[+-]\d+){5}$", re.MULTILINE)
 _NEEDED = {"program_time", "cpu_time", "communication_share", "rate"}
 
 
@@ -39,8 +41,8 @@ class Su3RmdCheck(MpiCheck, knobs_of(Su3RmdParameters)):
         """The program's options; what it computes is in its input file."""
         overlap = "yes" if self.overlap else "no"
         options = {"comm": self.communication, "overlap": overlap, "kernel": self.kernel}
-        words = [f"--{name} {value}" for name, value in options.items()]
-        return ["--input", "su3.in", "--json", "-", *words]
+        words = [f"--{name}={value}" for name, value in options.items()]
+        return ["--input=su3.in", "--json=-", *words]
 
     def write_inputs(self, stage: Path) -> None:
         """Write the input in the original's format."""
@@ -50,7 +52,7 @@ class Su3RmdCheck(MpiCheck, knobs_of(Su3RmdParameters)):
             f"iseed {self.seed}",
             f"warms {self.warmups}",
             f"trajecs {self.trajectories}",
-            "traj_between_meas 1",
+            f"traj_between_meas {self.trajectories_between_measurements}",
             f"beta {self.beta!r}",
             f"microcanonical_time_step {self.step_size!r}",
             f"steps_per_trajectory {self.steps}",
@@ -59,36 +61,77 @@ class Su3RmdCheck(MpiCheck, knobs_of(Su3RmdParameters)):
         ]
         (stage / "su3.in").write_text("\n".join([*lines, ""]))
 
+    def settings(self) -> Su3RmdParameters:
+        """The knobs as one validated value."""
+        knobs = {name: getattr(self, name) for name in self.knob_names}
+        return Su3RmdParameters(**knobs, ranks=self.ranks, ranks_per_node=self.ranks_per_node)
+
     def read(self, output: json_lines.Output, text: str) -> Reading:
         """The program's times and rate, and the launch's wall time."""
-        wrong = self._wrong_answer(output.notes.get("answer"), text)
-        if wrong:
-            return Reading(wrong=wrong)
-        missing = _NEEDED - {metric.name for metric in output.metrics}
-        if missing:
-            return Reading(wrong=f"not reported: {', '.join(sorted(missing))}")
-        return Reading(metrics=[*output.metrics, _launch_time(output)])
+        return read_run(self.settings(), output, text)
 
-    def _wrong_answer(self, answer: Any, text: str) -> str | None:
-        if not isinstance(answer, dict) or "RUNNING COMPLETED" not in text:
-            return "the program gave no answer"
-        if answer.get("measurements") != self.trajectories:
-            return f"{answer.get('measurements')} of {self.trajectories} measurements were made"
-        plaquette = answer.get("plaquette")
-        if not _is_number(plaquette) or not 0 < plaquette < 1:
-            return f"the mean plaquette is {plaquette}; it must lie between 0 and 1"
-        deviation = answer.get("deviation_from_su3")
-        if not _is_number(deviation) or not 0 <= deviation < _DEVIATION[self.precision]:
-            return f"links deviate from SU(3) by {deviation}"
-        return None
+
+def read_run(asked: Su3RmdParameters, output: json_lines.Output, text: str) -> Reading:
+    """The metrics of a run that did what was `asked`; else what is wrong with it."""
+    values = {metric.name: metric.value for metric in output.metrics if not metric.at}
+    wrong = _wrong_answer(asked, output.notes.get("answer"), text) or _wrong_values(asked, values)
+    if wrong:
+        return Reading(wrong=wrong)
+    metrics = [*output.metrics, _metric("launch", output.phase_s("launch_begin", "launch_end"))]
+    return Reading(metrics=[*metrics, _metric("rank_cpu_time", _greatest_cpu_s(output))])
+
+
+def _wrong_answer(asked: Su3RmdParameters, answer: Any, text: str) -> str | None:
+    if not isinstance(answer, dict) or not re.search(r"^RUNNING COMPLETED$", text, re.MULTILINE):
+        return "the program gave no answer"
+    for name, count in _counts(asked).items():
+        if answer.get(name) != count:
+            return f"{answer.get(name)} of {count} {name} were made"
+    lines = len(_MEASURED.findall(text))
+    if lines != asked.measurements:
+        return f"{lines} of {asked.measurements} measurements were printed"
+    plaquette = answer.get("plaquette")
+    away = abs(plaquette - asked.plaquette) if _is_number(plaquette) else math.inf
+    if not away < asked.plaquette_tolerance:
+        window = f"{asked.plaquette:g} ± {asked.plaquette_tolerance:g}"
+        return f"the last mean plaquette is {plaquette}; it must lie within {window}"
+    deviation = answer.get("deviation_from_su3")
+    if not _is_number(deviation) or not 0 <= deviation < _DEVIATION[asked.precision]:
+        return f"links deviate from SU(3) by {deviation}"
+    return None
+
+
+def _counts(asked: Su3RmdParameters) -> dict[str, int]:
+    return {
+        "trajectories": asked.warmups + asked.trajectories,
+        "measurements": asked.measurements,
+    }
+
+
+def _wrong_values(asked: Su3RmdParameters, values: dict[str, float]) -> str | None:
+    """Rate times time must be the operations of the lattice and trajectories that were asked."""
+    missing = _NEEDED - values.keys()
+    if missing:
+        return f"not reported: {', '.join(sorted(missing))}"
+    done, expected = values["rate"] * values["program_time"], operations(asked)
+    if not math.isclose(done, expected, rel_tol=1e-6):
+        return f"rate and time stand for {done:.6g} operations; asked were {expected}"
+    if values["communication_share"] > 1:
+        return f"communication is {values['communication_share']:g} of the program time"
+    return None
+
+
+def _greatest_cpu_s(output: json_lines.Output) -> Any:
+    match output.notes.get("ranks"):
+        case {"cpu_s": {"greatest": seconds}}:
+            return seconds
+    return None
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _launch_time(output: json_lines.Output) -> Metric:
-    seconds = output.phase_s("launch_begin", "launch_end")
-    definition = REGISTER["launch"]
-    value = json_lines.check_number(seconds, definition.unit, "launch")
-    return Metric("launch", definition.unit, definition.better, value)
+def _metric(name: str, value: Any) -> Metric:
+    unit, better = REGISTER[name].unit, REGISTER[name].better
+    return Metric(name, unit, better, json_lines.check_number(value, unit, name))

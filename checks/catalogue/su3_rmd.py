@@ -7,8 +7,10 @@ ran the program (B. P. Kearns, MSc thesis, Portland State University) does not t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from typing import Any, Literal
+
+from pydantic import model_validator
 
 from checks.catalogue.definition import (
     MAX_RANKS,
@@ -25,8 +27,13 @@ from checks.catalogue.definition import (
 #: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
 #: reunitarisation 624.
 FLOP_PER_SITE_STEP = 17112
+#: The same a site and trajectory (the last half step of the links), and a site and measurement.
+FLOP_PER_SITE_TRAJECTORY, FLOP_PER_SITE_MEASUREMENT = 5616, 2592
 #: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
 BYTES_PER_SITE = 3 * 4 * 144
+
+#: Rank counts that a message names.
+COUNTS_SHOWN = 8
 
 Precision = Literal["single", "double"]
 Communication = Literal["isend", "ssend", "persistent"]
@@ -51,11 +58,39 @@ class Su3RmdParameters(Parameters):
     beta: float = quantity("Coupling 6/g².", "1", 6.0, gt=0, le=100)
     step_size: float = quantity("Step size of the leapfrog.", "1", 0.01, gt=0, le=1)
     steps: int = quantity("Steps of a trajectory.", "steps", 4, ge=1, le=100_000)
+    trajectories_between_measurements: int = quantity(
+        "Measure after every so many trajectories.", "trajectories", 1, ge=1, le=1_000_000
+    )
     seed: int = quantity("Seed of the random numbers.", "none", 5682304, ge=0, le=2**31 - 1)
     precision: Precision = quantity("Precision of links and momenta.", "none", "double")
     communication: Communication = quantity("How halos are sent.", "none", "isend")
     overlap: bool = quantity("Whether halos travel during the interior's work.", "none", False)
     kernel: Kernel = quantity("Instructions of the kernels.", "none", "auto")
+    plaquette: float = quantity(
+        "Last mean plaquette that is expected; unless told, any of a gauge field.",
+        "1",
+        0.5,
+        gt=0,
+        lt=1,
+    )
+    plaquette_tolerance: float = quantity(
+        "Greatest distance from it of a right answer.", "1", 0.5, gt=0, le=0.5
+    )
+
+    @property
+    def measurements(self) -> int:
+        """How often the plaquette is measured."""
+        return self.trajectories // self.trajectories_between_measurements
+
+    @model_validator(mode="after")
+    def _measures(self) -> Su3RmdParameters:
+        if self.measurements == 0:
+            raise ValueError(
+                f"trajectories_between_measurements = {self.trajectories_between_measurements}"
+                f" leaves {self.trajectories} trajectories without a measurement, and a time"
+                " without a checked answer is refused; allowed are at most all trajectories"
+            )
+        return self
 
 
 class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
@@ -64,7 +99,14 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
     name = "su3_rmd"
     title = "su3_rmd: SU(3) lattice gauge theory, halo exchange and floating-point work"
     parameters = Su3RmdParameters
-    metrics = ("program_time", "cpu_time", "communication_share", "rate", "launch")
+    metrics = (
+        "program_time",
+        "cpu_time",
+        "rank_cpu_time",
+        "communication_share",
+        "rate",
+        "launch",
+    )
 
     def ranks(self, params: Su3RmdParameters) -> int:
         """As asked."""
@@ -97,10 +139,9 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
         """A rank count that cannot cut the lattice, then what every check asks for."""
         lattice = (params.nx, params.ny, params.nz, params.nt)
         if not divides(lattice, params.ranks):
-            fitting = [str(n) for n in range(1, 2 * params.ranks + 1) if divides(lattice, n)]
             return (
                 f"{params.ranks} ranks cannot cut the lattice {'×'.join(map(str, lattice))} evenly;"
-                f" {', '.join(fitting)} ranks can"
+                f" {', '.join(map(str, fitting_counts(lattice, params.ranks)))} ranks can"
             )
         return super().infeasible(params, layout, site)
 
@@ -108,10 +149,13 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
 def divides(lattice: tuple[int, ...], ranks: int) -> bool:
     """Whether the original's rule cuts the lattice into `ranks` equal parts.
 
-    The prime factors of the count, largest first; each cuts the longest extent it divides.
+    The prime factors of the count, largest first; each cuts the longest extent it divides. Of
+    extents of one length it does not matter here which one is cut.
     """
+    if math.prod(lattice) % ranks:
+        return False
     local = list(lattice)
-    for factor in sorted(_prime_factors(ranks), reverse=True):
+    for factor in reversed(_prime_factors(ranks)):
         fitting = [i for i in range(4) if local[i] % factor == 0]
         if not fitting:
             return False
@@ -120,13 +164,30 @@ def divides(lattice: tuple[int, ...], ranks: int) -> bool:
     return True
 
 
-def _prime_factors(number: int) -> Iterator[int]:
-    factor = 2
-    while number > 1:
+def fitting_counts(lattice: tuple[int, ...], ranks: int) -> list[int]:
+    """Up to `COUNTS_SHOWN` rank counts around `ranks` that cut the lattice, ascending."""
+    sites = math.prod(lattice)
+    small = [n for n in range(1, math.isqrt(sites) + 1) if sites % n == 0]
+    divisors = {*small, *(sites // n for n in small)}
+    fitting = [n for n in divisors if n <= MAX_RANKS and divides(lattice, n)]
+    return sorted(sorted(fitting, key=lambda n: abs(n - ranks))[:COUNTS_SHOWN])
+
+
+def operations(params: Su3RmdParameters) -> int:
+    """Floating-point operations of a run as the original counts them: what `rate` stands for."""
+    trajectories = params.warmups + params.trajectories
+    a_site = trajectories * (params.steps * FLOP_PER_SITE_STEP + FLOP_PER_SITE_TRAJECTORY)
+    return _sites(params) * (a_site + params.measurements * FLOP_PER_SITE_MEASUREMENT)
+
+
+def _prime_factors(number: int) -> list[int]:
+    factors, factor = [], 2
+    while factor * factor <= number:
         while number % factor == 0:
-            yield factor
+            factors.append(factor)
             number //= factor
         factor += 1
+    return [*factors, number] if number > 1 else factors
 
 
 def _sites(params: Su3RmdParameters) -> int:

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ from checks.hpl import hpl_dat
 
 CHECKS = Path(__file__).resolve().parent.parent
 REFRAME = str(Path(sys.executable).with_name("reframe"))
+CASE = re.compile(r"L\d+_(?P<check>\w+)_[0-9a-f]{8}_b\d+")
 CAMPAIGN = """
 schema: 1
 name: dry
@@ -32,7 +34,12 @@ cases:
     fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}
   - check: startup
     fixed: {ranks: 4, ranks_per_node: 2}
+  - check: su3_rmd
+    fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 2, trajectories: 6, communication: ssend, beta: 5.7}
 """
+
+
+LAYOUTS = {"hpl": (2, 2), "pt2pt": (2, 1), "startup": (4, 2), "su3_rmd": (2, 2)}
 
 
 @pytest.fixture(scope="module")
@@ -65,20 +72,20 @@ def job_scripts(tmp_path_factory):
     assert answer.returncode == 0, answer.stdout[-3000:]
     found = {}
     for script in (folder / "session" / "stage").rglob("rfm_job.sh"):
-        check = script.parent.name.split("_")[1]
+        check = CASE.match(script.parent.name)["check"]
         found[script.parent.parent.name, check] = script.read_text()
     return found
 
 
 def test_every_check_is_launched_in_every_environment(job_scripts):
     environments = ("mpich", "openmpi", "lam", "lam-lamd")
-    checks = ("hpl", "pt2pt", "startup")
+    checks = ("hpl", "pt2pt", "startup", "su3_rmd")
     assert set(job_scripts) == {(e, c) for e in environments for c in checks}
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
     for (_, check), script in job_scripts.items():
-        ranks, per_node = {"hpl": (2, 2), "pt2pt": (2, 1), "startup": (4, 2)}[check]
+        ranks, per_node = LAYOUTS[check]
         assert f"#SBATCH --ntasks={ranks}\n" in script
         assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
         assert "#SBATCH --account=me\n" in script
@@ -101,6 +108,12 @@ def test_knobs_of_a_case_reach_the_program(job_scripts):
     script = job_scripts["mpich", "pt2pt"]
     assert "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5" in script
     assert "--reply-before-wait" not in script
+
+
+def test_settings_of_the_lattice_program_reach_it(job_scripts):
+    script = job_scripts["lam", "su3_rmd"]
+    assert "/out/su3_rmd_double --input=su3.in --json=- --comm=ssend" in script
+    assert "--overlap=no --kernel=auto" in script
 
 
 def test_hpl_dat_asks_for_one_test_with_every_setting():
