@@ -19,7 +19,7 @@ import msgspec.structs
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.metrics import REGISTER
+from campaigns.metrics import CHECK_METRICS, REGISTER
 from reports.labels import CheckLabels, check_title, params_key
 from reports.load import INVALID_ON_PURPOSE, AtKey, PlanCase, Run, Series
 from reports.signed_rank import (
@@ -32,13 +32,6 @@ from reports.signed_rank import (
 )
 from reports.units import bytes_text, percent, signed_percent
 
-#: The metric that decides between environments, one for each check; the others follow from it.
-DECIDING = {
-    "hpl": "rate",
-    "pt2pt": "half_round_trip",
-    "startup": "all_heard",
-    "su3_rmd": "program_time",
-}
 ALPHA = 0.05
 LEAST_DIFFERENCE = 1.03
 EQUIVALENT = (0.97, 1.03)
@@ -176,12 +169,18 @@ def _wrong_environments(run: Run) -> frozenset[tuple[str, str]]:
 _Table = dict[tuple[str, str], dict[str, dict[_PointKey, Series]]]
 
 
+def deciding_metric(check: str) -> str:
+    """The metric that decides between environments, the others follow from it; "" for all."""
+    known = CHECK_METRICS.get(check)
+    return known.deciding if known else ""
+
+
 def _points_by_environment(run: Run, keys: Sequence[bytes]) -> _Table:
     cases = run.plan.cases
     table: _Table = {}
     for series in sorted(run.series, key=lambda item: item.case):
         case = cases[series.case]
-        if DECIDING.get(case.check, series.metric) == series.metric:
+        if deciding_metric(case.check) in ("", series.metric):
             by_environment = table.setdefault((case.check, series.metric), {})
             found = by_environment.setdefault(case.environment, {})
             found[keys[series.case], series.at] = series

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from campaigns.metrics import CHECK_METRICS, REGISTER
 from reports.load import PlanCase
 from reports.units import fixed
 
@@ -19,34 +20,17 @@ _POINTS = {"constructs", "sizes"}
 _GRID = ("p", "q")
 _LONGEST = 40
 
-METRIC_TITLES = {
-    "rate": "rate",
-    "time": "solution time",
-    "half_round_trip": "half round trip",
-    "bandwidth": "bandwidth",
-    "first_instruction": "first instruction",
-    "init": "MPI_Init",
-    "all_heard": "all ranks heard",
-    "launch": "whole launch",
-    "daemon_boot": "daemon boot",
-    "daemon_halt": "daemon halt",
-}
-CHECK_TITLES = {
-    "hpl": "HPL",
-    "pt2pt": "Point-to-point",
-    "startup": "Start-up",
-    "su3_rmd": "su3_rmd",
-}
-
 
 def metric_title(name: str) -> str:
     """Readable name of a metric."""
-    return METRIC_TITLES.get(name, name.replace("_", " "))
+    known = REGISTER.get(name)
+    return (known.title if known else "") or name.replace("_", " ")
 
 
 def check_title(name: str) -> str:
     """Readable name of a check."""
-    return CHECK_TITLES.get(name, name)
+    known = CHECK_METRICS.get(name)
+    return known.title if known else name
 
 
 def value_text(value: Any) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from reports import listings, render, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
+from reports.sections import section_tables
 from reports.summary import summary_sentences
 from reports.units import count_text
 
@@ -53,7 +54,7 @@ def _lines(analysis: Analysis, root: str) -> Iterator[str]:
         yield ""
         yield md(tables.constant_note(analysis.labels[check]))
         yield ""
-        for table in tables.tables_of(analysis, check):
+        for table in section_tables(analysis, check):
             yield from markdown_table(table)
     yield "## Environments compared"
     yield ""

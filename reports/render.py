@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -18,23 +17,11 @@ from reports import listings, plots, tables
 from reports.analysis import Analysis
 from reports.canvas import ID_MARK, STYLE, Panel, legend_sign
 from reports.comparison import Comparisons
-from reports.labels import check_title
+from reports.sections import CheckSection, check_section
 from reports.summary import summary_sentences
 from reports.units import count_text
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckSection:
-    """Pictures and tables of one check."""
-
-    anchor: str
-    title: str
-    constant: str
-    pictures: list[plots.Picture]
-    tables: list[tables.Table]
-    sizes: bool
 
 
 def without_control_characters(text: str) -> str:
@@ -141,24 +128,6 @@ def power_note(comparisons: Comparisons) -> str:
         f" interval has {100 * interval.level:.4g} %: over {count_text(cell.family, 'cell')}"
         f" nothing can be resolved before n = {cell.needed_n}, however large the difference;"
         " estimates and intervals still show direction and size."
-    )
-
-
-def check_section(analysis: Analysis, check: str) -> CheckSection:
-    """Pictures and tables of one check; checks without pictures have tables only."""
-    made = {
-        "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
-        "pt2pt": (plots.latency, plots.bandwidth),
-        "startup": (plots.startup,),
-    }.get(check, ())
-    pictures = [picture for make in made if (picture := make(analysis)) is not None]
-    return CheckSection(
-        tables.slug(check),
-        check_title(check),
-        tables.constant_note(analysis.labels[check]),
-        pictures,
-        list(tables.tables_of(analysis, check)),
-        check == "pt2pt",
     )
 
 

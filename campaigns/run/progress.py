@@ -16,10 +16,10 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
+from campaigns.metrics import CHECK_METRICS
 from campaigns.records import Metric, Record
 
 #: The metric shown beside a launch, by check.
-_SHOWN = {"hpl": "rate", "su3_rmd": "rate", "pt2pt": "bandwidth", "startup": "all_heard"}
 _UNITS = {
     "flop/s": (1e9, "Gflop/s"),
     "bytes/s": (1e6, "MB/s"),
@@ -86,8 +86,8 @@ def describe(record: Record) -> str:
     head = f"{record.case_id} {record.environment}, block {record.block}: {record.status}"
     if record.status != "ok":
         return f"{head}: {record.reason}"
-    name = _SHOWN.get(record.check)
-    values = [metric for metric in record.metrics if metric.name == name]
+    known = CHECK_METRICS.get(record.check)
+    values = [metric for metric in record.metrics if known and metric.name == known.shown]
     marks = f" ({', '.join(record.flags)})" if record.flags else ""
     return f"{head}, {_figure(values)}{marks}" if values else f"{head}{marks}"
 

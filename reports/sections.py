@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report shows of each check: its pictures and its tables, one entry a check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reports import plots, tables
+from reports.analysis import Analysis
+from reports.labels import check_title
+
+_Pictures = tuple[Callable[[Analysis], plots.Picture | None], ...]
+_Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSection:
+    """Pictures and tables of one check."""
+
+    anchor: str
+    title: str
+    constant: str
+    pictures: list[plots.Picture]
+    tables: list[tables.Table]
+    sizes: bool
+
+
+#: Pictures by check; a check without an entry has tables only.
+PICTURES: dict[str, _Pictures] = {
+    "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
+    "pt2pt": (plots.latency, plots.bandwidth),
+    "startup": (plots.startup,),
+}
+
+#: Tables by check, shown before those of every metric's statistics.
+TABLES: dict[str, _Tables] = {}
+
+
+def check_section(analysis: Analysis, check: str) -> CheckSection:
+    """Pictures and tables of one check, those without content left out."""
+    return CheckSection(
+        tables.slug(check),
+        check_title(check),
+        tables.constant_note(analysis.labels[check]),
+        [picture for make in PICTURES.get(check, ()) if (picture := make(analysis)) is not None],
+        section_tables(analysis, check),
+        check == "pt2pt",
+    )
+
+
+def section_tables(analysis: Analysis, check: str) -> list[tables.Table]:
+    """The check's own tables that have content, then those of every metric's statistics."""
+    own = [table for make in TABLES.get(check, ()) if (table := make(analysis)) is not None]
+    return [*own, *tables.tables_of(analysis, check)]
