@@ -11,8 +11,6 @@ from pathlib import Path
 
 from reframe.core.builtins import fixture, run_before
 
-from campaigns.metrics import REGISTER
-from campaigns.records import Metric
 from checks.adapters import hpl as hpl_text
 from checks.adapters import json_lines
 from checks.base import MpiCheck, Reading
@@ -91,8 +89,8 @@ class HplCheck(MpiCheck, knobs_of(HplParameters)):
         if (printed.n, printed.nb, printed.p, printed.q) != asked:
             return Reading(wrong=f"HPL ran {printed}; asked was (N, NB, P, Q) = {asked}")
         time_s = self._exact_time(output, printed)
-        rate = json_lines.check_number(hpl_text.operations(self.n) / time_s, "flop/s", "HPL's rate")
-        return Reading(metrics=[_metric("rate", rate), _metric("time", time_s)])
+        rate = json_lines.registered_metric("rate", hpl_text.operations(self.n) / time_s)
+        return Reading(metrics=[rate, json_lines.registered_metric("time", time_s)])
 
     @staticmethod
     def _exact_time(output: json_lines.Output, printed: hpl_text.HplResult) -> float:
@@ -106,8 +104,3 @@ class HplCheck(MpiCheck, knobs_of(HplParameters)):
                 f"HPL printed {printed.time_s} s and reported {exact} s for one test"
             )
         return exact
-
-
-def _metric(name: str, value: float) -> Metric:
-    definition = REGISTER[name]
-    return Metric(name, definition.unit, definition.better, value)

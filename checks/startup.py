@@ -8,7 +8,6 @@ gives the times of booting and halting them.
 
 from __future__ import annotations
 
-from campaigns.metrics import REGISTER
 from campaigns.records import Metric
 from checks.adapters import json_lines
 from checks.base import MpiCheck, Reading
@@ -41,7 +40,5 @@ class StartupCheck(MpiCheck, knobs_of(StartupParameters)):
         for name, (begin, end) in _PHASES.items():
             seconds = output.phase_s(begin, end)
             if seconds is not None:
-                unit, better = REGISTER[name].unit, REGISTER[name].better
-                value = json_lines.check_number(seconds, unit, name)
-                metrics.append(Metric(name, unit, better, value))
+                metrics.append(json_lines.registered_metric(name, seconds))
         return metrics

@@ -14,9 +14,8 @@ from typing import Any
 
 from reframe.core.builtins import fixture
 
-from campaigns.metrics import REGISTER
-from campaigns.records import Metric
 from checks.adapters import json_lines
+from checks.adapters.json_lines import registered_metric
 from checks.base import MpiCheck, Reading
 from checks.builds import Su3Rmd
 from checks.catalogue.su3_rmd import Su3RmdParameters, operations
@@ -77,8 +76,9 @@ def read_run(asked: Su3RmdParameters, output: json_lines.Output, text: str) -> R
     wrong = _wrong_answer(asked, output.notes.get("answer"), text) or _wrong_values(asked, values)
     if wrong:
         return Reading(wrong=wrong)
-    metrics = [*output.metrics, _metric("launch", output.phase_s("launch_begin", "launch_end"))]
-    return Reading(metrics=[*metrics, _metric("rank_cpu_time", _greatest_cpu_s(output))])
+    launch = registered_metric("launch", output.phase_s("launch_begin", "launch_end"))
+    cpu_time = registered_metric("rank_cpu_time", _greatest_cpu_s(output))
+    return Reading(metrics=[*output.metrics, launch, cpu_time])
 
 
 def _wrong_answer(asked: Su3RmdParameters, answer: Any, text: str) -> str | None:
@@ -130,8 +130,3 @@ def _greatest_cpu_s(output: json_lines.Output) -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _metric(name: str, value: Any) -> Metric:
-    unit, better = REGISTER[name].unit, REGISTER[name].better
-    return Metric(name, unit, better, json_lines.check_number(value, unit, name))

@@ -129,3 +129,14 @@ def check_number(value: Any, unit: str, where: str) -> float:
     if not 0 < value < GREATEST[unit]:
         raise OutputError(f"{where}: {value!r} {unit} is no possible measurement")
     return float(value)
+
+
+def registered_metric(
+    name: str,
+    value: Any,
+    at: dict[str, Any] | None = None,
+    samples: list[float] | None = None,
+) -> Metric:
+    """The metric `name` of the register, its value checked. Raises OutputError."""
+    unit, better = REGISTER[name].unit, REGISTER[name].better
+    return Metric(name, unit, better, check_number(value, unit, name), at, samples)
