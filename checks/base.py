@@ -19,6 +19,7 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 
+from campaigns.mpi_profile import RankProfile
 from campaigns.records import Metric
 from checks.adapters import json_lines
 from checks.builds import Programs
@@ -85,12 +86,20 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
-        for helper in ("stepkeeper", preload):
+        profiler = "libassay_profile.so" if self.profiled else ""
+        for helper in ("stepkeeper", preload, profiler):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
-        self.executable = str(self.executable_path(built))
-        self.executable_opts = self.arguments()
+        command = [str(self.executable_path(built)), *self.arguments()]
+        if profiler:
+            command.insert(0, "./profiled.sh")
+        self.executable, *self.executable_opts = command
         self.write_inputs(Path(self.stagedir))
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the MPI profile is laid before the program."""
+        return bool(getattr(self, "mpi_profile", False))
 
     def executable_path(self, built: Path) -> Path:
         """Where the program is; `built` is the folder of our own programs."""
@@ -142,7 +151,17 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             reading.wrong,
             metrics=reading.metrics,
             flags=[*marks, *reading.flags],
+            profile=self._profile(output) if self.profiled else None,
         )
+
+    def _profile(self, output: json_lines.Output) -> list[RankProfile]:
+        profile = sorted(output.profile, key=lambda rank: rank.rank)
+        if [rank.rank for rank in profile] != list(range(self.ranks)):
+            raise json_lines.OutputError(
+                f"MPI profiles came of ranks {[rank.rank for rank in profile]}; there are"
+                f" {self.ranks} ranks"
+            )
+        return profile
 
     def _failure(self, output: json_lines.Output) -> str | None:
         """Why the launch did not come to its end, or None."""

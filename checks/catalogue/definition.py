@@ -54,6 +54,27 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
+    def complete(self) -> dict[str, Any]:
+        """Every parameter by name, defaults filled in, as a plan and a case's id hold them."""
+        return dict(self)
+
+
+class ProfiledParameters(Parameters):
+    """Of a check whose program can run under the MPI profile."""
+
+    mpi_profile: bool = Field(
+        False,
+        description="Whether calls, peers, bytes and times of MPI are counted and recorded.",
+        json_schema_extra={"unit": "none"},
+    )
+
+    def complete(self) -> dict[str, Any]:
+        """As of every check, but for a profile that is off: ids of such cases are older than it."""
+        values = super().complete()
+        if not self.mpi_profile:
+            del values["mpi_profile"]
+        return values
+
 
 def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:
     """A field with its meaning, its unit ("none" for words and switches) and its allowed range."""

@@ -17,7 +17,7 @@ from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
-    Parameters,
+    ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
     quantity,
@@ -44,7 +44,7 @@ def _extent(direction: str) -> Any:
     return quantity(f"Lattice extent in {direction}.", "sites", ge=2, le=1024)
 
 
-class Su3RmdParameters(Parameters):
+class Su3RmdParameters(ProfiledParameters):
     """One run of the program: a lattice, its trajectories and how ranks talk."""
 
     nx: int = _extent("x")
