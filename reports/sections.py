@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from reports import plots, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
+from reports.mpi_profile import profile_pictures, profile_tables
 
 _Pictures = tuple[Callable[[Analysis], plots.Picture | None], ...]
 _Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
@@ -43,13 +44,18 @@ def check_section(analysis: Analysis, check: str) -> CheckSection:
         tables.slug(check),
         check_title(check),
         tables.constant_note(analysis.labels[check]),
-        [picture for make in PICTURES.get(check, ()) if (picture := make(analysis)) is not None],
+        [*_own_pictures(analysis, check), *profile_pictures(analysis, check)],
         section_tables(analysis, check),
         check == "pt2pt",
     )
 
 
+def _own_pictures(analysis: Analysis, check: str) -> list[plots.Picture]:
+    made = (make(analysis) for make in PICTURES.get(check, ()))
+    return [picture for picture in made if picture is not None]
+
+
 def section_tables(analysis: Analysis, check: str) -> list[tables.Table]:
-    """The check's own tables that have content, then those of every metric's statistics."""
+    """The check's own tables that have content, its MPI profile, then every metric's statistics."""
     own = [table for make in TABLES.get(check, ()) if (table := make(analysis)) is not None]
-    return [*own, *tables.tables_of(analysis, check)]
+    return [*own, *profile_tables(analysis, check), *tables.tables_of(analysis, check)]
