@@ -86,15 +86,24 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
-        profiler = "libassay_profile.so" if self.profiled else ""
-        for helper in ("stepkeeper", preload, profiler):
+        before = self._laid_before()
+        for helper in ("stepkeeper", preload, *before):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
-        command = [str(self.executable_path(built)), *self.arguments()]
-        if profiler:
-            command.insert(0, "./profiled.sh")
+        command = ["./preloaded.sh", ",".join(before)] if before else []
+        command += [str(self.executable_path(built)), *self.arguments()]
         self.executable, *self.executable_opts = command
         self.write_inputs(Path(self.stagedir))
+
+    def _laid_before(self) -> list[str]:
+        """Libraries of our own that each rank is started with."""
+        evidence = ["libassay_evidence.so"] if self.foreign else []
+        return [*evidence, *(["libassay_profile.so"] if self.profiled else [])]
+
+    @property
+    def foreign(self) -> str | None:
+        """Name of the site's own program (`programs` of its environment) to be run, if one is."""
+        return None
 
     @property
     def profiled(self) -> bool:
@@ -103,7 +112,13 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
     def executable_path(self, built: Path) -> Path:
         """Where the program is; `built` is the folder of our own programs."""
+        if self.foreign:
+            return Path(self.current_environ.extras["programs"][self.foreign])
         return built / self.program
+
+    def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:  # noqa: ARG002
+        """Whether the program reached its end; ours say so themselves."""
+        return output.ended
 
     def arguments(self) -> list[str]:
         """The program's arguments, each a single shell word."""
@@ -131,7 +146,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
-            failure = self._failure(output)
+            failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
                 return Outcome("lost", f"{dead}; {failure}") if dead else Outcome("failed", failure)
@@ -163,7 +178,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             )
         return profile
 
-    def _failure(self, output: json_lines.Output) -> str | None:
+    def _failure(self, output: json_lines.Output, text: str) -> str | None:
         """Why the launch did not come to its end, or None."""
         state = str(self.job.state)
         if state in ("TIMEOUT", "CANCELLED", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED"):
@@ -174,7 +189,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return "; ".join(output.errors[:3])
         if output.exit_status != 0:
             return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
-        return None if output.ended else "the program did not reach its end"
+        ended = self.came_to_its_end(output, text)
+        return None if ended else "the program did not reach its end"
 
     def _claim(self) -> Claim:
         extras = self.current_environ.extras

@@ -54,26 +54,28 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
+    #: Parameters younger than the check's first ids: left out at their default, so that ids stay.
+    younger: ClassVar[frozenset[str]] = frozenset()
+
     def complete(self) -> dict[str, Any]:
-        """Every parameter by name, defaults filled in, as a plan and a case's id hold them."""
-        return dict(self)
+        """Parameters by name, defaults filled in, as a plan and a case's id hold them."""
+        values = dict(self)
+        for name in self.younger:
+            if values[name] == type(self).model_fields[name].default:
+                del values[name]
+        return values
 
 
 class ProfiledParameters(Parameters):
     """Of a check whose program can run under the MPI profile."""
+
+    younger: ClassVar[frozenset[str]] = frozenset({"mpi_profile"})
 
     mpi_profile: bool = Field(
         False,
         description="Whether calls, peers, bytes and times of MPI are counted and recorded.",
         json_schema_extra={"unit": "none"},
     )
-
-    def complete(self) -> dict[str, Any]:
-        """As of every check, but for a profile that is off: ids of such cases are older than it."""
-        values = super().complete()
-        if not self.mpi_profile:
-            del values["mpi_profile"]
-        return values
 
 
 def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:
@@ -117,6 +119,11 @@ class CheckDefinition(ABC, Generic[P]):
     metrics: ClassVar[tuple[str, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+
+    def features_of(self, params: P) -> frozenset[str]:
+        """What an environment must offer for these parameters."""
+        del params
+        return self.features
 
     @abstractmethod
     def ranks(self, params: P) -> int:
