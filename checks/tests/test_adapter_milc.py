@@ -9,7 +9,7 @@ from checks.adapters import json_lines, milc
 from checks.catalogue import Su3RmdParameters
 from checks.su3_rmd import read_original
 
-DATA = Path(__file__).parent / "data" / "milc"
+DATA = Path(__file__).parent.parent / "src" / "su3_rmd" / "proof" / "data"
 DOUBLE = (DATA / "su3_rmd.4x4x4x8.double.out").read_text()
 SINGLE = (DATA / "su3_rmd.4x4x4x8.single.lam.2ranks.out").read_text()
 ASKED = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 10, "warmups": 0}
