@@ -90,10 +90,21 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         for helper in ("stepkeeper", preload, *before):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
-        command = ["./preloaded.sh", ",".join(before)] if before else []
-        command += [str(self.executable_path(built)), *self.arguments()]
+        command = [str(self.executable_path(built)), *self.arguments()]
+        if before or self.input_file:
+            command = [
+                "./rank.sh",
+                ",".join(before) or "-",
+                self.input_file or "/dev/null",
+                *command,
+            ]
         self.executable, *self.executable_opts = command
         self.write_inputs(Path(self.stagedir))
+
+    @property
+    def input_file(self) -> str | None:
+        """Name of the file in the stage folder that every rank reads from its standard input."""
+        return None
 
     def _laid_before(self) -> list[str]:
         """Libraries of our own that each rank is started with."""

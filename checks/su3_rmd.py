@@ -38,6 +38,11 @@ class Su3RmdCheck(MpiCheck, knobs_of(Su3RmdParameters)):
         """The original, where it is asked for."""
         return "su3_rmd" if self.implementation == "milc" else None
 
+    @property
+    def input_file(self) -> str | None:
+        """The original reads its standard input."""
+        return "su3.in" if self.foreign else None
+
     def executable_path(self, built: Path) -> Path:
         """The program has its own build."""
         if self.foreign:
@@ -47,7 +52,7 @@ class Su3RmdCheck(MpiCheck, knobs_of(Su3RmdParameters)):
     def arguments(self) -> list[str]:
         """The program's options; what it computes is in its input file."""
         if self.foreign:
-            return ["su3.in"]
+            return []
         overlap = "yes" if self.overlap else "no"
         options = {"comm": self.communication, "overlap": overlap, "kernel": self.kernel}
         words = [f"--{name}={value}" for name, value in options.items()]
