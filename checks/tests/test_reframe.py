@@ -41,7 +41,7 @@ cases:
     fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 4, trajectories: 6, implementation: milc}
   - check: startup
     environments: [mpich]
-    fixed: {ranks: 3, mpi_profile: true}
+    fixed: {ranks: 2, mpi_profile: true}
 """
 
 
