@@ -44,12 +44,12 @@ static void check_summary(void) {
     proof_deviation("worst", summary.worst, 10, 0);
 }
 
-static int befores;
+static int preparations;
 
 static void fake_before(void *context) {
     (void)context;
     fake_now_s += 1; /* must not count */
-    befores++;
+    preparations++;
 }
 
 static void check_before(void) {
@@ -58,7 +58,7 @@ static void check_before(void) {
     double samples[SAMPLES] = {0};
     step_s = 1e-3;
     timing_run_after(&timer, &plan, MPI_COMM_SELF, fake_before, fake_body, NULL, samples);
-    proof_deviation("once before each sample", befores, SAMPLES, 0);
+    proof_deviation("once before each sample", preparations, SAMPLES, 0);
     proof_deviation("and untimed", samples[SAMPLES - 1] / 1e-3, 1, 1e-6);
 }
 
