@@ -157,6 +157,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
+            if output.wrong:
+                return Outcome("wrong", "; ".join(output.wrong[:3]))
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
