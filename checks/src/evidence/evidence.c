@@ -86,8 +86,8 @@ static void add_library(struct json *line) {
 
 /* Variables of rank 0 that change a library's settings. */
 static void add_variables(struct json *line) {
-    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_", "OMPI_MCA_btl", "OMPI_MCA_pml",
-                                          "UCX_"};
+    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_", "OMPI_MCA_btl",
+                                           "OMPI_MCA_pml", "UCX_"};
     json_open(line, "variables", '{');
     for (char **variable = environ; *variable; variable++) {
         char name[256];
