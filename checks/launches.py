@@ -15,6 +15,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
@@ -23,7 +24,13 @@ from checks.su3_rmd import Su3RmdCheck
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
-LEAVES = {"hpl": HplCheck, "pt2pt": Pt2ptCheck, "startup": StartupCheck, "su3_rmd": Su3RmdCheck}
+LEAVES = {
+    "alltoall_pairs": AlltoallPairsCheck,
+    "hpl": HplCheck,
+    "pt2pt": Pt2ptCheck,
+    "startup": StartupCheck,
+    "su3_rmd": Su3RmdCheck,
+}
 
 
 def make_launch_test(launch: dict[str, Any], module: str) -> type:

@@ -28,19 +28,22 @@ void report_program(const char *name, const struct arg *table, size_t count) {
     write_line(&line, "program");
 }
 
-void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
-                   const double *samples, size_t count) {
+static void add_position(struct json *line, struct json *at, const char *name) {
+    char *text = json_take(at);
+    fail_if(!text, "report", "metric '%s' not written: its position holds no number", name);
+    json_raw(line, "at", text);
+    free(text);
+}
+
+void report_metric_at(const char *name, const char *unit, double value, struct json *at,
+                      const double *samples, size_t count) {
     struct json line;
     begin(&line, "metric");
     json_string(&line, "name", name);
     json_string(&line, "unit", unit);
     json_number(&line, "value", value);
-    if (at) {
-        json_open(&line, "at", '{');
-        json_string(&line, "construct", at->construct);
-        json_integer(&line, "message_bytes", at->message_bytes);
-        json_close(&line, '}');
-    }
+    if (at)
+        add_position(&line, at, name);
     if (samples) {
         json_open(&line, "samples", '[');
         for (size_t i = 0; i < count; i++)
@@ -48,6 +51,18 @@ void report_metric(const char *name, const char *unit, double value, const struc
         json_close(&line, ']');
     }
     write_line(&line, name);
+}
+
+void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
+                   const double *samples, size_t count) {
+    struct json position;
+    if (at) {
+        json_begin(&position);
+        if (at->construct)
+            json_string(&position, "construct", at->construct);
+        json_integer(&position, "message_bytes", at->message_bytes);
+    }
+    report_metric_at(name, unit, value, at ? &position : NULL, samples, count);
 }
 
 static void begin_note(struct json *line, const char *key) {

@@ -15,7 +15,7 @@ void report_program(const char *name, const struct arg *table, size_t count);
 
 /* Where in a sweep a metric belongs. */
 struct report_at {
-    const char *construct;
+    const char *construct; /* NULL: not part of the position */
     long long message_bytes;
 };
 
@@ -23,6 +23,10 @@ struct report_at {
  * be NULL. */
 void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
                    const double *samples, size_t count);
+
+/* The same with any position; at holds its members and is consumed by the call, or is NULL. */
+void report_metric_at(const char *name, const char *unit, double value, struct json *at,
+                      const double *samples, size_t count);
 
 /* {"assay":"note","key":key,"value":value}: a fact that is no metric. */
 void report_note_text(const char *key, const char *value);
