@@ -142,25 +142,22 @@ static struct pair_times take_round(struct run *run, int round, int partner, MPI
     return times;
 }
 
-static void begin_position(const struct run *run, struct json *at, int rank, int peer) {
-    json_begin(at);
-    json_string(at, "node", run->hosts + (size_t)rank * HOST_BYTES);
-    json_string(at, "peer", run->hosts + (size_t)peer * HOST_BYTES);
+static const char *host_of(const struct run *run, int rank) {
+    return run->hosts + (size_t)rank * HOST_BYTES;
 }
 
 /* Rank 0: the pairs of the round. */
 static void report_round(const struct run *run, int round) {
-    struct json at;
     for (int rank = 0; rank < run->ranks; rank++) {
         int peer = partner_of(run, round, rank);
         if (peer < rank)
             continue;
-        begin_position(run, &at, rank, peer);
-        report_metric_at("pair_latency", "s", run->times[rank].latency_s, &at, NULL, 0);
-        begin_position(run, &at, rank, peer);
+        struct report_position at[] = {{"node", host_of(run, rank), 0},
+                                       {"peer", host_of(run, peer), 0}};
+        report_metric_at("pair_latency", "s", run->times[rank].latency_s, at, 2, NULL, 0);
         report_metric_at("pair_bandwidth", "bytes/s",
-                         (double)settings.bandwidth_bytes / run->times[rank].bandwidth_s, &at, NULL,
-                         0);
+                         (double)settings.bandwidth_bytes / run->times[rank].bandwidth_s, at, 2,
+                         NULL, 0);
     }
 }
 

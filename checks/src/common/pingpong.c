@@ -31,9 +31,9 @@ static void complete(struct pingpong *p, MPI_Request *request) {
 static void judge(struct pingpong *p) {
     if (payload_answers(p->incoming, (size_t)p->bytes, p->counter))
         return;
-    fail_if(!p->reply_before_wait, __func__,
-            "the reply to message %llu of %d bytes (%s) does not answer it",
-            (unsigned long long)p->counter, p->bytes, p->construct->name);
+    fail_answer(!p->reply_before_wait, __func__,
+                "the reply to message %llu of %d bytes (%s) does not answer it",
+                (unsigned long long)p->counter, p->bytes, p->construct->name);
     p->stale++;
 }
 
@@ -95,8 +95,8 @@ void pingpong_round_trip(void *context) {
 static void verify(const struct pingpong *p, uint64_t seed, int complement) {
     size_t bytes = (size_t)p->bytes;
     size_t at = payload_pattern_error(p->incoming, bytes, seed, complement);
-    fail_if(at < bytes, "pingpong_verify", "byte %zu of %zu is not what was sent (%s)", at, bytes,
-            p->construct->name);
+    fail_answer(at < bytes, "pingpong_verify", "byte %zu of %zu is not what was sent (%s)", at,
+                bytes, p->construct->name);
 }
 
 void pingpong_verify(struct pingpong *p, uint64_t seed) {
