@@ -28,18 +28,18 @@ void report_program(const char *name, const struct arg *table, size_t count) {
     write_line(&line, "program");
 }
 
-void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
-                   const double *samples, size_t count) {
+void report_metric_where(const char *name, const char *unit, double value, struct json *where,
+                         const double *samples, size_t count) {
     struct json line;
     begin(&line, "metric");
     json_string(&line, "name", name);
     json_string(&line, "unit", unit);
     json_number(&line, "value", value);
-    if (at) {
-        json_open(&line, "at", '{');
-        json_string(&line, "construct", at->construct);
-        json_integer(&line, "message_bytes", at->message_bytes);
-        json_close(&line, '}');
+    if (where) {
+        char *at = json_take(where);
+        fail_if(!at, "report", "metric '%s' not written: its place is no JSON", name);
+        json_raw(&line, "at", at);
+        free(at);
     }
     if (samples) {
         json_open(&line, "samples", '[');
@@ -48,6 +48,17 @@ void report_metric(const char *name, const char *unit, double value, const struc
         json_close(&line, ']');
     }
     write_line(&line, name);
+}
+
+void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
+                   const double *samples, size_t count) {
+    struct json where;
+    if (at) {
+        json_begin(&where);
+        json_string(&where, "construct", at->construct);
+        json_integer(&where, "message_bytes", at->message_bytes);
+    }
+    report_metric_where(name, unit, value, at ? &where : NULL, samples, count);
 }
 
 static void begin_note(struct json *line, const char *key) {

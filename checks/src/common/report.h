@@ -24,6 +24,10 @@ struct report_at {
 void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
                    const double *samples, size_t count);
 
+/* The same at any place: where is the object "at", consumed by the call, or NULL. */
+void report_metric_where(const char *name, const char *unit, double value, struct json *where,
+                         const double *samples, size_t count);
+
 /* {"assay":"note","key":key,"value":value}: a fact that is no metric. */
 void report_note_text(const char *key, const char *value);
 void report_note_integer(const char *key, long long value);
