@@ -15,6 +15,7 @@ from typing import Any, Literal
 import msgspec
 
 from campaigns.errors import AssayError, InfrastructureError
+from campaigns.mpi_profile import RankProfile
 
 SCHEMA = 1
 
@@ -40,7 +41,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What one launch of a case gave. Only `ok` records enter statistics.
 
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
-    `flags` are short words shown beside the numbers, e.g. "oversubscribed".
+    `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
+    profile by ascending rank, there when the case asked for it.
     """
 
     schema: int = SCHEMA
@@ -62,6 +64,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     metrics: list[Metric]
     flags: list[str]
     artifacts: dict[str, str]
+    profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
 
 
 _encoder = msgspec.json.Encoder()

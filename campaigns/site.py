@@ -35,6 +35,9 @@ class EnvironmentDescription(_Described):
     library: str = Field(description="regular expression that the library's own version matches")
     features: list[str] = ["mpi"]
     preload: str = Field("", description="remedy of src/daemon that its ranks are started with")
+    programs: dict[str, str] = Field(
+        {}, description="absolute paths of foreign programs built for it, by name: su3_rmd, osu"
+    )
     variables: dict[str, str] = {}
     modules: list[str] = []
     prepare: list[str] = []
@@ -81,7 +84,7 @@ class Site:
         """What a plan must know."""
         described = self.description
         bits = described.network.bits_per_second
-        environments = {n: frozenset(e.features) for n, e in described.environments.items()}
+        environments = {name: _features(e) for name, e in described.environments.items()}
         return SiteFacts(
             name=self.name,
             virtual=self.cluster is not None,
@@ -116,6 +119,12 @@ class Site:
         if self.cluster is not None:
             facts = self.cluster.site_facts()
             os.chown(path, facts["uid"], facts["gid"])
+
+
+def _features(environment: EnvironmentDescription) -> frozenset[str]:
+    """What it says it offers, and a feature "program:NAME" for each foreign program."""
+    programs = {f"program:{name}" for name in environment.programs}
+    return frozenset(environment.features) | programs
 
 
 def load_site(name: str) -> Site:

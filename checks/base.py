@@ -19,6 +19,7 @@ import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 
+from campaigns.mpi_profile import RankProfile
 from campaigns.records import Metric
 from checks.adapters import json_lines
 from checks.builds import Programs
@@ -85,16 +86,50 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
-        for helper in ("stepkeeper", preload):
+        before = self._laid_before()
+        for helper in ("stepkeeper", preload, *before):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
-        self.executable = str(self.executable_path(built))
-        self.executable_opts = self.arguments()
+        command = [str(self.executable_path(built)), *self.arguments()]
+        if before or self.input_file:
+            command = [
+                "./rank.sh",
+                ",".join(before) or "-",
+                self.input_file or "/dev/null",
+                *command,
+            ]
+        self.executable, *self.executable_opts = command
         self.write_inputs(Path(self.stagedir))
+
+    @property
+    def input_file(self) -> str | None:
+        """Name of the file in the stage folder that every rank reads from its standard input."""
+        return None
+
+    def _laid_before(self) -> list[str]:
+        """Libraries of our own that each rank is started with."""
+        evidence = ["libassay_evidence.so"] if self.foreign else []
+        return [*evidence, *(["libassay_profile.so"] if self.profiled else [])]
+
+    @property
+    def foreign(self) -> str | None:
+        """Name of the site's own program (`programs` of its environment) to be run, if one is."""
+        return None
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the MPI profile is laid before the program."""
+        return bool(getattr(self, "mpi_profile", False))
 
     def executable_path(self, built: Path) -> Path:
         """Where the program is; `built` is the folder of our own programs."""
+        if self.foreign:
+            return Path(self.current_environ.extras["programs"][self.foreign])
         return built / self.program
+
+    def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:  # noqa: ARG002
+        """Whether the program reached its end; ours say so themselves."""
+        return output.ended
 
     def arguments(self) -> list[str]:
         """The program's arguments, each a single shell word."""
@@ -122,7 +157,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
-            failure = self._failure(output)
+            failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
                 return Outcome("lost", f"{dead}; {failure}") if dead else Outcome("failed", failure)
@@ -142,9 +177,19 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             reading.wrong,
             metrics=reading.metrics,
             flags=[*marks, *reading.flags],
+            profile=self._profile(output) if self.profiled else None,
         )
 
-    def _failure(self, output: json_lines.Output) -> str | None:
+    def _profile(self, output: json_lines.Output) -> list[RankProfile]:
+        profile = sorted(output.profile, key=lambda rank: rank.rank)
+        if [rank.rank for rank in profile] != list(range(self.ranks)):
+            raise json_lines.OutputError(
+                f"MPI profiles came of ranks {[rank.rank for rank in profile]}; there are"
+                f" {self.ranks} ranks"
+            )
+        return profile
+
+    def _failure(self, output: json_lines.Output, text: str) -> str | None:
         """Why the launch did not come to its end, or None."""
         state = str(self.job.state)
         if state in ("TIMEOUT", "CANCELLED", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED"):
@@ -155,7 +200,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return "; ".join(output.errors[:3])
         if output.exit_status != 0:
             return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
-        return None if output.ended else "the program did not reach its end"
+        ended = self.came_to_its_end(output, text)
+        return None if ended else "the program did not reach its end"
 
     def _claim(self) -> Claim:
         extras = self.current_environ.extras

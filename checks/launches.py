@@ -36,7 +36,7 @@ def make_launch_test(launch: dict[str, Any], module: str) -> type:
         "ranks": launch["ranks"],
         "ranks_per_node": launch["ranks_per_node"],
         "launch_limit_s": launch["limit_s"],
-        **{name: launch["params"][name] for name in leaf.knob_names},
+        **{name: launch["params"][name] for name in leaf.knob_names if name in launch["params"]},
     }
     name = f"L{launch['index']:07d}_{launch['case_id'].replace('-', '_')}_b{launch['block']}"
     return make_test(name, (leaf,), body, module=module)

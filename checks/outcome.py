@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from campaigns.mpi_profile import RankProfile
 from campaigns.records import Metric, Status
 
 #: Environment variable with the number of the descriptor that takes outcomes.
@@ -31,6 +32,7 @@ class Outcome(msgspec.Struct):
     reason: str | None = None
     metrics: list[Metric] = []
     flags: list[str] = []
+    profile: list[RankProfile] | None = None
     launch_index: int = -1
     job_id: str | None = None
     nodes: list[str] = []

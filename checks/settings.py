@@ -20,7 +20,10 @@ SITE_FILE = "ASSAY_SITE_FILE"
 
 
 def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, Any]:
-    extras = {key: described[key] for key in ("launcher", "launcher_options", "library", "preload")}
+    extras = {
+        key: described[key]
+        for key in ("launcher", "launcher_options", "library", "preload", "programs")
+    }
     return {
         "name": name,
         "cc": described["compiler"],

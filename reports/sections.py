@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reports import plots, tables
+from reports import plots, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
+from reports.mpi_profile import profile_pictures, profile_tables
 
 _Pictures = tuple[Callable[[Analysis], plots.Picture | None], ...]
 _Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
@@ -31,10 +32,18 @@ PICTURES: dict[str, _Pictures] = {
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
     "pt2pt": (plots.latency, plots.bandwidth),
     "startup": (plots.startup,),
+    "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
 }
 
 #: Tables by check, shown before those of every metric's statistics.
-TABLES: dict[str, _Tables] = {}
+TABLES: dict[str, _Tables] = {
+    "su3_rmd": (
+        su3_rmd.overview,
+        su3_rmd.strong_scaling,
+        su3_rmd.weak_scaling,
+        su3_rmd.study_2003,
+    ),
+}
 
 
 def check_section(analysis: Analysis, check: str) -> CheckSection:
@@ -43,13 +52,18 @@ def check_section(analysis: Analysis, check: str) -> CheckSection:
         tables.slug(check),
         check_title(check),
         tables.constant_note(analysis.labels[check]),
-        [picture for make in PICTURES.get(check, ()) if (picture := make(analysis)) is not None],
+        [*_own_pictures(analysis, check), *profile_pictures(analysis, check)],
         section_tables(analysis, check),
         check == "pt2pt",
     )
 
 
+def _own_pictures(analysis: Analysis, check: str) -> list[plots.Picture]:
+    made = (make(analysis) for make in PICTURES.get(check, ()))
+    return [picture for picture in made if picture is not None]
+
+
 def section_tables(analysis: Analysis, check: str) -> list[tables.Table]:
-    """The check's own tables that have content, then those of every metric's statistics."""
+    """The check's own tables that have content, its MPI profile, then every metric's statistics."""
     own = [table for make in TABLES.get(check, ()) if (table := make(analysis)) is not None]
-    return [*own, *tables.tables_of(analysis, check)]
+    return [*own, *profile_tables(analysis, check), *tables.tables_of(analysis, check)]

@@ -76,8 +76,9 @@ def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
             definition = CHECKS[combination.check]
             layout = definition.layout(combination.parameters, site.cores_per_node)
             unfit = definition.infeasible(combination.parameters, layout, site)
+            features = definition.features_of(combination.parameters)
             estimate_s = round(definition.estimate_s(combination.parameters, layout, site), 3)
-        missing = definition.features - site.environments[case.environment]
+        missing = features - site.environments[case.environment]
         yield PlannedCase(
             id=case.id,
             check=combination.check,
@@ -93,9 +94,11 @@ def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
 
 
 def _lacks(case: Case, missing: frozenset[str]) -> str:
+    remedy = "; the site names it under `programs` of the environment in its site.yaml"
     return (
         f"environment {case.environment} lacks {listed(sorted(missing))},"
         f" which check {case.combination.check} needs"
+        f"{remedy if any(name.startswith('program:') for name in missing) else ''}"
     )
 
 

@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
+from msgspec import UNSET
+
 from campaigns.errors import AssayError, ExitStatus, InfrastructureError
 from campaigns.plan import Plan, PlannedCase, block_order, launch_limit_s
 from campaigns.records import Record, RecordWriter
@@ -183,6 +185,7 @@ class Driver:
             metrics=message.metrics,
             flags=message.flags,
             artifacts=artifacts,
+            profile=UNSET if message.profile is None else message.profile,
         )
         writer.append(record)
         self.progress.record(record)

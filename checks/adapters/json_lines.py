@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.metrics import REGISTER
+from campaigns.mpi_profile import RankProfile, rank_profile
 from campaigns.records import Metric
 
 #: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
@@ -38,6 +39,7 @@ class Output:
     exit_status: int | None = None
     errors: list[str] = field(default_factory=list)
     ended: bool = False
+    profile: list[RankProfile] = field(default_factory=list)
 
     def phase_s(self, begin: str, end: str) -> float | None:
         """Seconds between two stamps, or None when one of them is missing."""
@@ -95,12 +97,21 @@ def _take(entry: dict[str, Any], output: Output, seen: set[str]) -> None:
             output.exit_status = status
         case {"assay": "end", "ok": True}:
             output.ended = True
+        case {"assay": "profile"}:
+            output.profile.append(_profile(entry))
         case {"assay": "program" | "evidence" | "allocation" as kind}:
             if getattr(output, kind) is not None:
                 raise OutputError(f"two {kind} lines in one launch")
             setattr(output, kind, entry)
         case _:
             raise OutputError(f"a line of unknown form: {str(entry)[:80]}")
+
+
+def _profile(entry: dict[str, Any]) -> RankProfile:
+    try:
+        return rank_profile(entry)
+    except ValueError as error:
+        raise OutputError(str(error)) from error
 
 
 def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:

@@ -54,6 +54,29 @@ class Parameters(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
+    #: Parameters younger than the check's first ids: left out at their default, so that ids stay.
+    younger: ClassVar[frozenset[str]] = frozenset()
+
+    def complete(self) -> dict[str, Any]:
+        """Parameters by name, defaults filled in, as a plan and a case's id hold them."""
+        values = dict(self)
+        for name in self.younger:
+            if values[name] == type(self).model_fields[name].default:
+                del values[name]
+        return values
+
+
+class ProfiledParameters(Parameters):
+    """Of a check whose program can run under the MPI profile."""
+
+    younger: ClassVar[frozenset[str]] = frozenset({"mpi_profile"})
+
+    mpi_profile: bool = Field(
+        False,
+        description="Whether calls, peers, bytes and times of MPI are counted and recorded.",
+        json_schema_extra={"unit": "none"},
+    )
+
 
 def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:
     """A field with its meaning, its unit ("none" for words and switches) and its allowed range."""
@@ -96,6 +119,11 @@ class CheckDefinition(ABC, Generic[P]):
     metrics: ClassVar[tuple[str, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+
+    def features_of(self, params: P) -> frozenset[str]:
+        """What an environment must offer for these parameters."""
+        del params
+        return self.features
 
     @abstractmethod
     def ranks(self, params: P) -> int:

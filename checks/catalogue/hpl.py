@@ -16,7 +16,7 @@ from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
-    Parameters,
+    ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
     gigabytes,
@@ -61,7 +61,7 @@ Threshold = Annotated[float, AfterValidator(_checks_the_residual)]
 _THRESHOLD_LIMITS = {"exclusiveMinimum": 0, "maximum": 1000}
 
 
-class HplParameters(Parameters):
+class HplParameters(ProfiledParameters):
     """One line of HPL output: a process grid, a problem size and the variant of the algorithm."""
 
     p: int = quantity("Rows of the process grid.", "ranks", ge=1, le=MAX_RANKS)

@@ -11,7 +11,7 @@ from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
-    Parameters,
+    ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
     gigabytes,
@@ -54,7 +54,7 @@ def _in_order_and_once(constructs: list[Construct]) -> list[Construct]:
     return sorted(constructs, key=CONSTRUCTS.index)
 
 
-class Pt2ptParameters(Parameters):
+class Pt2ptParameters(ProfiledParameters):
     """One launch of the ping-pong program; sizes and constructs come out in their own order."""
 
     placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")

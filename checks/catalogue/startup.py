@@ -8,7 +8,7 @@ from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
-    Parameters,
+    ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
     quantity,
@@ -16,7 +16,7 @@ from checks.catalogue.definition import (
 )
 
 
-class StartupParameters(Parameters):
+class StartupParameters(ProfiledParameters):
     """One launch of the start-up program."""
 
     ranks: int = quantity("Ranks to start.", "ranks", ge=1, le=MAX_RANKS)

@@ -8,7 +8,7 @@ ran the program (B. P. Kearns, MSc thesis, Portland State University) does not t
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -17,7 +17,7 @@ from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
-    Parameters,
+    ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
     quantity,
@@ -37,6 +37,8 @@ COUNTS_SHOWN = 8
 
 Precision = Literal["single", "double"]
 Communication = Literal["isend", "ssend", "persistent"]
+#: Our own program, or the original of the MILC collaboration where a site has it.
+Implementation = Literal["assay", "milc"]
 Kernel = Literal["auto", "plain", "baseline", "avx2", "avx512"]
 
 
@@ -44,8 +46,10 @@ def _extent(direction: str) -> Any:
     return quantity(f"Lattice extent in {direction}.", "sites", ge=2, le=1024)
 
 
-class Su3RmdParameters(Parameters):
+class Su3RmdParameters(ProfiledParameters):
     """One run of the program: a lattice, its trajectories and how ranks talk."""
+
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"implementation"}
 
     nx: int = _extent("x")
     ny: int = _extent("y")
@@ -62,6 +66,11 @@ class Su3RmdParameters(Parameters):
         "Measure after every so many trajectories.", "trajectories", 1, ge=1, le=1_000_000
     )
     seed: int = quantity("Seed of the random numbers.", "none", 5682304, ge=0, le=2**31 - 1)
+    implementation: Implementation = quantity(
+        "Whose program: ours, or the original that the site names under `programs`.",
+        "none",
+        "assay",
+    )
     precision: Precision = quantity("Precision of links and momenta.", "none", "double")
     communication: Communication = quantity("How halos are sent.", "none", "isend")
     overlap: bool = quantity("Whether halos travel during the interior's work.", "none", False)
@@ -78,6 +87,11 @@ class Su3RmdParameters(Parameters):
     )
 
     @property
+    def sites(self) -> int:
+        """Sites of the lattice."""
+        return self.nx * self.ny * self.nz * self.nt
+
+    @property
     def measurements(self) -> int:
         """How often the plaquette is measured."""
         return self.trajectories // self.trajectories_between_measurements
@@ -89,6 +103,18 @@ class Su3RmdParameters(Parameters):
                 f"trajectories_between_measurements = {self.trajectories_between_measurements}"
                 f" leaves {self.trajectories} trajectories without a measurement, and a time"
                 " without a checked answer is refused; allowed are at most all trajectories"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_what_the_original_has(self) -> Su3RmdParameters:
+        own = {"communication": self.communication, "overlap": self.overlap, "kernel": self.kernel}
+        fields = type(self).model_fields
+        set_here = [name for name, value in own.items() if value != fields[name].default]
+        if self.implementation == "milc" and set_here:
+            raise ValueError(
+                f"implementation = milc has no {', '.join(set_here)}: leave out what only our own"
+                " program can choose"
             )
         return self
 
@@ -108,6 +134,11 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
         "launch",
     )
 
+    def features_of(self, params: Su3RmdParameters) -> frozenset[str]:
+        """MPI, and the original where that is asked for."""
+        original = {"program:su3_rmd"} if params.implementation == "milc" else set()
+        return self.features | original
+
     def ranks(self, params: Su3RmdParameters) -> int:
         """As asked."""
         return params.ranks
@@ -119,7 +150,7 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
     def memory_bytes_per_node(self, params: Su3RmdParameters, cores_per_node: int) -> int:
         """Links, momenta and a work field of the node's sites, and the allowance of each rank."""
         ranks = self.ranks_per_node(params, cores_per_node)
-        sites = -(-_sites(params) * ranks // params.ranks)
+        sites = -(-params.sites * ranks // params.ranks)
         return int(sites * BYTES_PER_SITE + ranks * RANK_ALLOWANCE_BYTES)
 
     def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
@@ -128,8 +159,8 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
         Between nodes each step also moves four halos of two faces; nothing overlaps.
         """
         steps = (params.trajectories + params.warmups) * params.steps
-        work_s = 4 * FLOP_PER_SITE_STEP * _sites(params) / (layout.ranks * site.core_flop_per_s)
-        face_sites = _sites(params) / max(params.nx, params.ny, params.nz, params.nt)
+        work_s = 4 * FLOP_PER_SITE_STEP * params.sites / (layout.ranks * site.core_flop_per_s)
+        face_sites = params.sites / max(params.nx, params.ny, params.nz, params.nt)
         halo_s = 8 * 4 * 144 * face_sites / site.network_bytes_per_s if layout.nodes > 1 else 0.0
         return float(site.launch_overhead_s + steps * (work_s + halo_s))
 
@@ -177,7 +208,7 @@ def operations(params: Su3RmdParameters) -> int:
     """Floating-point operations of a run as the original counts them: what `rate` stands for."""
     trajectories = params.warmups + params.trajectories
     a_site = trajectories * (params.steps * FLOP_PER_SITE_STEP + FLOP_PER_SITE_TRAJECTORY)
-    return _sites(params) * (a_site + params.measurements * FLOP_PER_SITE_MEASUREMENT)
+    return params.sites * (a_site + params.measurements * FLOP_PER_SITE_MEASUREMENT)
 
 
 def _prime_factors(number: int) -> list[int]:
@@ -188,10 +219,6 @@ def _prime_factors(number: int) -> list[int]:
             number //= factor
         factor += 1
     return [*factors, number] if number > 1 else factors
-
-
-def _sites(params: Su3RmdParameters) -> int:
-    return int(params.nx * params.ny * params.nz * params.nt)
 
 
 SU3_RMD = Su3RmdDefinition()

@@ -36,6 +36,12 @@ cases:
     fixed: {ranks: 4, ranks_per_node: 2}
   - check: su3_rmd
     fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 2, trajectories: 6, communication: ssend, beta: 5.7}
+  - check: su3_rmd
+    environments: [lam]
+    fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 4, trajectories: 6, implementation: milc}
+  - check: startup
+    environments: [mpich]
+    fixed: {ranks: 2, mpi_profile: true}
 """
 
 
@@ -49,8 +55,10 @@ def job_scripts(tmp_path_factory):
     (folder / "session").mkdir()
     site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
     site.update(cores_per_node=2, access=["--account=me"], reframe_prefix=str(folder / "session"))
+    site["environments"]["lam"]["programs"] = {"su3_rmd": "/opt/milc/su3_rmd"}
     (folder / "site.json").write_text(json.dumps(site))
     features = {name: {"mpi"} for name in site["environments"]}
+    features["lam"].add("program:su3_rmd")
     facts = SiteFacts("virtual", False, 4, 2, 2**33, features)
     launches = launches_to_come(make_plan(campaign_from_text("dry.yaml", CAMPAIGN), facts), {})
     lines = "".join(json.dumps(launch.__dict__) + "\n" for launch in launches)
@@ -73,18 +81,23 @@ def job_scripts(tmp_path_factory):
     found = {}
     for script in (folder / "session" / "stage").rglob("rfm_job.sh"):
         check = CASE.match(script.parent.name)["check"]
-        found[script.parent.parent.name, check] = script.read_text()
+        text = script.read_text()
+        other = "./rank.sh" in text
+        found[script.parent.parent.name, f"{check} by rank.sh" if other else check] = text
     return found
 
 
 def test_every_check_is_launched_in_every_environment(job_scripts):
     environments = ("mpich", "openmpi", "lam", "lam-lamd")
     checks = ("hpl", "pt2pt", "startup", "su3_rmd")
-    assert set(job_scripts) == {(e, c) for e in environments for c in checks}
+    by_rank = {("lam", "su3_rmd by rank.sh"), ("mpich", "startup by rank.sh")}
+    assert set(job_scripts) == {(e, c) for e in environments for c in checks} | by_rank
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
     for (_, check), script in job_scripts.items():
+        if check not in LAYOUTS:
+            continue
         ranks, per_node = LAYOUTS[check]
         assert f"#SBATCH --ntasks={ranks}\n" in script
         assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
@@ -114,6 +127,16 @@ def test_settings_of_the_lattice_program_reach_it(job_scripts):
     script = job_scripts["lam", "su3_rmd"]
     assert "/out/su3_rmd_double --input=su3.in --json=- --comm=ssend" in script
     assert "--overlap=no --kernel=auto" in script
+
+
+def test_a_foreign_program_gets_our_evidence_and_its_input(job_scripts):
+    script = job_scripts["lam", "su3_rmd by rank.sh"]
+    assert "C ./rank.sh libassay_evidence.so su3.in /opt/milc/su3_rmd\n" in script
+
+
+def test_a_profiled_rank_gets_the_profile(job_scripts):
+    script = job_scripts["mpich", "startup by rank.sh"]
+    assert "./rank.sh libassay_profile.so /dev/null /" in script
 
 
 def test_hpl_dat_asks_for_one_test_with_every_setting():

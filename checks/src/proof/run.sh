@@ -1,49 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh CC OUT: run the MPI programs built below OUT with CC's own launcher on this host.
-# LAM does not run as root: root runs it as nobody, who must be able to read OUT.
 set -euo pipefail
 
-cc=$1
+export cc=$1 # for launcher.sh
 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
-beside=$(dirname "$(command -v "$cc" || true)")
-work=$(mktemp -d)
 failed=0
-user=()
-launch=()
-library=none
-
-if command -v "$cc" >/dev/null; then
-    case $(echo '#include <mpi.h>' | "$cc" -E -dM -x c - 2>/dev/null) in
-    *LAM_MPI*) library=lam ;;
-    *MPICH_VERSION*) library=mpich ;;
-    *OMPI_MAJOR_VERSION*) library=openmpi ;;
-    esac
-fi
-
-launcher() { # the name with the library's suffix, else the plain one beside the compiler
-    command -v "$beside/$1.$library" || command -v "$beside/$1" || command -v "$1.$library"
-}
-
-# shellcheck disable=SC2317  # reached through the trap
-halt() {
-    if [[ $library == lam ]]; then "${user[@]}" lamhalt >"$work/halt" 2>&1 </dev/null || true; fi
-    rm -rf "$work"
-}
-trap halt EXIT
-
-boot_lam() { # a private session; lamd keeps lamboot's output open, hence the file
-    export LAM_MPI_SESSION_SUFFIX=proof$$ HOME=$work TMPDIR=$work LD_PRELOAD=$out/libassay_writev.so
-    chmod 711 "$work"
-    if [[ $(id -u) == 0 ]]; then
-        chown nobody "$work"
-        user=(setpriv --reuid nobody --regid nogroup --clear-groups)
-    fi
-    cd "$work"
-    "${user[@]}" lamboot >"$work/boot" 2>&1 </dev/null || { cat "$work/boot"; exit 1; }
-    launch=("${user[@]}" "$(launcher mpirun)" -O)
-}
+# shellcheck source-path=SCRIPTDIR source=launcher.sh
+source "$here/launcher.sh"
 
 step() { # step NAME RANKS KIND ARGUMENT… -- PROGRAM OPTION…: run, judge output and exit status
     local name=$1 ranks=$2 judge=() status=0
@@ -59,12 +24,6 @@ step() { # step NAME RANKS KIND ARGUMENT… -- PROGRAM OPTION…: run, judge out
     fi
 }
 
-case $library in
-none) echo "skipped: $cc is no working compiler of LAM, MPICH or Open MPI"; exit 0 ;;
-lam) boot_lam ;;
-mpich) launch=("$(launcher mpiexec)") ;;
-openmpi) launch=("$(launcher mpirun)" --allow-run-as-root --oversubscribe --bind-to none) ;;
-esac
 now=$EPOCHREALTIME
 for ranks in 1 2 3 4; do
     "${launch[@]}" -np "$ranks" "$out/check_timing" </dev/null || failed=1

@@ -8,8 +8,8 @@ export cc=$1 # for launcher.sh
 out=$(cd "$2" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
-# shellcheck source-path=SCRIPTDIR source=../../su3_rmd/proof/launcher.sh
-source "$here/../../su3_rmd/proof/launcher.sh"
+# shellcheck source-path=SCRIPTDIR source=../../proof/launcher.sh
+source "$here/../../proof/launcher.sh"
 
 check() { # check WHAT PROGRAM [evidence]
     for ranks in 1 2 3 4; do

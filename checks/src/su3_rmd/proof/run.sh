@@ -10,8 +10,8 @@ precision=$3
 shift 3
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
-# shellcheck source-path=SCRIPTDIR source=launcher.sh
-source "$here/launcher.sh"
+# shellcheck source-path=SCRIPTDIR source=../../proof/launcher.sh
+source "$here/../../proof/launcher.sh"
 
 for ranks in 1 2 3 4; do
     for check in "$@"; do

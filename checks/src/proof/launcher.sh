@@ -34,8 +34,8 @@ trap halt EXIT
 
 boot_lam() { # a private session; lamd keeps lamboot's output open, hence the file
     always=$work/libassay_writev.so
-    ${HOSTCC:-cc} -O2 -fPIC -shared -o "$always" "$source_here/../../daemon/writev_trim.c"
-    export LAM_MPI_SESSION_SUFFIX=su3$$ HOME=$work TMPDIR=$work LD_PRELOAD=$always
+    ${HOSTCC:-cc} -O2 -fPIC -shared -o "$always" "$source_here/../daemon/writev_trim.c"
+    export LAM_MPI_SESSION_SUFFIX=proof$$ HOME=$work TMPDIR=$work LD_PRELOAD=$always
     chmod 711 "$work"
     if [[ $(id -u) == 0 ]]; then
         chown nobody "$work"

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI profile in the report: totals, traffic, which launches count, and what is drawn."""
+
+import json
+
+import pytest
+
+from reports.analysis import analyse
+from reports.load import load_run
+from reports.mpi_profile.load import case_profiles
+from reports.mpi_profile.pictures import profile_pictures
+from reports.mpi_profile.tables import profile_tables
+from reports.mpi_profile.totals import case_totals, traffic
+from reports.tests.synthetic import case, write_run
+
+PARAMS = {"p": 1, "q": 2, "n": 1000, "mpi_profile": True}
+
+
+def call(name, peer, count, size, time_s):
+    sizes = {str(size): count} if size else {}
+    return {
+        "call": name,
+        "peer": peer,
+        "count": count,
+        "bytes": count * size,
+        "time_s": time_s,
+        "greatest_s": time_s / 2,
+        "sizes": sizes,
+    }
+
+
+def rank(number, scale):
+    calls = [call("Isend", 1 - number, 10, 1024, 0.1 * scale), call("Wait", None, 10, 0, 0.3)]
+    return {"rank": number, "elapsed_s": 2.0, "mpi_s": 0.1 * scale + 0.3, "calls": calls}
+
+
+@pytest.fixture
+def analysis(tmp_path):
+    """Two launches of one case; rank 1 takes twice and thrice as long in its sends."""
+    cases = [case("hpl", name, PARAMS) for name in ("mpich", "lam")]
+
+    def with_profile(record):
+        profile = [rank(0, 1), rank(1, record["block"] + 1)]
+        return record | ({"profile": profile} if record["environment"] == "mpich" else {})
+
+    write_run(tmp_path, cases, blocks=2, edit=with_profile)
+    return analyse(load_run(tmp_path))
+
+
+def test_calls_are_summed_over_ranks_and_kept_apart_by_launch(analysis):
+    (profile,) = case_profiles(analysis)
+    totals = case_totals(profile)
+    assert [item.call for item in totals.calls] == ["Wait", "Isend"]
+    send = totals.calls[1]
+    assert send.seconds.tolist() == pytest.approx([0.15, 0.2])
+    assert (send.count, send.bytes, send.sizes) == (10, 10240, {1024: 10})
+    assert totals.mpi_s.tolist() == pytest.approx([0.45, 0.5])
+
+
+def test_messages_are_counted_from_rank_to_rank(analysis):
+    (profile,) = case_profiles(analysis)
+    assert traffic(profile) == {(0, 1): (10, 10240), (1, 0): (10, 10240)}
+
+
+def test_only_the_latest_attempt_counts_and_only_when_ok(tmp_path, analysis):
+    file = tmp_path / "records.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    again = next(line for line in lines if "profile" in line and line["block"] == 1)
+    again |= {"attempt": 2, "status": "failed", "reason": "lost its way", "metrics": []}
+    file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, again]))
+    (profile,) = case_profiles(analyse(load_run(tmp_path)))
+    assert len(profile.launches) == 1
+
+
+def test_tables_and_pictures_show_the_profiled_case_alone(analysis):
+    calls, messages = profile_tables(analysis, "hpl")
+    assert [row[2].text for row in calls.rows] == ["MPI_Wait", "MPI_Isend"]
+    assert [row[4].text for row in messages.rows] == ["10", "10"]
+    assert {row[1].environment for row in calls.rows} == {"mpich"}
+    pictures = profile_pictures(analysis, "hpl")
+    assert [picture.environments for picture in pictures] == [["mpich"], ["mpich"]]
+
+
+def test_a_check_without_profiles_has_none(analysis):
+    assert profile_tables(analysis, "pt2pt") == [] == profile_pictures(analysis, "pt2pt")
