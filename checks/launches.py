@@ -16,6 +16,7 @@ import reframe as rfm
 from reframe.core.meta import make_test
 
 from checks.hpl import HplCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
@@ -23,7 +24,13 @@ from checks.su3_rmd import Su3RmdCheck
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
-LEAVES = {"hpl": HplCheck, "pt2pt": Pt2ptCheck, "startup": StartupCheck, "su3_rmd": Su3RmdCheck}
+LEAVES = {
+    "hpl": HplCheck,
+    "node": NodeCheck,
+    "pt2pt": Pt2ptCheck,
+    "startup": StartupCheck,
+    "su3_rmd": Su3RmdCheck,
+}
 
 
 def make_launch_test(launch: dict[str, Any], module: str) -> type:

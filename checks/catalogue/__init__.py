@@ -5,6 +5,7 @@ from typing import Any
 
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
+from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
@@ -12,7 +13,14 @@ from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 
 #: Every check a campaign may name.
 CHECKS: dict[str, CheckDefinition[Any]] = {
-    check.name: check for check in (HPL, PT2PT, STARTUP, SU3_RMD)
+    check.name: check
+    for check in (
+        HPL,
+        NODE,
+        PT2PT,
+        STARTUP,
+        SU3_RMD,
+    )
 }
 
 __all__ = [
@@ -20,6 +28,7 @@ __all__ = [
     "CheckDefinition",
     "HplParameters",
     "Layout",
+    "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
     "SiteCapacity",
