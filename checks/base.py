@@ -162,6 +162,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
+            if output.wrong:
+                return Outcome("wrong", "; ".join(output.wrong[:3]))
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
@@ -218,6 +220,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             library_pattern=extras["library"],
             wire_is_counted=partition["wire_is_counted"],
             hosts_take_turns=self.hosts_take_turns,
+            seen=extras["seen"],
         )
 
     def _stderr(self) -> str:

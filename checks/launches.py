@@ -15,6 +15,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
@@ -25,6 +26,7 @@ from checks.su3_rmd import Su3RmdCheck
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
 LEAVES = {
+    "alltoall_pairs": AlltoallPairsCheck,
     "hpl": HplCheck,
     "node": NodeCheck,
     "pt2pt": Pt2ptCheck,

@@ -28,19 +28,37 @@ void report_program(const char *name, const struct arg *table, size_t count) {
     write_line(&line, "program");
 }
 
-void report_metric_where(const char *name, const char *unit, double value, struct json *where,
-                         const double *samples, size_t count) {
+static void add_positions(struct json *line, const struct report_position *at, size_t positions) {
+    if (!positions)
+        return;
+    json_open(line, "at", '{');
+    for (size_t i = 0; i < positions; i++)
+        if (at[i].text)
+            json_string(line, at[i].key, at[i].text);
+        else
+            json_integer(line, at[i].key, at[i].integer);
+    json_close(line, '}');
+}
+
+void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
+                   const double *samples, size_t count) {
+    struct report_position positions[2];
+    if (at) {
+        positions[0] = (struct report_position){"construct", at->construct, 0};
+        positions[1] = (struct report_position){"message_bytes", NULL, at->message_bytes};
+    }
+    report_metric_at(name, unit, value, positions, at ? 2 : 0, samples, count);
+}
+
+void report_metric_at(const char *name, const char *unit, double value,
+                      const struct report_position *at, size_t positions, const double *samples,
+                      size_t count) {
     struct json line;
     begin(&line, "metric");
     json_string(&line, "name", name);
     json_string(&line, "unit", unit);
     json_number(&line, "value", value);
-    if (where) {
-        char *at = json_take(where);
-        fail_if(!at, "report", "metric '%s' not written: its place is no JSON", name);
-        json_raw(&line, "at", at);
-        free(at);
-    }
+    add_positions(&line, at, positions);
     if (samples) {
         json_open(&line, "samples", '[');
         for (size_t i = 0; i < count; i++)
@@ -48,17 +66,6 @@ void report_metric_where(const char *name, const char *unit, double value, struc
         json_close(&line, ']');
     }
     write_line(&line, name);
-}
-
-void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
-                   const double *samples, size_t count) {
-    struct json where;
-    if (at) {
-        json_begin(&where);
-        json_string(&where, "construct", at->construct);
-        json_integer(&where, "message_bytes", at->message_bytes);
-    }
-    report_metric_where(name, unit, value, at ? &where : NULL, samples, count);
 }
 
 static void begin_note(struct json *line, const char *key) {

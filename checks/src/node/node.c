@@ -65,16 +65,12 @@ static struct node_settings own_settings(const struct turns *turns) {
 }
 
 static void report_part(const char *host, const struct part *part, const double *samples) {
-    struct json where;
     int count = (int)settings.repetitions;
     struct timing_summary summary = timing_summarise(samples, count);
-    json_begin(&where);
-    json_string(&where, "node", host);
-    if (part->operand) {
-        json_string(&where, "operand", part->operand);
-        json_string(&where, "operation", part->operation);
-    }
-    report_metric_where(part->metric, part->unit, summary.median, &where, samples, (size_t)count);
+    const struct report_position at[] = {
+        {"node", host, 0}, {"operand", part->operand, 0}, {"operation", part->operation, 0}};
+    report_metric_at(part->metric, part->unit, summary.median, at, part->operand ? 3 : 1, samples,
+                     (size_t)count);
 }
 
 static void report_instructions(const char *host, const char *kernel, double count) {
