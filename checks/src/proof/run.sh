@@ -30,7 +30,7 @@ for ranks in 1 2 3 4; do
     step "start-up, $ranks ranks" "$ranks" end startup "$ranks" -- startup --launched-at "$now"
 done
 export OPENBLAS_NUM_THREADS=1
-nodes=(--kernels stream,dgemm,linpack_100,arithmetic --stream-bytes 800000 --dgemm-n 128 --repetitions 1)
+nodes=(--kernels 'stream,dgemm,linpack_100,arithmetic' --stream-bytes 800000 --dgemm-n 128 --repetitions 1)
 for ranks in 1 2 3 4; do
     step "node, $ranks ranks" "$ranks" end node "$ranks" -- node "${nodes[@]}" --turns
 done
