@@ -8,7 +8,7 @@ set -euo pipefail
 host=$1
 shift
 exec 3< <(exec srun --overlap --mpi=none -N1 -n1 -w "$host" \
-    "$ASSAY_STEPKEEPER" - /bin/sh -c "$*" 2>&1 </dev/null)
+    "$(dirname "$0")/step.sh" "$*" 2>&1 </dev/null)
 while IFS= read -r line <&3; do
     case $line in
         "stepkeeper: "*) exit "${line#stepkeeper: }" ;;

@@ -2,6 +2,8 @@
 #ifndef ASSAY_TIMING_H
 #define ASSAY_TIMING_H
 
+#include "clock.h"
+
 #include <mpi.h>
 
 /* The one clock and the one timing loop of all our programs. Seconds throughout. */
@@ -14,9 +16,6 @@ struct timer {
 
 /* A timed interval lasts at least this many resolutions, else calls are timed in batches. */
 #define TIMING_LEAST_STEPS 100
-
-double timing_monotonic(void);
-double timing_realtime(void); /* CLOCK_REALTIME, to compare with the launcher's, same host only */
 
 /* Measure both clocks and choose the finer one, CLOCK_MONOTONIC when equal. MPI must be up; not
  * collective. */
@@ -45,11 +44,5 @@ int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Co
 int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                      void (*before)(void *context), void (*body)(void *context), void *context,
                      double *samples);
-
-/* Best, median, mean and worst of count > 0 samples; the order of samples is kept. */
-struct timing_summary {
-    double best, median, mean, worst;
-};
-struct timing_summary timing_summarise(const double *samples, int count);
 
 #endif
