@@ -5,10 +5,20 @@ from __future__ import annotations
 
 import reframe as rfm
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
+
+
+@rfm.simple_test
+class alltoall_pairs(AlltoallPairsCheck):  # noqa: N801
+    """Every pair of four nodes, one pair after the other."""
+
+    ranks, turns = 4, True
 
 
 @rfm.simple_test
@@ -19,8 +29,18 @@ class hpl(HplCheck):  # noqa: N801
 
 
 @rfm.simple_test
+class node(NodeCheck):  # noqa: N801
+    """Two nodes, one after the other."""
+
+
+@rfm.simple_test
 class pt2pt(Pt2ptCheck):  # noqa: N801
     """Ping-pong between two nodes."""
+
+
+@rfm.simple_test
+class pvm_echo(PvmEchoCheck):  # noqa: N801
+    """Echo between two PVM tasks on two nodes."""
 
 
 @rfm.simple_test

@@ -15,8 +15,11 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
 
@@ -24,8 +27,11 @@ from checks.su3_rmd import Su3RmdCheck
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
 LEAVES = {
+    "alltoall_pairs": AlltoallPairsCheck,
     "hpl": HplCheck,
+    "node": NodeCheck,
     "pt2pt": Pt2ptCheck,
+    "pvm_echo": PvmEchoCheck,
     "startup": StartupCheck,
     "su3_rmd": Su3RmdCheck,
 }

@@ -3,9 +3,12 @@
 
 from typing import Any
 
+from checks.catalogue.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
+from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
+from checks.catalogue.pvm_echo import PVM_ECHO, PvmEchoParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
 from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
@@ -14,8 +17,11 @@ from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 CHECKS: dict[str, CheckDefinition[Any]] = {
     check.name: check
     for check in (
+        ALLTOALL_PAIRS,
         HPL,
+        NODE,
         PT2PT,
+        PVM_ECHO,
         STARTUP,
         SU3_RMD,
     )
@@ -23,11 +29,14 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
 
 __all__ = [
     "CHECKS",
+    "AlltoallPairsParameters",
     "CheckDefinition",
     "HplParameters",
     "Layout",
+    "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
+    "PvmEchoParameters",
     "SiteCapacity",
     "SizeRange",
     "StartupParameters",

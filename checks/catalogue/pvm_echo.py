@@ -17,7 +17,7 @@ from checks.catalogue.definition import (
     quantity,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS, MAX_SAMPLES, Placement
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.sizes import SizeFromZero, expand_sizes
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
 Route = Literal["direct", "daemon"]
@@ -63,7 +63,9 @@ class PvmEchoParameters(Parameters):
         "none",
         "double",
     )
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
+    sizes: Annotated[
+        list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)
+    ] = quantity(
         "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
         "bytes",
         DEFAULT_PVM_SIZES,
