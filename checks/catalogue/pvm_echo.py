@@ -63,12 +63,12 @@ class PvmEchoParameters(Parameters):
         "none",
         "double",
     )
-    sizes: Annotated[
-        list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)
-    ] = quantity(
-        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
-        "bytes",
-        DEFAULT_PVM_SIZES,
+    sizes: Annotated[list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)] = (
+        quantity(
+            "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
+            "bytes",
+            DEFAULT_PVM_SIZES,
+        )
     )
     iterations: int = quantity(
         "Measured round trips for each construct and size.",

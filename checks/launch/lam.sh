@@ -4,9 +4,6 @@
 
 daemon_environment() {
     export LAM_MPI_SESSION_SUFFIX=assay-$SLURM_JOB_ID
-    TMPDIR=$(mktemp -d "/tmp/assay-lam-$SLURM_JOB_ID.XXXXXX")
-    export TMPDIR
-    daemon_tmp=$TMPDIR
     boot_command=(lamboot -b -ssi boot rsh -ssi boot_rsh_agent "$here/srun-agent.sh"
         -ssi boot_rsh_no_n 1 "$hosts_file")
 }

@@ -5,12 +5,7 @@
 
 daemon_environment() {
     export PVM_RSH=$here/srun-agent.sh PVM_VMID=assay-$SLURM_JOB_ID
-    # Each host has a folder of its own, on the others made and removed by step.sh.
-    export ASSAY_NODE_TMP=/tmp/assay-pvm-$SLURM_JOB_ID
-    PVM_TMP=$ASSAY_NODE_TMP-$(hostname)
-    export PVM_TMP
-    mkdir -m 700 "$PVM_TMP" || failed "cannot make $PVM_TMP"
-    daemon_tmp=$PVM_TMP
+    export PVM_TMP=$TMPDIR
     # At the end of its input the console leaves; the daemons it started stay.
     boot_command=(pvm "$hosts_file")
 }

@@ -17,14 +17,16 @@ failed() {
 }
 
 # What the library's own part (lam.sh, pvm.sh) says is used here: daemon_environment sets
-# boot_command and daemon_tmp; daemon_host prints a host's line of hosts_file; daemon_halt halts.
+# boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts. Each host has a
+# folder of its own for temporary files, on the others made and removed by step.sh.
 boot() {
     hosts_file=$daemons.hosts
-    export ASSAY_STEPKEEPER=$here/stepkeeper
+    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-$SLURM_JOB_ID
+    node_tmp=$ASSAY_NODE_TMP-$(hostname)
+    mkdir -m 700 "$node_tmp" || failed "cannot make $node_tmp"
+    export TMPDIR=$node_tmp
     daemon_environment
-    for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do
-        daemon_host "$host"
-    done >"$hosts_file"
+    for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do daemon_host "$host"; done >"$hosts_file"
     stamp boot_begin
     exec 3< <(exec "$ASSAY_STEPKEEPER" - "${boot_command[@]}" 2>&1 </dev/null)
     keeper=$!
@@ -49,7 +51,7 @@ halt() {
 finish() {
     trap - EXIT TERM INT HUP
     [ -n "${keeper:-}" ] && halt
-    [ -n "${daemon_tmp:-}" ] && rm -rf "$daemon_tmp"
+    [ -n "${node_tmp:-}" ] && rm -rf "$node_tmp"
     stamp session_end
     : >launch.ended
 }

@@ -202,10 +202,11 @@ int main(int argc, char **argv) {
     double start_s = timing_realtime();
     struct run run = {0};
     read_options(argc, argv);
-    int other = run.echo.message.other = partner_meet(argv, settings.within_node, &run.is_partner);
+    prepare(&run);
+    int other = partner_meet(argv, settings.within_node, &run.is_partner);
+    run.echo.message.other = other;
     pvm_done(pvm_setopt(PvmRoute, settings.daemon_route ? PvmDontRoute : PvmRouteDirect),
              "pvm_setopt");
-    prepare(&run);
     if (!run.is_partner)
         report_program(PROGRAM, options, OPTIONS);
     run_all(&run);
@@ -215,6 +216,7 @@ int main(int argc, char **argv) {
         report_end(PROGRAM, 1);
     }
     witness(other, run.is_partner, start_s);
+    pvm_fail_part();
     pvm_exit();
     return 0;
 }

@@ -12,10 +12,13 @@
 #include <unistd.h>
 
 #define PARTNER_FAILED SIGUSR1
+#define EXITED_TAG 90
+#define PART_TAG 91
 
 static struct {
     int other; /* task id, 0 while unknown */
     int is_partner;
+    int handler; /* of the message that the other task has ended */
 } tasks;
 
 static void partner_failed(int signal) {
@@ -25,14 +28,6 @@ static void partner_failed(int signal) {
     (void)signal;
     ssize_t written = write(STDOUT_FILENO, line, sizeof line - 1);
     _exit(written < 0 ? FAIL_STATUS + 1 : FAIL_STATUS);
-}
-
-void pvm_fail_partner(int partner, int is_partner) {
-    struct sigaction action = {.sa_handler = partner_failed};
-    tasks.other = partner;
-    tasks.is_partner = is_partner;
-    if (!is_partner)
-        sigaction(PARTNER_FAILED, &action, NULL);
 }
 
 static void leave(const char *where, const char *format, va_list values, int wrong) {
@@ -47,11 +42,13 @@ static void leave(const char *where, const char *format, va_list values, int wro
     if (wrong)
         json_boolean(&line, "wrong", 1);
     json_write(&line, stdout);
-    if (tasks.other > 0) {
+    int other = tasks.other;
+    tasks.other = 0; /* its end is expected now */
+    if (other > 0) {
         if (tasks.is_partner)
-            pvm_sendsig(tasks.other, PARTNER_FAILED);
+            pvm_sendsig(other, PARTNER_FAILED);
         else
-            pvm_kill(tasks.other);
+            pvm_kill(other);
         pvm_exit();
     }
     exit(FAIL_STATUS);
@@ -74,4 +71,34 @@ DEFINE_FAIL(fail_answer, 1)
 int pvm_done(int result, const char *call) {
     fail_if(result < 0, call, "PVM error %d: %s", result, pvm_strerror());
     return result;
+}
+
+/* libpvm calls this inside any of its calls that take in messages. */
+static int exited(int message) {
+    (void)message;
+    int early = tasks.other > 0;
+    tasks.other = 0; /* there is nobody to end */
+    fail_if(early, "partner", "the partner task ended before its time");
+    return 0;
+}
+
+void pvm_fail_partner(int partner, int is_partner) {
+    struct sigaction action = {.sa_handler = partner_failed};
+    tasks.other = partner;
+    tasks.is_partner = is_partner;
+    if (is_partner)
+        return;
+    sigaction(PARTNER_FAILED, &action, NULL);
+    tasks.handler = pvm_done(pvm_addmhf(-1, EXITED_TAG, -1, exited), "pvm_addmhf");
+    pvm_done(pvm_notify(PvmTaskExit, EXITED_TAG, 1, &partner), "pvm_notify");
+}
+
+void pvm_fail_part(void) {
+    if (tasks.is_partner) {
+        pvm_done(pvm_recv(tasks.other, PART_TAG), "pvm_recv");
+        return;
+    }
+    pvm_done(pvm_delmhf(tasks.handler), "pvm_delmhf");
+    pvm_done(pvm_initsend(PvmDataRaw), "pvm_initsend");
+    pvm_done(pvm_send(tasks.other, PART_TAG), "pvm_send");
 }
