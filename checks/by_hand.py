@@ -5,10 +5,17 @@ from __future__ import annotations
 
 import reframe as rfm
 
+from checks.collectives import CollectivesCheck
 from checks.hpl import HplCheck
+from checks.interference import InterferenceCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
+
+
+@rfm.simple_test
+class collectives(CollectivesCheck):  # noqa: N801
+    """All collective operations over two nodes."""
 
 
 @rfm.simple_test
@@ -16,6 +23,11 @@ class hpl(HplCheck):  # noqa: N801
     """HPL on a 1×2 grid unless knobs say otherwise."""
 
     n, p, q = 1000, 1, 2
+
+
+@rfm.simple_test
+class interference(InterferenceCheck):  # noqa: N801
+    """Two endpoints on two nodes."""
 
 
 @rfm.simple_test

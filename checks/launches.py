@@ -15,7 +15,9 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.collectives import CollectivesCheck
 from checks.hpl import HplCheck
+from checks.interference import InterferenceCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
@@ -24,7 +26,9 @@ from checks.su3_rmd import Su3RmdCheck
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
 LEAVES = {
+    "collectives": CollectivesCheck,
     "hpl": HplCheck,
+    "interference": InterferenceCheck,
     "pt2pt": Pt2ptCheck,
     "startup": StartupCheck,
     "su3_rmd": Su3RmdCheck,

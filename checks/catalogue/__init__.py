@@ -3,8 +3,10 @@
 
 from typing import Any
 
+from checks.catalogue.collectives import COLLECTIVES, CollectivesParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
+from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
@@ -14,7 +16,9 @@ from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 CHECKS: dict[str, CheckDefinition[Any]] = {
     check.name: check
     for check in (
+        COLLECTIVES,
         HPL,
+        INTERFERENCE,
         PT2PT,
         STARTUP,
         SU3_RMD,
@@ -24,7 +28,9 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
 __all__ = [
     "CHECKS",
     "CheckDefinition",
+    "CollectivesParameters",
     "HplParameters",
+    "InterferenceParameters",
     "Layout",
     "Parameters",
     "Pt2ptParameters",
