@@ -214,6 +214,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.ranks_per_node,
             library_pattern=extras["library"],
             wire_is_counted=partition["wire_is_counted"],
+            seen=extras["seen"],
         )
 
     def _stderr(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import reframe as rfm
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.collectives import CollectivesCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
@@ -14,8 +15,17 @@ from checks.su3_rmd import Su3RmdCheck
 
 
 @rfm.simple_test
+class alltoall_pairs(AlltoallPairsCheck):  # noqa: N801
+    """Every pair of four nodes, one pair after the other."""
+
+    ranks, turns = 4, True
+
+
+@rfm.simple_test
 class collectives(CollectivesCheck):  # noqa: N801
     """All collective operations over two nodes."""
+
+    ranks = 2
 
 
 @rfm.simple_test

@@ -15,6 +15,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.collectives import CollectivesCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
@@ -26,6 +27,7 @@ from checks.su3_rmd import Su3RmdCheck
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
 LEAVES = {
+    "alltoall_pairs": AlltoallPairsCheck,
     "collectives": CollectivesCheck,
     "hpl": HplCheck,
     "interference": InterferenceCheck,

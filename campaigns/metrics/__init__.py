@@ -11,6 +11,7 @@ from campaigns.metrics import (
     collectives,
     interference,
     linpack,
+    messages,
     pt2pt,
     startup,
     su3_rmd,
@@ -21,6 +22,7 @@ __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinit
 
 _FAMILIES = (
     linpack,
+    messages,
     pt2pt,
     su3_rmd,
     startup,

@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from checks.catalogue.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
 from checks.catalogue.collectives import COLLECTIVES, CollectivesParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
@@ -17,6 +18,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
     check.name: check
     for check in (
         COLLECTIVES,
+        ALLTOALL_PAIRS,
         HPL,
         INTERFERENCE,
         PT2PT,
@@ -27,6 +29,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
 
 __all__ = [
     "CHECKS",
+    "AlltoallPairsParameters",
     "CheckDefinition",
     "CollectivesParameters",
     "HplParameters",

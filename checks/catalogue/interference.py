@@ -39,9 +39,7 @@ class InterferenceParameters(Parameters):
         "bytes",
         [1, 64, 1024, 16384, 65536, 262144],
     )
-    samples: int = quantity(
-        "Samples of each quantity and size.", "samples", 20, ge=3, le=100_000
-    )
+    samples: int = quantity("Samples of each quantity and size.", "samples", 20, ge=3, le=100_000)
     warmup: int = quantity(
         "Calls before the first sample that are left out.", "calls", 3, ge=1, le=100_000
     )

@@ -3,12 +3,12 @@
 #include "roles.h"
 
 #include "common/fail.h"
+#include "common/rest.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define TURN_TAG 1
 #define NAP_NS 200000
 
 const char *const role_names[ROLES] = {"endpoint", "same-node", "other-node"};
@@ -76,11 +76,8 @@ void tell_all(const struct roles *roles, int but, int tag) {
 
 void take_turns(const struct roles *roles, void (*body)(void *context), void *context) {
     for (int turn = 0; turn < roles->ranks; turn++) {
-        if (turn != roles->rank) {
-            rest_until(turn, TURN_TAG);
-            continue;
-        }
-        body(context);
-        tell_all(roles, -1, TURN_TAG);
+        if (turn == roles->rank)
+            body(context);
+        rest_until_all(MPI_COMM_WORLD);
     }
 }
