@@ -9,6 +9,7 @@ from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.collectives import CollectivesCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
@@ -38,6 +39,11 @@ class hpl(HplCheck):  # noqa: N801
 @rfm.simple_test
 class interference(InterferenceCheck):  # noqa: N801
     """Two endpoints on two nodes."""
+
+
+@rfm.simple_test
+class node(NodeCheck):  # noqa: N801
+    """Two nodes, one after the other."""
 
 
 @rfm.simple_test

@@ -19,6 +19,7 @@ from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.collectives import CollectivesCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
@@ -31,6 +32,7 @@ LEAVES = {
     "collectives": CollectivesCheck,
     "hpl": HplCheck,
     "interference": InterferenceCheck,
+    "node": NodeCheck,
     "pt2pt": Pt2ptCheck,
     "startup": StartupCheck,
     "su3_rmd": Su3RmdCheck,

@@ -12,6 +12,7 @@ from campaigns.metrics import (
     interference,
     linpack,
     messages,
+    node,
     pt2pt,
     startup,
     su3_rmd,
@@ -23,6 +24,7 @@ __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinit
 _FAMILIES = (
     linpack,
     messages,
+    node,
     pt2pt,
     su3_rmd,
     startup,

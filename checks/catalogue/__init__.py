@@ -8,6 +8,7 @@ from checks.catalogue.collectives import COLLECTIVES, CollectivesParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
+from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
@@ -17,10 +18,11 @@ from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 CHECKS: dict[str, CheckDefinition[Any]] = {
     check.name: check
     for check in (
-        COLLECTIVES,
         ALLTOALL_PAIRS,
+        COLLECTIVES,
         HPL,
         INTERFERENCE,
+        NODE,
         PT2PT,
         STARTUP,
         SU3_RMD,
@@ -35,6 +37,7 @@ __all__ = [
     "HplParameters",
     "InterferenceParameters",
     "Layout",
+    "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
     "SiteCapacity",
