@@ -4,11 +4,15 @@
 from typing import Any
 
 from checks.catalogue.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
+from checks.catalogue.bisection import BISECTION, BisectionParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
+from checks.catalogue.echo import ECHO, EchoParameters
 from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
+from checks.catalogue.ring import RING, RingParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
+from checks.catalogue.streams import STREAMS, StreamsParameters
 from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 
 #: Every check a campaign may name.
@@ -16,9 +20,13 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
     check.name: check
     for check in (
         ALLTOALL_PAIRS,
+        BISECTION,
+        ECHO,
         HPL,
         PT2PT,
+        RING,
         STARTUP,
+        STREAMS,
         SU3_RMD,
     )
 }
@@ -26,14 +34,18 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
 __all__ = [
     "CHECKS",
     "AlltoallPairsParameters",
+    "BisectionParameters",
     "CheckDefinition",
+    "EchoParameters",
     "HplParameters",
     "Layout",
     "Parameters",
     "Pt2ptParameters",
+    "RingParameters",
     "SiteCapacity",
     "SizeRange",
     "StartupParameters",
+    "StreamsParameters",
     "Su3RmdParameters",
     "expand_sizes",
 ]
