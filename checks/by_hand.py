@@ -7,8 +7,11 @@ import reframe as rfm
 
 from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.bisection import BisectionCheck
+from checks.collectives import CollectivesCheck
 from checks.echo import EchoCheck
 from checks.hpl import HplCheck
+from checks.interference import InterferenceCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
@@ -36,10 +39,27 @@ class echo(EchoCheck):  # noqa: N801
 
 
 @rfm.simple_test
+class collectives(CollectivesCheck):  # noqa: N801
+    """All collective operations over two nodes."""
+
+    ranks = 2
+
+
+@rfm.simple_test
 class hpl(HplCheck):  # noqa: N801
     """HPL on a 1×2 grid unless knobs say otherwise."""
 
     n, p, q = 1000, 1, 2
+
+
+@rfm.simple_test
+class interference(InterferenceCheck):  # noqa: N801
+    """Two endpoints on two nodes."""
+
+
+@rfm.simple_test
+class node(NodeCheck):  # noqa: N801
+    """Two nodes, one after the other."""
 
 
 @rfm.simple_test

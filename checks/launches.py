@@ -17,8 +17,11 @@ from reframe.core.meta import make_test
 
 from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.bisection import BisectionCheck
+from checks.collectives import CollectivesCheck
 from checks.echo import EchoCheck
 from checks.hpl import HplCheck
+from checks.interference import InterferenceCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
@@ -32,7 +35,10 @@ LEAVES = {
     "alltoall_pairs": AlltoallPairsCheck,
     "bisection": BisectionCheck,
     "echo": EchoCheck,
+    "collectives": CollectivesCheck,
     "hpl": HplCheck,
+    "interference": InterferenceCheck,
+    "node": NodeCheck,
     "pt2pt": Pt2ptCheck,
     "ring": RingCheck,
     "startup": StartupCheck,

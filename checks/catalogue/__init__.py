@@ -5,9 +5,12 @@ from typing import Any
 
 from checks.catalogue.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
 from checks.catalogue.bisection import BISECTION, BisectionParameters
+from checks.catalogue.collectives import COLLECTIVES, CollectivesParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.echo import ECHO, EchoParameters
 from checks.catalogue.hpl import HPL, HplParameters
+from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
+from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.ring import RING, RingParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
@@ -22,7 +25,10 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
         ALLTOALL_PAIRS,
         BISECTION,
         ECHO,
+        COLLECTIVES,
         HPL,
+        INTERFERENCE,
+        NODE,
         PT2PT,
         RING,
         STARTUP,
@@ -36,9 +42,12 @@ __all__ = [
     "AlltoallPairsParameters",
     "BisectionParameters",
     "CheckDefinition",
+    "CollectivesParameters",
     "EchoParameters",
     "HplParameters",
+    "InterferenceParameters",
     "Layout",
+    "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
     "RingParameters",
