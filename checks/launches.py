@@ -34,8 +34,8 @@ LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 LEAVES = {
     "alltoall_pairs": AlltoallPairsCheck,
     "bisection": BisectionCheck,
-    "echo": EchoCheck,
     "collectives": CollectivesCheck,
+    "echo": EchoCheck,
     "hpl": HplCheck,
     "interference": InterferenceCheck,
     "node": NodeCheck,

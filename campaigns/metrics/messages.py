@@ -13,7 +13,7 @@ CHECKS = (
     CheckMetrics("bisection", title="Bisection", deciding="bisection_rate", shown="bisection_rate"),
     CheckMetrics("echo", title="Echo", deciding="half_round_trip", shown="echo_latency"),
     CheckMetrics("ring", title="Ring", deciding="ring_time", shown="ring_rate"),
-    CheckMetrics("streams", title="Streams", deciding="stream_rate", shown="stream_rate"),
+    CheckMetrics("streams", title="Streams", deciding="window_rate", shown="window_rate"),
 )
 
 DEFINITIONS = (
@@ -47,7 +47,7 @@ DEFINITIONS = (
         title="bandwidth, loop timed",
     ),
     MetricDefinition(
-        "stream_rate",
+        "window_rate",
         "bytes/s",
         "higher",
         "bytes of a window of non-blocking messages over the median time until the receiver has"

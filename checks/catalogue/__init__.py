@@ -24,8 +24,8 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
     for check in (
         ALLTOALL_PAIRS,
         BISECTION,
-        ECHO,
         COLLECTIVES,
+        ECHO,
         HPL,
         INTERFERENCE,
         NODE,

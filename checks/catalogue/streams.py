@@ -60,7 +60,7 @@ class StreamsDefinition(CheckDefinition[StreamsParameters]):
     name = "streams"
     title = "Streams: rate of windows of non-blocking messages, one way and both ways"
     parameters = StreamsParameters
-    metrics = ("stream_rate",)
+    metrics = ("window_rate",)
     points = ("direction", "message_bytes")
 
     def ranks(self, params: StreamsParameters) -> int:

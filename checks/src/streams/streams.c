@@ -86,7 +86,7 @@ static void report_point(struct run *run) {
     double median_s = timing_summarise(run->samples, (int)settings.iterations).median;
     for (long long i = 0; i < settings.iterations; i++)
         run->samples[i] = moved / run->samples[i];
-    report_metric_at("stream_rate", "bytes/s", moved / median_s, at, 2, run->samples,
+    report_metric_at("window_rate", "bytes/s", moved / median_s, at, 2, run->samples,
                      (size_t)settings.iterations);
 }
 
