@@ -59,8 +59,9 @@ def interference_table(analysis: Analysis) -> Table | None:
         "Slow-down: time of a counting loop while messages pass over its time while all other"
         " ranks rest, or of a stream's window beside computing neighbours over beside resting ones;"
         " mean over launches of medians. Overlap = 1 − (t_both − t_compute)/t_exchange;"
-        " availability = t_compute/t_both, computing as long as the exchange. In 1988 counting on the nodes that"
-        " forwarded messages took about 30 % longer on iPSC/1 and Ncube, no longer on iPSC/2.",
+        " availability = t_compute/t_both, computing as long as the exchange. In 1988 counting on"
+        " nodes that forwarded messages took about 30 % longer on iPSC/1 and Ncube, no longer on"
+        " iPSC/2.",
         total=len(rows),
         groups=frozenset(starts),
     )
