@@ -64,3 +64,11 @@ int timing_run_after(const struct timer *timer, const struct timing_plan *plan, 
     }
     return batch;
 }
+
+double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
+                   void *context) {
+    double start = timer->now();
+    for (long long call = 0; call < calls; call++)
+        body(context);
+    return (timer->now() - start) / (double)calls;
+}

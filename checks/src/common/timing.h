@@ -45,4 +45,9 @@ int timing_run_after(const struct timer *timer, const struct timing_plan *plan, 
                      void (*before)(void *context), void (*body)(void *context), void *context,
                      double *samples);
 
+/* The older way, one interval round a whole loop: seconds a call of body over `calls` calls, the
+ * first of them included. Not collective by itself; body may communicate. */
+double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
+                   void *context);
+
 #endif
