@@ -8,6 +8,7 @@ Everything else asks this module.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from campaigns.errors import AssayError, InfrastructureError
+from campaigns.schema.model import Variant
 from campaigns.site_facts import SiteFacts
+from campaigns.site_settings import SettingDescription, refuse_wrong_variants, told
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
@@ -39,6 +42,9 @@ class EnvironmentDescription(_Described):
         {}, description="absolute paths of foreign programs built for it, by name: su3_rmd, osu"
     )
     variables: dict[str, str] = {}
+    settings: dict[str, SettingDescription] = {}
+    variant_of: str | None = None
+    chosen: dict[str, int] = Field({}, description="values of settings, in a variant")
     modules: list[str] = []
     prepare: list[str] = []
     source: str = Field("site", description="distribution, spack or site: where the build is from")
@@ -95,6 +101,18 @@ class Site:
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
         )
 
+    def with_variants(self, variants: Mapping[str, Variant]) -> Site:
+        """The site with a campaign's variants among its environments.
+
+        Raises AssayError for a variant it cannot give.
+        """
+        own = self.description.environments
+        settings = {name: environment.settings for name, environment in own.items()}
+        refuse_wrong_variants(variants, settings, self.name)
+        made = {name: _vary(own[variant.of], variant) for name, variant in variants.items()}
+        description = self.description.model_copy(update={"environments": {**own, **made}})
+        return Site(description, self.cluster)
+
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
         if self.description.work_dir is not None:
@@ -125,6 +143,25 @@ def _features(environment: EnvironmentDescription) -> frozenset[str]:
     """What it says it offers, and a feature "program:NAME" for each foreign program."""
     programs = {f"program:{name}" for name in environment.programs}
     return frozenset(environment.features) | programs
+
+
+def _vary(environment: EnvironmentDescription, variant: Variant) -> EnvironmentDescription:
+    words: list[str] = []
+    variables = dict(environment.variables)
+    for name, value in variant.settings.items():
+        more_words, more_variables = told(environment.settings[name], value)
+        words += more_words
+        variables |= more_variables
+    changed = ", ".join(f"{name} = {value}" for name, value in variant.settings.items())
+    return environment.model_copy(
+        update={
+            "description": f"{environment.description}; {changed}",
+            "launcher_options": [*words, *environment.launcher_options],
+            "variables": variables,
+            "variant_of": variant.of,
+            "chosen": dict(variant.settings),
+        }
+    )
 
 
 def load_site(name: str) -> Site:

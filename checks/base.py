@@ -157,6 +157,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
+            if output.wrong:
+                return Outcome("wrong", "; ".join(output.wrong[:3]))
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
@@ -212,6 +214,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.ranks_per_node,
             library_pattern=extras["library"],
             wire_is_counted=partition["wire_is_counted"],
+            seen=extras["seen"],
         )
 
     def _stderr(self) -> str:

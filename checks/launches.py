@@ -23,7 +23,12 @@ from checks.su3_rmd import Su3RmdCheck
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
-LEAVES = {"hpl": HplCheck, "pt2pt": Pt2ptCheck, "startup": StartupCheck, "su3_rmd": Su3RmdCheck}
+LEAVES = {
+    "hpl": HplCheck,
+    "pt2pt": Pt2ptCheck,
+    "startup": StartupCheck,
+    "su3_rmd": Su3RmdCheck,
+}
 
 
 def make_launch_test(launch: dict[str, Any], module: str) -> type:

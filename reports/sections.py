@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reports import plots, tables
+from reports import plots, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
@@ -32,10 +32,18 @@ PICTURES: dict[str, _Pictures] = {
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
     "pt2pt": (plots.latency, plots.bandwidth),
     "startup": (plots.startup,),
+    "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
 }
 
 #: Tables by check, shown before those of every metric's statistics.
-TABLES: dict[str, _Tables] = {}
+TABLES: dict[str, _Tables] = {
+    "su3_rmd": (
+        su3_rmd.overview,
+        su3_rmd.strong_scaling,
+        su3_rmd.weak_scaling,
+        su3_rmd.study_2003,
+    ),
+}
 
 
 def check_section(analysis: Analysis, check: str) -> CheckSection:

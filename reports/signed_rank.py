@@ -57,6 +57,8 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
     n = differences.shape[1]
     if n < LEAST_N:
         raise ValueError(f"a paired comparison needs {LEAST_N} blocks, not {n}")
+    if not np.isfinite(differences).all():
+        raise ValueError("ln(A/B) must be finite: values above 0 only")
     step = max(1, _CHUNK // (n * (n + 1) // 2))
     effects: list[PairedEffect] = []
     for start in range(0, len(differences), step):

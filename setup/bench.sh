@@ -12,5 +12,7 @@ if [ "$(id -u)" -eq 0 ]; then
 else
     echo "skipped: needs root for a virtual cluster; run: sudo make bench"
 fi
+echo "== what the intervals cover on simulated launches (goal: 93–97 %)"
+.venv/bin/python -m reports.bench_statistics
 echo "== report on 1,000,000 metric values (goal: 10 s, 1 GiB)"
 .venv/bin/python -m reports.bench_report

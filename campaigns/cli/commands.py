@@ -76,7 +76,8 @@ def _plan(arguments: argparse.Namespace) -> int:
     from campaigns.site import load_site  # noqa: PLC0415
 
     campaign = load_campaign(arguments.campaign)
-    plan = make_plan(campaign, load_site(arguments.site).facts())
+    site = load_site(arguments.site).with_variants(campaign.variants)
+    plan = make_plan(campaign, site.facts())
     print(plan.to_json() if arguments.json else render_plan(plan))
     return ExitStatus.PASS
 

@@ -35,6 +35,7 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         seed=campaign.seed,
         blocks=campaign.blocks,
         environments=list(campaign.environments),
+        variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
         weights=dict(campaign.weights),
         limits=campaign.limits.model_dump(),
         criteria=[criterion.model_dump() for criterion in campaign.criteria],

@@ -118,9 +118,15 @@ def _environment(described: EnvironmentDescription) -> dict[str, Any]:
         "launcher": described.launcher,
         "launcher_options": described.launcher_options,
         "variables": described.variables,
+        "variant_of": described.variant_of,
+        "settings": {**_defaults(described), **described.chosen},
         "preload": described.preload or None,
         "packages": {name: _package_version(name) for name in described.packages},
     }
+
+
+def _defaults(described: EnvironmentDescription) -> dict[str, int | None]:
+    return {name: setting.default for name, setting in described.settings.items()}
 
 
 def _package_version(name: str) -> str | None:

@@ -32,6 +32,15 @@ class CaseEntry(Section):
     )
 
 
+class Variant(Section):
+    """An environment of the site with some of its settings changed."""
+
+    of: Name = key("Environment of the site that it is a variant of.")
+    settings: Annotated[dict[str, int], Field(min_length=1)] = key(
+        "Value of each changed setting, in the unit that the site states for it."
+    )
+
+
 class Limits(Section):
     """What a campaign may cost; `assay plan` refuses one whose estimate is above."""
 
@@ -80,7 +89,11 @@ class Campaign(Section):
         "What the campaign is to answer, in plain words.", min_length=1, max_length=2000
     )
     environments: Annotated[list[Name], Field(min_length=1)] = key(
-        "MPI implementations to be judged, by the names the site gives them."
+        "MPI implementations to be judged, by the names the site gives them, or of `variants`."
+    )
+    variants: dict[Name, Variant] = key(
+        "Environments with changed settings, by the names that `environments` lists them under.",
+        default={},
     )
     blocks: int = key("Passes over all cases, each in random order.", "blocks", 5, ge=1, le=1000)
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)

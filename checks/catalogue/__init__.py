@@ -12,7 +12,13 @@ from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 
 #: Every check a campaign may name.
 CHECKS: dict[str, CheckDefinition[Any]] = {
-    check.name: check for check in (HPL, PT2PT, STARTUP, SU3_RMD)
+    check.name: check
+    for check in (
+        HPL,
+        PT2PT,
+        STARTUP,
+        SU3_RMD,
+    )
 }
 
 __all__ = [

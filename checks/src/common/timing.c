@@ -52,8 +52,16 @@ static int batch_for(const struct timer *timer, double least_call_s) {
     return (int)ceil(needed / least_call_s);
 }
 
+static void nothing(void *context) { (void)context; }
+
 int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                void (*body)(void *context), void *context, double *samples) {
+    return timing_run_after(timer, plan, comm, nothing, body, context, samples);
+}
+
+int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
+                     void (*before)(void *context), void (*body)(void *context), void *context,
+                     double *samples) {
     double least = DBL_MAX;
     for (int call = 0; call < plan->warmup; call++) {
         double start = timer->now();
@@ -64,6 +72,7 @@ int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Co
     MPI_Bcast(&batch, 1, MPI_INT, 0, comm);
     body(context); /* the broadcast lets rank 0 run ahead; one more call brings them together */
     for (int sample = 0; sample < plan->iterations; sample++) {
+        before(context);
         double start = timer->now();
         for (int call = 0; call < batch; call++)
             body(context);

@@ -40,6 +40,12 @@ struct timing_plan {
 int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                void (*body)(void *context), void *context, double *samples);
 
+/* The same, with before(context), untimed, before each sample: for what brings the ranks together
+ * or must not count. */
+int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
+                     void (*before)(void *context), void (*body)(void *context), void *context,
+                     double *samples);
+
 /* Best, median, mean and worst of count > 0 samples; the order of samples is kept. */
 struct timing_summary {
     double best, median, mean, worst;
