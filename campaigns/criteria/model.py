@@ -35,6 +35,8 @@ class Selection(Section):
 class Criterion(Selection):
     """What all kinds of criteria say."""
 
+    kind: str
+
     id: Name = key("Short name of the criterion; a waiver refers to it.")
     title: str = key("What must hold, in plain words.", min_length=1, max_length=200)
     environment: Name | None = key("Only this environment; without it, each.", default=None)

@@ -42,8 +42,8 @@ def median_bounds(values: Sequence[float], confidence: float) -> Bounds:
     Order statistics x(j) and x(n+1−j) with the greatest j for which P(Bin(n, ½) <= j−1) <=
     1 − confidence: they hold for whatever distribution the launches have [Le Boudec, Performance
     Evaluation, §2.2]. At 95 % that is the least and the greatest value for n = 5 to 7, x(2) for
-    n = 8 to 10. Where no such j exists (n < 5) Student's one-sided bound of the mean stands in, from
-    n = 2 on; it assumes near normal launches.
+    n = 8 to 10. Where no such j exists (n < 5) Student's one-sided bound of the mean stands in,
+    from n = 2 on; it assumes near normal launches.
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     n = len(ordered)
@@ -63,7 +63,7 @@ def median_bounds(values: Sequence[float], confidence: float) -> Bounds:
 
 @lru_cache(maxsize=512)
 def bound_rank(n: int, confidence: float) -> tuple[int, float] | None:
-    """The rank j of a median's one-sided bound, and the level it attains; None below the least n."""
+    """The rank j of a median's one-sided bound, and the level it attains; None if n is too low."""
     below = stats.binom.cdf(np.arange(n), n, 0.5)
     rank = int(np.searchsorted(below, (1 - confidence) * (1 + 1e-12), side="right"))
     return (rank, float(1 - below[rank - 1])) if rank >= 1 else None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,6 @@ class Evidence:
     planned: list[PlanCase]
     core_peak_flop_per_s: float | None
     fresh: int
-    unread: dict[str, str] = field(default_factory=dict)
 
     def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
         """The values a selection names, in the plan's order."""
@@ -107,14 +106,14 @@ def environments_of(criterion: Criterion, evidence: Evidence) -> list[str]:
 
 def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
     """The evidence of a run and its re-runs."""
-    launches = dict(_launches(run, run, 0))
+    launches = dict(_launches(run, 0))
     columns: dict[tuple[str, str, AtKey], list[tuple[Blocks, Floats]]] = {}
     offset = 0
     for part in (run, *reruns):
         for series in part.series:
             key = (part.plan.cases[series.case].id, series.metric, series.at)
             columns.setdefault(key, []).append((series.blocks + offset, series.values))
-        launches |= dict(_launches(part, run, offset))
+        launches |= dict(_launches(part, offset))
         offset += part.plan.blocks
     cases = {case.id: case for case in run.plan.cases}
     fresh = run.plan.blocks + 1
@@ -141,8 +140,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
     )
 
 
-def _launches(part: Run, whole: Run, offset: int) -> Iterator[tuple[tuple[str, int], LaunchRef]]:
-    del whole
+def _launches(part: Run, offset: int) -> Iterator[tuple[tuple[str, int], LaunchRef]]:
     for launch in part.counted():
         if INVALID_ON_PURPOSE in launch.flags:
             continue
