@@ -5,10 +5,18 @@ from __future__ import annotations
 
 import reframe as rfm
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
+
+
+@rfm.simple_test
+class alltoall_pairs(AlltoallPairsCheck):  # noqa: N801
+    """Every pair of four nodes, one pair after the other."""
+
+    ranks, turns = 4, True
 
 
 @rfm.simple_test

@@ -15,6 +15,7 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
@@ -24,6 +25,7 @@ from checks.su3_rmd import Su3RmdCheck
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
 LEAVES = {
+    "alltoall_pairs": AlltoallPairsCheck,
     "hpl": HplCheck,
     "pt2pt": Pt2ptCheck,
     "startup": StartupCheck,

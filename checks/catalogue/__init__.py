@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from checks.catalogue.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
@@ -14,6 +15,7 @@ from checks.catalogue.su3_rmd import SU3_RMD, Su3RmdParameters
 CHECKS: dict[str, CheckDefinition[Any]] = {
     check.name: check
     for check in (
+        ALLTOALL_PAIRS,
         HPL,
         PT2PT,
         STARTUP,
@@ -23,6 +25,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
 
 __all__ = [
     "CHECKS",
+    "AlltoallPairsParameters",
     "CheckDefinition",
     "HplParameters",
     "Layout",

@@ -2,14 +2,14 @@
 /* Ping-pong between two ranks: half round trip and bandwidth for every way to send and receive,
  * for every message size of a set, in an order shuffled from a seed. */
 #include "common/args.h"
+#include "common/constructs.h"
 #include "common/fail.h"
 #include "common/payload.h"
+#include "common/pingpong.h"
 #include "common/report.h"
 #include "common/shuffle.h"
 #include "common/sizes.h"
 #include "common/timing.h"
-#include "constructs.h"
-#include "pingpong.h"
 
 #include <limits.h>
 #include <mpi.h>
@@ -124,9 +124,13 @@ static void report_point(struct run *run, const struct report_at *at, int batch)
 static void measure_point(struct run *run, size_t point) {
     const struct construct *construct = &constructs[run->chosen[point / run->sizes.count]];
     long long bytes = run->sizes.bytes[point % run->sizes.count];
-    struct pingpong pingpong = {
-        construct, run->rank, (int)bytes, run->outgoing, run->incoming, (uint64_t)point << 32,
-        0,         0};
+    struct pingpong pingpong = {.construct = construct,
+                                .comm = MPI_COMM_WORLD,
+                                .rank = run->rank,
+                                .bytes = (int)bytes,
+                                .outgoing = run->outgoing,
+                                .incoming = run->incoming,
+                                .counter = (uint64_t)point << 32};
     struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_RANK0};
     pingpong_verify(&pingpong, (uint64_t)settings.seed + point);
     pingpong.reply_before_wait = settings.reply_before_wait;
