@@ -45,11 +45,13 @@ class Dossier:
     criteria_sha256: str
     criteria_name: str
     made_with: str
+    files: Mapping[str, str]
 
 
 def make_dossier(
     run_dir: Path,
     rerun_dirs: Sequence[Path],
+    *,
     criteria: Criteria,
     criteria_text: str,
     day: date,
@@ -96,6 +98,7 @@ def make_dossier(
         criteria_sha256=criteria_sha256,
         criteria_name=criteria.name,
         made_with=made_with,
+        files=sums,
     )
 
 

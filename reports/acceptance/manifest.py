@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checksums of everything a verdict rests on: records, raw output, plan, provenance; of re-runs too.
+"""Checksums of everything a verdict rests on: records, raw output, plan and provenance of all runs.
 
 The form is that of sha256sum, so that anybody can check it without Assay.
 """

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from reports.acceptance.dossier import Dossier
 
@@ -17,11 +18,18 @@ def rerun_campaign(dossier: Dossier) -> str:
     """
     run, wanted = dossier.run, set(dossier.judgement.rerun)
     cases = [case for case in run.plan.cases if case.id in wanted]
+    plan: dict[str, Any] = json.loads((run.directory / "plan.json").read_bytes())
+    environments = list(dict.fromkeys(case.environment for case in cases))
+    variants = {name: v for name, v in plan.get("variants", {}).items() if name in environments}
+    kept = ("launch_s", "retries")
+    limits = {name: v for name, v in plan.get("limits", {}).items() if v and name in kept}
     content = {
         "schema": 1,
         "name": f"{run.plan.campaign[: _NAME_LENGTH - 6]}-rerun",
         "question": f"Do the undecided verdicts of run {run.run_id} hold in fresh launches?",
-        "environments": list(dict.fromkeys(case.environment for case in cases)),
+        "environments": environments,
+        "variants": variants,
+        "limits": limits,
         "blocks": dossier.criteria.rerun_blocks,
         "seed": (run.plan.seed or 0) + 1 + len(dossier.reruns),
         "cases": [
