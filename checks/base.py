@@ -117,6 +117,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         return None
 
     @property
+    def hosts_take_turns(self) -> bool:
+        """Whether only one node's ranks are busy at a time; the others sleep."""
+        return False
+
+    @property
     def profiled(self) -> bool:
         """Whether the MPI profile is laid before the program."""
         return bool(getattr(self, "mpi_profile", False))
@@ -214,6 +219,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.ranks_per_node,
             library_pattern=extras["library"],
             wire_is_counted=partition["wire_is_counted"],
+            hosts_take_turns=self.hosts_take_turns,
             seen=extras["seen"],
         )
 

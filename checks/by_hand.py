@@ -7,6 +7,7 @@ import reframe as rfm
 
 from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
 from checks.su3_rmd import Su3RmdCheck
@@ -24,6 +25,11 @@ class hpl(HplCheck):  # noqa: N801
     """HPL on a 1×2 grid unless knobs say otherwise."""
 
     n, p, q = 1000, 1, 2
+
+
+@rfm.simple_test
+class node(NodeCheck):  # noqa: N801
+    """Two nodes, one after the other."""
 
 
 @rfm.simple_test

@@ -32,6 +32,7 @@ class Claim:
     ranks_per_node: int
     library_pattern: str
     wire_is_counted: bool = True
+    hosts_take_turns: bool = False
     seen: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -99,10 +100,19 @@ def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
     """Words to show beside the launch's numbers."""
     if evidence is None:
         return []
-    found = [OVERSUBSCRIBED] if oversubscribed(evidence.get("ranks") or []) else []
+    found = [OVERSUBSCRIBED] if _shared(evidence, claim) else []
     if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
         found.append(WIRE_UNPROVEN)
     return found
+
+
+def _shared(evidence: dict[str, Any], claim: Claim) -> bool:
+    """Whether ranks that are busy at one time share cores; of nodes in turn, each by itself."""
+    ranks = evidence.get("ranks") or []
+    if not claim.hosts_take_turns:
+        return oversubscribed(ranks)
+    hosts = {str(rank.get("host")) for rank in ranks}
+    return any(oversubscribed(r for r in ranks if str(r.get("host")) == host) for host in hosts)
 
 
 def oversubscribed(ranks: Iterable[dict[str, Any]]) -> bool:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from campaigns.metrics import REGISTER
-from reports.comparison import Comparisons, compare_environments
+from reports.choice.compare import Comparisons, compare_environments
 from reports.labels import CheckLabels, check_labels
 from reports.load import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series
 from reports.palette import Look, looks

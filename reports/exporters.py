@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from reports.analysis import NOT_RUN, Analysis, Row
-from reports.comparison import as_json
+from reports.choice.cells import as_json
 from reports.labels import check_title
 from reports.load import AtKey, Launch
 from reports.render import without_control_characters

@@ -57,6 +57,7 @@ class Plan(msgspec.Struct, frozen=True):
     cases: list[PlanCase]
     question: str = ""
     seed: int | None = None
+    weights: dict[str, float] = {}
 
 
 class Launch(msgspec.Struct, gc=False):

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from reports import plots, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
+from reports.size_tables import pt2pt_tables
 
 _Pictures = tuple[Callable[[Analysis], plots.Picture | None], ...]
 _Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
@@ -66,4 +68,16 @@ def _own_pictures(analysis: Analysis, check: str) -> list[plots.Picture]:
 def section_tables(analysis: Analysis, check: str) -> list[tables.Table]:
     """The check's own tables that have content, its MPI profile, then every metric's statistics."""
     own = [table for make in TABLES.get(check, ()) if (table := make(analysis)) is not None]
-    return [*own, *profile_tables(analysis, check), *tables.tables_of(analysis, check)]
+    return [*own, *profile_tables(analysis, check), *statistics_tables(analysis, check)]
+
+
+@lru_cache(maxsize=32)
+def statistics_tables(analysis: Analysis, check: str) -> tuple[tables.Table, ...]:
+    """Statistics tables of a check: sizes side by side for point-to-point, else one a metric.
+
+    Made once for HTML and Markdown.
+    """
+    if check == "pt2pt":
+        return tuple(pt2pt_tables(analysis))
+    made = (tables.metric_table(analysis, check, name) for name in analysis.metrics_of(check))
+    return tuple(table for table in made if table is not None)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reports.analysis import Analysis
-from reports.comparison import Ranking, rankings
+from reports.choice.leaders import Ranking, rankings
 from reports.labels import metric_title
 from reports.tables import slug
 from reports.units import count_text

@@ -19,7 +19,7 @@ from campaigns.mpi_profile import RankProfile, rank_profile
 from campaigns.records import Metric
 
 #: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
-GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12}
+GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12, "bytes": 1e18, "1/s": 1e12}
 
 
 class OutputError(Exception):
