@@ -15,6 +15,8 @@ from typing import Literal
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
+from reports.estimators import one_sided_bound
+
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 
 #: The worse of two verdicts stands further back.
@@ -52,13 +54,9 @@ def median_bounds(values: Sequence[float], confidence: float) -> Bounds:
     if rank is not None:
         j, level = rank
         return Bounds(n, centre, float(ordered[j - 1]), float(ordered[n - j]), level, "order")
-    if n < 2:
-        return Bounds(n, centre, None, None, confidence, "none")
-    scale = float(np.abs(ordered).max()) or 1.0
-    half = float(stats.t.ppf(confidence, n - 1)) * float((ordered / scale).std(ddof=1)) / n**0.5
-    mean = float((ordered / scale).mean())
-    half = 0.0 if ordered[0] == ordered[-1] else half
-    return Bounds(n, centre, (mean - half) * scale, (mean + half) * scale, confidence, "t")
+    low = one_sided_bound(ordered.tolist(), "lower", confidence)
+    high = one_sided_bound(ordered.tolist(), "upper", confidence)
+    return Bounds(n, centre, low, high, confidence, "t" if n > 1 else "none")
 
 
 @lru_cache(maxsize=512)

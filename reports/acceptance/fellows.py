@@ -13,8 +13,9 @@ from campaigns.metrics import REGISTER
 from reports.acceptance.bounds import Verdict, decide, median_bounds
 from reports.acceptance.kinds import Bench, keys_of, nothing_found
 from reports.acceptance.model import Item, JudgedCriterion, State, empty, limit_text
-from reports.acceptance.uniformity import modified_z, shares_of_best, shares_of_median
+from reports.acceptance.uniformity import shares_of_best, shares_of_median
 from reports.acceptance.values import Values, environments_of
+from reports.estimators import modified_z
 from reports.labels import metric_title
 
 #: Re-runs that must show a suspect before it fails.
@@ -36,18 +37,21 @@ def judge_nodes(criterion: NodesCriterion, at: Bench) -> JudgedCriterion:
         by_block = {name: _merged(parts) for name, parts in members.items()}
         shares = shares_of_median(by_block, inverse=inverse)
         fresh = at.evidence.fresh
-        scores = modified_z(
-            {
-                name: float(np.median(own))
-                for name, blocks in shares.items()
-                if (own := [s for b, s in blocks.items() if b < fresh])
-            }
-        )
+        centres = {
+            name: float(np.median(own))
+            for name, blocks in shares.items()
+            if (own := [share for block, share in blocks.items() if block < fresh])
+        }
+        scores = dict(zip(centres, _scores(centres), strict=True))
         for name, parts in members.items():
             item = _item(at, parts, shares[name], by_block[name], limits=(least, None), group=group)
             out = scores.get(name, 0.0) < -criterion.modified_z
             items.append(_with_state(item, shares[name], out, scores.get(name), at))
     return _judged(criterion, statement, items, at)
+
+
+def _scores(centres: Mapping[str, float]) -> list[float]:
+    return modified_z(list(centres.values())).tolist() if centres else []
 
 
 def judge_links(criterion: LinksCriterion, at: Bench) -> JudgedCriterion:

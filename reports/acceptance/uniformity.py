@@ -57,23 +57,6 @@ def _common_blocks(values: ByBlock) -> list[int]:
     return sorted(block for block, count in counts.items() if count >= 2)
 
 
-def modified_z(centres: Mapping[str, float]) -> dict[str, float]:
-    """Modified z-score of each member: 0.6745·(x − median)/MAD [Iglewicz & Hoaglin 1993].
-
-    Where MAD is 0 the mean absolute deviation stands in, (x − median)/(1.253314·meanAD); where
-    that is 0 too, all are equal and every score is 0. MAD is blind when half the members are bad:
-    keep an absolute limit beside it.
-    """
-    values = np.array(list(centres.values()), dtype=np.float64)
-    if values.size == 0:
-        return {}
-    deviation = values - np.median(values)
-    mad = float(np.median(np.abs(deviation)))
-    scale = mad / 0.6745 if mad > 0 else 1.253314 * float(np.abs(deviation).mean())
-    scores = deviation / scale if scale > 0 else np.zeros_like(deviation)
-    return dict(zip(centres, scores.tolist(), strict=True))
-
-
 def explain_links(
     bad: Collection[Pair], measured: Iterable[Pair], slow_nodes: Collection[str]
 ) -> tuple[list[str], list[Pair], list[Pair]]:
