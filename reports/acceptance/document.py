@@ -173,7 +173,7 @@ def _links(item: Item, dossier: Dossier, roots: Mapping[str, str]) -> Iterator[L
         path = launch.artifacts.get("stdout", "")
         again = launch.run_id != dossier.run.run_id
         root = roots.get(launch.run_id, "")
-        text = f"re-run {launch.block}" if again else str(launch.block)
+        text = f"r{launch.block}" if again else str(launch.block)
         told = f"{launch.case_id}, block {launch.block}, {launch.status}"
         flags = f", {', '.join(launch.flags)}" if launch.flags else ""
         digest = launch.artifacts.get("stdout_sha256", "")

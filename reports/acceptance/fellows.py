@@ -111,7 +111,7 @@ def _groups(
             name = name_of(values)
             if not name:
                 continue
-            label = at.subject(values, ("node", "peer"))
+            label = at.point(values, ("node", "peer"))
             members = groups.setdefault((values.case.id, label), {})
             members.setdefault("–".join(name), []).append(values)
     return [

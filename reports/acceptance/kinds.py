@@ -31,9 +31,13 @@ class Bench:
 
     def subject(self, values: Values, without: Sequence[str] = ()) -> str:
         """A value's place in words: its case's varying parameters and its point."""
+        return self.point(values, without) or values.case.check
+
+    def point(self, values: Values, without: Sequence[str] = ()) -> str:
+        """The same, "" where nothing tells it from others."""
         parts = self.labels[values.case.check].parts(values.case, without)
         parts += [f"{name} {value}" for name, value in values.at.items() if name not in without]
-        return ", ".join(parts) or values.case.check
+        return ", ".join(parts)
 
 
 def bench(criteria: Criteria, evidence: Evidence) -> Bench:

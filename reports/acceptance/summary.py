@@ -73,7 +73,8 @@ def _reruns(dossier: Dossier) -> Iterator[Sentence]:
         )
     elif judgement.rerun_count:
         runs = count_text(judgement.rerun_count, "re-run")
-        yield Sentence(f"{runs} with fresh launches enter these verdicts.", "reruns", "plain")
+        text = f"Launches of {runs} enter these verdicts with those of the run."
+        yield Sentence(text, "reruns", "plain")
 
 
 def _waivers(dossier: Dossier) -> Iterator[Sentence]:
