@@ -52,7 +52,7 @@ def test_a_good_file_is_read():
         ("at_least: 0.93", "at_least: 1.93", "criteria[1].at_least: found 1.93"),
         (", at_least: 1.0e+9", "", "has neither at_least nor at_most"),
         ("id: bw", "id: triad", "the id triad is taken"),
-        ("title: Mine", "tittle: Mine", "did you mean title?"),
+        ("title: Mine", "titles: Mine", "did you mean title?"),
         ("schema: 1", "schema: 2", "schema"),
         ("stream_triad}", "stream_triad, where: {rank: 1}}", "criteria[0].where.rank"),
         ("stream_triad}", "stream_triad, within: .nan}", "criteria[0].within"),
@@ -82,4 +82,4 @@ def test_what_is_no_criteria_file_gives_one_message(text):
 
 def test_an_unknown_name_tells_what_there_is():
     with pytest.raises(AssayError, match=r"did you mean standard\?.*rehearsal, standard"):
-        load_criteria("standrd")
+        load_criteria("standards")

@@ -15,9 +15,14 @@ from reports.load import load_run
 from . import acceptance_runs as runs
 
 DAY = date(2026, 11, 21)
-STREAM = {"id": "stream", "kind": "nodes", "title": "STREAM", "check": "node"}
+STREAM: dict[str, object] = {"id": "stream", "kind": "nodes", "title": "STREAM", "check": "node"}
 STREAM |= {"metric": "stream_triad", "within": 0.05}
-LINKS = {"id": "links", "kind": "links", "title": "Links", "check": "alltoall_pairs"}
+LINKS: dict[str, object] = {
+    "id": "links",
+    "kind": "links",
+    "title": "Links",
+    "check": "alltoall_pairs",
+}
 LINKS |= {"metric": "pair_bandwidth", "of": "best", "at_least": 0.9}
 
 

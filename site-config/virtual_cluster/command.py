@@ -57,9 +57,7 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     degrade = _command(commands, "degrade", "make a node slow on purpose, to rehearse finding it")
     degrade.add_argument("node", help="for example n2")
     degrade.add_argument("--cpu", type=float, metavar="SHARE", help="share of core time left")
-    degrade.add_argument(
-        "--link", type=float, metavar="SHARE", help="share of link rate left"
-    )
+    degrade.add_argument("--link", type=float, metavar="SHARE", help="share of link rate left")
     mend = _command(commands, "mend", "undo degrade")
     mend.add_argument("node", help="for example n2")
 
