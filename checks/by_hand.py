@@ -7,6 +7,7 @@ import reframe as rfm
 
 from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
+from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
@@ -25,6 +26,11 @@ class hpl(HplCheck):  # noqa: N801
     """HPL on a 1×2 grid unless knobs say otherwise."""
 
     n, p, q = 1000, 1, 2
+
+
+@rfm.simple_test
+class netpipe(NetpipeCheck):  # noqa: N801
+    """NetPIPE between two nodes."""
 
 
 @rfm.simple_test

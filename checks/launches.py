@@ -17,6 +17,7 @@ from reframe.core.meta import make_test
 
 from checks.alltoall_pairs import AlltoallPairsCheck
 from checks.hpl import HplCheck
+from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.startup import StartupCheck
@@ -28,6 +29,7 @@ LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 LEAVES = {
     "alltoall_pairs": AlltoallPairsCheck,
     "hpl": HplCheck,
+    "netpipe": NetpipeCheck,
     "node": NodeCheck,
     "pt2pt": Pt2ptCheck,
     "startup": StartupCheck,

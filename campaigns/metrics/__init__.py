@@ -7,7 +7,7 @@ enters a record. One module a family; a new one is added to `_FAMILIES`.
 
 from __future__ import annotations
 
-from campaigns.metrics import linpack, messages, node, pt2pt, startup, su3_rmd
+from campaigns.metrics import linpack, messages, netpipe, node, pt2pt, startup, su3_rmd
 from campaigns.metrics.definition import Better, CheckMetrics, MetricDefinition
 
 __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinition"]
@@ -15,6 +15,7 @@ __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinit
 _FAMILIES = (
     linpack,
     messages,
+    netpipe,
     node,
     pt2pt,
     su3_rmd,

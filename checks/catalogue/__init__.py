@@ -6,6 +6,7 @@ from typing import Any
 from checks.catalogue.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
 from checks.catalogue.definition import CheckDefinition, Layout, Parameters, SiteCapacity
 from checks.catalogue.hpl import HPL, HplParameters
+from checks.catalogue.netpipe import NETPIPE, NetpipeParameters
 from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
@@ -18,6 +19,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
     for check in (
         ALLTOALL_PAIRS,
         HPL,
+        NETPIPE,
         NODE,
         PT2PT,
         STARTUP,
@@ -31,6 +33,7 @@ __all__ = [
     "CheckDefinition",
     "HplParameters",
     "Layout",
+    "NetpipeParameters",
     "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
