@@ -20,7 +20,7 @@ from reports import listings, plots, tables
 from reports.analysis import Analysis
 from reports.canvas import ID_MARK, STYLE, Panel, legend_sign
 from reports.choice.compare import Comparisons
-from reports.choice.pictures import forest
+from reports.choice.pictures import forest, score_picture
 from reports.choice.tables import choice_tables, comparison_tables
 from reports.sections import CheckSection, check_section
 from reports.size_tables import invalid_table
@@ -83,6 +83,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         warnings.simplefilter("ignore", UserWarning)
         checks = [check_section(analysis, check) for check in analysis.checks]
         effects = forest(analysis)
+        score_panel = score_picture(analysis)
         invalid_picture = plots.invalid_bandwidth(analysis)
     shown_evidence = listings.evidence(analysis, root)
     invalid = invalid_table(analysis)
@@ -94,6 +95,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "sentences": summary_sentences(analysis),
         "sections": _contents(checks, bool(choice), invalid is not None),
         "choice": choice,
+        "score_panel": score_panel,
         "comparisons": comparison_tables(analysis),
         "status": listings.status_table(analysis),
         "bad": listings.bad_launches_table(analysis, root),

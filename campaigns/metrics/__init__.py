@@ -7,7 +7,17 @@ enters a record. One module a family; a new one is added to `_FAMILIES`.
 
 from __future__ import annotations
 
-from campaigns.metrics import linpack, messages, netpipe, node, pt2pt, startup, su3_rmd
+from campaigns.metrics import (
+    collectives,
+    interference,
+    linpack,
+    messages,
+    netpipe,
+    node,
+    pt2pt,
+    startup,
+    su3_rmd,
+)
 from campaigns.metrics.definition import Better, CheckMetrics, MetricDefinition
 
 __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinition"]
@@ -20,6 +30,8 @@ _FAMILIES = (
     pt2pt,
     su3_rmd,
     startup,
+    collectives,
+    interference,
 )
 
 

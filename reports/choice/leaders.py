@@ -10,7 +10,7 @@ import numpy as np
 
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
-from reports.units import percent, signed_percent
+from reports.units import level_text, signed_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def _rank(
         if name not in (best, second) and {cell.environment, cell.reference} == {best, name}
     ]
     ratio, low, high = _oriented(pair, best)
-    level = percent(pair.effect.interval.level, 2)
+    level = level_text(pair.effect.interval.level)
     return Ranking(
         scope,
         metric,

@@ -14,6 +14,35 @@ from reports.palette import INK, QUIET
 from reports.plots import MOST_PANELS, Picture, footer
 
 MOST_FOREST_ROWS = 14
+MOST_SCORED = 12
+
+
+def score_picture(analysis: Analysis) -> Panel | None:
+    """Overall cost of each environment with its interval, best places on top."""
+    score = analysis.comparisons.score
+    if score is None:
+        return None
+    shown = score.standings[:MOST_SCORED]
+    title = f"Overall cost, {score.reference} = 1"
+    figure, axes = new_panel(title, footer(analysis, score.n), 1.3 + 0.38 * len(shown))
+    axes.axvspan(0.97, 1.03, color="#e3e8ec", linewidth=0)
+    axes.axvline(1, color=QUIET, linewidth=1)
+    for row, item in enumerate(shown):
+        look = analysis.looks[item.environment]
+        if item.interval:
+            ends = [item.interval.low, item.interval.high]
+            axes.plot(ends, [row, row], color=look.colour, linewidth=2.6)
+        axes.plot([item.score], [row], marker=look.marker, color=look.colour, markersize=8)
+    axes.set_yticks(range(len(shown)), [f"{item.environment}  ({item.place})" for item in shown])
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_position((0.3, axes.get_position().y0, 0.66, axes.get_position().height))
+    axes.title.set_position((-0.42, 1.0))
+    axes.set_xlabel("smaller is better · grey: ±3 %")
+    figure.patch.set_alpha(0)
+    axes.patch.set_alpha(0)
+    alt = "; ".join(f"{item.environment}: place {item.place}, {item.score:.3g}" for item in shown)
+    return finish(figure, f"{title}. {alt}")
 
 
 def forest(analysis: Analysis) -> Picture | None:

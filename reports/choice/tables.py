@@ -7,21 +7,22 @@ from collections.abc import Sequence
 
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
-from reports.choice.matrix import crossovers, win_tie_loss
+from reports.choice.compare import Comparisons
+from reports.choice.matrix import Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.labels import check_title, metric_title
 from reports.tables import MOST_ROWS, Cell, Column, Table, slug
-from reports.units import bytes_text, fixed, percent, signed_percent
+from reports.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
 
 
 def choice_tables(analysis: Analysis) -> list[Table]:
     """The tables above the comparisons of single cells; those without content left out."""
     made = (
         score_table(analysis),
-        pairs_table(analysis),
         matrix_table(analysis),
         crossover_table(analysis),
+        pairs_table(analysis),
     )
     return [table for table in made if table is not None]
 
@@ -60,7 +61,7 @@ def score_note(score: OverallScore) -> str:
         f" separated: p ≤ 0.05 after Holm over {len(score.pairs)} pairs."
     )
     if score.friedman is not None:
-        text += f" Friedman test over all: p = {score.friedman.p:.2g}."
+        text += f" Friedman test over all: {p_text(score.friedman.p)}."
     if score.n < score.needed_n:
         text += f" With n = {score.n} nothing can be separated; that needs n = {score.needed_n}."
     return text
@@ -74,7 +75,7 @@ def _standing_row(score: OverallScore, standing: Standing) -> list[Cell]:
         Cell(standing.place),
         Cell(fixed(standing.score, 3), title=f"{standing.score:.6g}"),
         Cell(f"{fixed(interval.low, 3)} … {fixed(interval.high, 3)}" if interval else "–"),
-        Cell(percent(interval.level, 2) if interval else "–"),
+        Cell(level_text(interval.level) if interval else "–"),
         Cell(str(score.n)),
         Cell(remark),
     ]
@@ -117,39 +118,51 @@ def _pair_row(pair: Pair) -> list[Cell]:
         Cell(other, environment=other),
         Cell(signed_percent(ratio), title=f"ratio {ratio:.6g}"),
         Cell(f"{signed_percent(low)} … {signed_percent(high)}"),
-        Cell(percent(interval.level, 2)),
+        Cell(level_text(interval.level)),
         Cell(f"{pair.p_holm:.2g}", title=f"p {effect.p:.3g} before adjustment"),
         Cell(verdict),
     ]
 
 
 def matrix_table(analysis: Analysis) -> Table | None:
-    """Wins, ties and losses of each environment against each other over the finest cells."""
-    comparisons = analysis.comparisons
+    """Wins, ties and losses of each environment against each other."""
+    cells, what = countable_cells(analysis.comparisons)
     names = list(dict.fromkeys(analysis.run.plan.environments))
-    tallies = {(t.environment, t.other): t for t in win_tie_loss(comparisons.points, names)}
+    tallies = {(t.environment, t.other): t for t in win_tie_loss(cells, names)}
     if not tallies:
         return None
-    columns = [Column("environment"), *(Column("against", environment=name) for name in names)]
-    rows = []
-    for name in names:
-        cells = [Cell(name, environment=name)]
-        for other in names:
-            tally = tallies.get((name, other))
-            cells.append(
-                Cell("–")
-                if tally is None
-                else Cell(
-                    f"{tally.wins} – {tally.ties} – {tally.losses}",
-                    title=f"{tally.unresolved} not resolved",
-                    badges=(f"{tally.unresolved} open",) if tally.unresolved else (),
-                )
-            )
-        rows.append(cells)
-    note = "Points won – equivalent – lost, as judged below, and those not resolved (open)."
-    if not comparisons.every_pair:
-        note += f" With so many points only pairs with {comparisons.reference} are judged."
+    columns = [Column("environment, against"), *(Column("", environment=name) for name in names)]
+    rows = [
+        [
+            Cell(name, environment=name),
+            *(_tally_cell(tallies.get((name, other))) for other in names),
+        ]
+        for name in names
+    ]
+    note = (
+        f"Number of {what} won – equivalent – lost by the environment on the left, and of those"
+        " not resolved (open)."
+    )
+    if not analysis.comparisons.every_pair:
+        note += f" Only pairs with {analysis.comparisons.reference} are judged: there are too many."
     return Table("table-matrix", "Wins, ties and losses", columns, rows, note)
+
+
+def countable_cells(comparisons: Comparisons) -> tuple[list[Comparison], str]:
+    """The finest family in which n suffices for the exact test to resolve anything after Holm."""
+    families = ((comparisons.points, "points"), (comparisons.curves, "curves"))
+    for cells, what in families:
+        if any(cell.effect and cell.needed_n <= cell.n for cell in cells):
+            return cells, what
+    return comparisons.overall, "checks (all points of one placement)"
+
+
+def _tally_cell(tally: Tally | None) -> Cell:
+    if tally is None:
+        return Cell("–")
+    text = f"{tally.wins} – {tally.ties} – {tally.losses}"
+    badges = (f"{tally.unresolved} open",) if tally.unresolved else ()
+    return Cell(text, title="won – equivalent – lost", badges=badges)
 
 
 def crossover_table(analysis: Analysis) -> Table | None:
@@ -179,8 +192,12 @@ def crossover_table(analysis: Analysis) -> Table | None:
     note = (
         "Between the two lengths nothing is resolved."
         if rows
-        else "No pair of environments wins at one length and loses at another, as far as resolved."
+        else "As far as resolved, no environment wins at one length and loses at another."
     )
+    least = min((c.needed_n for c in analysis.comparisons.points), default=0)
+    most = max((c.n for c in analysis.comparisons.points), default=0)
+    if most < least:
+        note = f"With so many points nothing can be resolved at a point before n = {least}."
     title = "Message lengths at which the winner changes"
     return Table("table-crossovers", title, columns, rows, note, len(found))
 
@@ -240,7 +257,7 @@ def _comparison_row(cell: Comparison) -> list[Cell]:
         *head,
         Cell(cell.difference, title=f"ratio {effect.ratio:.6g}"),
         Cell(f"{signed_percent(interval.low)} … {signed_percent(interval.high)}"),
-        Cell(percent(interval.level, 2)),
+        Cell(level_text(interval.level)),
         Cell(f"{cell.p_holm:.2g}", title=f"p {effect.p:.3g} before adjustment"),
         Cell(cell.verdict),
     ]

@@ -3,7 +3,7 @@
 // The page is complete without it.
 (function () {
   "use strict";
-  var LEAST_ROWS = 5;
+  var LEAST_ROWS = 8;
   function number(text) {
     var found = text.replace(/[\u202f,]/g, "").replace(/\u2212/g, "-").match(/^[^0-9+-]*([+-]?[0-9.]+(?:e[+-]?[0-9]+)?)/i);
     return found ? parseFloat(found[1]) : NaN;

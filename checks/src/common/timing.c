@@ -89,6 +89,14 @@ int timing_run_after(const struct timer *timer, const struct timing_plan *plan, 
     return batch;
 }
 
+double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
+                   void *context) {
+    double start = timer->now();
+    for (long long call = 0; call < calls; call++)
+        body(context);
+    return (timer->now() - start) / (double)calls;
+}
+
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

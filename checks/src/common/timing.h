@@ -46,6 +46,11 @@ int timing_run_after(const struct timer *timer, const struct timing_plan *plan, 
                      void (*before)(void *context), void (*body)(void *context), void *context,
                      double *samples);
 
+/* The older way, one interval round a whole loop: seconds a call of body over `calls` calls, the
+ * first of them included. Not collective by itself; body may communicate. */
+double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
+                   void *context);
+
 /* Best, median, mean and worst of count > 0 samples; the order of samples is kept. */
 struct timing_summary {
     double best, median, mean, worst;
