@@ -12,6 +12,7 @@ from campaigns.metrics import (
     interference,
     linpack,
     messages,
+    netpipe,
     node,
     pt2pt,
     pvm_echo,
@@ -25,6 +26,7 @@ __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinit
 _FAMILIES = (
     linpack,
     messages,
+    netpipe,
     node,
     pt2pt,
     pvm_echo,

@@ -4,6 +4,12 @@
 
 /* Clocks and what is made of their samples; no MPI. Seconds throughout. */
 
+struct timer {
+    double (*now)(void); /* seconds since an arbitrary start; never compared between processes */
+    double resolution_s; /* least step seen between two different readings */
+    const char *name;    /* CLOCK_MONOTONIC or MPI_Wtime */
+};
+
 double timing_monotonic(void);
 double timing_realtime(void); /* CLOCK_REALTIME, to compare with the launcher's, same host only */
 

@@ -8,12 +8,6 @@
 
 /* The one clock and the one timing loop of all our programs. Seconds throughout. */
 
-struct timer {
-    double (*now)(void); /* seconds since an arbitrary start; never compared between processes */
-    double resolution_s; /* least step seen between two different readings */
-    const char *name;    /* CLOCK_MONOTONIC or MPI_Wtime */
-};
-
 /* A timed interval lasts at least this many resolutions, else calls are timed in batches. */
 #define TIMING_LEAST_STEPS 100
 

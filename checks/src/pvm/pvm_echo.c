@@ -190,8 +190,8 @@ static void report_copies(struct run *run) {
 }
 
 static void report_notes(void) {
-    report_note_text("timer", "CLOCK_MONOTONIC");
-    report_note_number("timer_resolution_s", timing_resolution(timing_monotonic));
+    struct timer timer = {timing_monotonic, timing_resolution(timing_monotonic), "CLOCK_MONOTONIC"};
+    report_timer(&timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
     report_note_text("route", settings.daemon_route ? "daemon" : "direct");
