@@ -11,6 +11,7 @@ from checks.collectives import CollectivesCheck
 from checks.echo import EchoCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
+from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.ring import RingCheck
@@ -55,6 +56,11 @@ class hpl(HplCheck):  # noqa: N801
 @rfm.simple_test
 class interference(InterferenceCheck):  # noqa: N801
     """Two endpoints on two nodes."""
+
+
+@rfm.simple_test
+class netpipe(NetpipeCheck):  # noqa: N801
+    """NetPIPE between two nodes."""
 
 
 @rfm.simple_test

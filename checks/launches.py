@@ -21,6 +21,7 @@ from checks.collectives import CollectivesCheck
 from checks.echo import EchoCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
+from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.ring import RingCheck
@@ -38,6 +39,7 @@ LEAVES = {
     "echo": EchoCheck,
     "hpl": HplCheck,
     "interference": InterferenceCheck,
+    "netpipe": NetpipeCheck,
     "node": NodeCheck,
     "pt2pt": Pt2ptCheck,
     "ring": RingCheck,

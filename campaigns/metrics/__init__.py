@@ -12,6 +12,7 @@ from campaigns.metrics import (
     interference,
     linpack,
     messages,
+    netpipe,
     node,
     pt2pt,
     startup,
@@ -24,6 +25,7 @@ __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinit
 _FAMILIES = (
     linpack,
     messages,
+    netpipe,
     node,
     pt2pt,
     su3_rmd,

@@ -10,6 +10,7 @@ from checks.catalogue.definition import CheckDefinition, Layout, Parameters, Sit
 from checks.catalogue.echo import ECHO, EchoParameters
 from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
+from checks.catalogue.netpipe import NETPIPE, NetpipeParameters
 from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.ring import RING, RingParameters
@@ -28,6 +29,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
         ECHO,
         HPL,
         INTERFERENCE,
+        NETPIPE,
         NODE,
         PT2PT,
         RING,
@@ -47,6 +49,7 @@ __all__ = [
     "HplParameters",
     "InterferenceParameters",
     "Layout",
+    "NetpipeParameters",
     "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
