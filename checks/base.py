@@ -206,7 +206,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if output.errors:
             return "; ".join(output.errors[:3])
         if output.exit_status != 0:
-            return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
+            return f"exit status {output.exit_status}: {_last_line(self.stderr_text())}"
         ended = self.came_to_its_end(output, text)
         return None if ended else "the program did not reach its end"
 
@@ -223,7 +223,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             seen=extras["seen"],
         )
 
-    def _stderr(self) -> str:
+    def stderr_text(self) -> str:
+        """All of the launch's stderr."""
         return _read_text(Path(self.stagedir) / self.stderr.evaluate())
 
 
