@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 ASSAY := .venv/bin/assay
+PHYSICS_CC ?= mpicc.mpich
 .DEFAULT_GOAL := help
 
 help: ## list every target
@@ -27,6 +28,9 @@ lint: setup ## format, lint, types, shell, YAML, spelling
 bench: setup ## measure the harness itself (overhead a launch, plan and report at scale)
 	@setup/bench.sh
 
+physics: ## plaquettes and the square law of the lattice program (about ten minutes)
+	@$(MAKE) --no-print-directory -C checks/src/su3_rmd physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
+
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor
 
@@ -40,4 +44,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test check lint bench doctor schema lock clean
+.PHONY: help setup demo test check lint bench physics doctor schema lock clean

@@ -8,14 +8,17 @@ Everything else asks this module.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from campaigns.errors import AssayError, InfrastructureError
+from campaigns.schema.model import Variant
 from campaigns.site_facts import SiteFacts
+from campaigns.site_settings import SettingDescription, refuse_wrong_variants, told
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
@@ -36,13 +39,29 @@ class EnvironmentDescription(_Described):
     features: list[str] = ["mpi"]
     preload: str = Field("", description="remedy of src/daemon that its ranks are started with")
     programs: dict[str, str] = Field(
-        {}, description="absolute paths of foreign programs built for it, by name: su3_rmd, osu"
+        {},
+        description="paths of foreign programs built for it, by name: su3_rmd, osu, netpipe; with"
+        " variables such as $HOME; one that is not there, or names no set variable, is not offered",
     )
     variables: dict[str, str] = {}
+    settings: dict[str, SettingDescription] = {}
+    variant_of: str | None = None
+    chosen: dict[str, int] = Field({}, description="values of settings, in a variant")
     modules: list[str] = []
     prepare: list[str] = []
     source: str = Field("site", description="distribution, spack or site: where the build is from")
     packages: list[str] = []
+
+    @field_validator("programs")
+    @classmethod
+    def _offered(cls, programs: dict[str, str]) -> dict[str, str]:
+        """Those that are there; a word without a slash is looked for where launches run."""
+        expanded = {name: os.path.expandvars(path) for name, path in programs.items()}
+        return {
+            name: path
+            for name, path in expanded.items()
+            if path and "$" not in path and ("/" not in path or Path(path).exists())
+        }
 
 
 class NetworkDescription(_Described):
@@ -66,6 +85,9 @@ class SiteDescription(_Described):
     nodes: int = 0
     cores_per_node: int = 0
     memory_bytes_per_node: int = 0
+    core_peak_flop_per_s: float | None = Field(
+        None, gt=0, description="nominal peak of a core: flop a cycle × clock, double precision"
+    )
     network: NetworkDescription = NetworkDescription()
     work_dir: str | None = None
     concurrency: int = Field(1, ge=1, description="launches that may run at a time")
@@ -94,6 +116,18 @@ class Site:
             environments=environments,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
         )
+
+    def with_variants(self, variants: Mapping[str, Variant]) -> Site:
+        """The site with a campaign's variants among its environments.
+
+        Raises AssayError for a variant it cannot give.
+        """
+        own = self.description.environments
+        settings = {name: environment.settings for name, environment in own.items()}
+        refuse_wrong_variants(variants, settings, self.name)
+        made = {name: _vary(own[variant.of], variant) for name, variant in variants.items()}
+        description = self.description.model_copy(update={"environments": {**own, **made}})
+        return Site(description, self.cluster)
 
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
@@ -125,6 +159,25 @@ def _features(environment: EnvironmentDescription) -> frozenset[str]:
     """What it says it offers, and a feature "program:NAME" for each foreign program."""
     programs = {f"program:{name}" for name in environment.programs}
     return frozenset(environment.features) | programs
+
+
+def _vary(environment: EnvironmentDescription, variant: Variant) -> EnvironmentDescription:
+    words: list[str] = []
+    variables = dict(environment.variables)
+    for name, value in variant.settings.items():
+        more_words, more_variables = told(environment.settings[name], value)
+        words += more_words
+        variables |= more_variables
+    changed = ", ".join(f"{name} = {value}" for name, value in variant.settings.items())
+    return environment.model_copy(
+        update={
+            "description": f"{environment.description}; {changed}",
+            "launcher_options": [*words, *environment.launcher_options],
+            "variables": variables,
+            "variant_of": variant.of,
+            "chosen": dict(variant.settings),
+        }
+    )
 
 
 def load_site(name: str) -> Site:

@@ -117,6 +117,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         return None
 
     @property
+    def hosts_take_turns(self) -> bool:
+        """Whether only one node's ranks are busy at a time; the others sleep."""
+        return False
+
+    @property
     def profiled(self) -> bool:
         """Whether the MPI profile is laid before the program."""
         return bool(getattr(self, "mpi_profile", False))
@@ -157,6 +162,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
+            if output.wrong:
+                return Outcome("wrong", "; ".join(output.wrong[:3]))
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
@@ -199,7 +206,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if output.errors:
             return "; ".join(output.errors[:3])
         if output.exit_status != 0:
-            return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
+            return f"exit status {output.exit_status}: {_last_line(self.stderr_text())}"
         ended = self.came_to_its_end(output, text)
         return None if ended else "the program did not reach its end"
 
@@ -212,9 +219,12 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.ranks_per_node,
             library_pattern=extras["library"],
             wire_is_counted=partition["wire_is_counted"],
+            hosts_take_turns=self.hosts_take_turns,
+            seen=extras["seen"],
         )
 
-    def _stderr(self) -> str:
+    def stderr_text(self) -> str:
+        """All of the launch's stderr."""
         return _read_text(Path(self.stagedir) / self.stderr.evaluate())
 
 

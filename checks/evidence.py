@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 #: A rank that shares its core with another busy rank: its times are those of the scheduler.
@@ -22,13 +22,18 @@ WIRE_UNPROVEN = "network-unproven"
 
 @dataclass(frozen=True)
 class Claim:
-    """What the harness asked for: `nodes` in order, ranks on each, and the library's name."""
+    """What the harness asked for: `nodes` in order, ranks on each, and the library's name.
+
+    `seen` are variables with the values that ranks must find, by which a setting was changed.
+    """
 
     nodes: Sequence[str]
     ranks: int
     ranks_per_node: int
     library_pattern: str
     wire_is_counted: bool = True
+    hosts_take_turns: bool = False
+    seen: Mapping[str, str] = field(default_factory=dict)
 
 
 def contradictions(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
@@ -37,6 +42,7 @@ def contradictions(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
         return ["the launch gave no evidence of where its ranks ran"]
     return [
         *_library(evidence, claim),
+        *_settings(evidence.get("variables") or {}, claim),
         *_placement(evidence.get("ranks") or [], claim),
         *_wire(evidence.get("links") or [], claim),
     ]
@@ -47,6 +53,14 @@ def _library(evidence: dict[str, Any], claim: Claim) -> list[str]:
     if re.search(claim.library_pattern, named):
         return []
     return [f"the library calls itself {named!r}; expected was {claim.library_pattern!r}"]
+
+
+def _settings(found: Mapping[str, Any], claim: Claim) -> list[str]:
+    return [
+        f"the setting {name} reached rank 0 as {found.get(name)!r}; asked for was {value!r}"
+        for name, value in claim.seen.items()
+        if found.get(name) != value
+    ]
 
 
 def _short(host: str) -> str:
@@ -86,10 +100,19 @@ def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
     """Words to show beside the launch's numbers."""
     if evidence is None:
         return []
-    found = [OVERSUBSCRIBED] if oversubscribed(evidence.get("ranks") or []) else []
+    found = [OVERSUBSCRIBED] if _shared(evidence, claim) else []
     if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
         found.append(WIRE_UNPROVEN)
     return found
+
+
+def _shared(evidence: dict[str, Any], claim: Claim) -> bool:
+    """Whether ranks that are busy at one time share cores; of nodes in turn, each by itself."""
+    ranks = evidence.get("ranks") or []
+    if not claim.hosts_take_turns:
+        return oversubscribed(ranks)
+    hosts = {str(rank.get("host")) for rank in ranks}
+    return any(oversubscribed(r for r in ranks if str(r.get("host")) == host) for host in hosts)
 
 
 def oversubscribed(ranks: Iterable[dict[str, Any]]) -> bool:

@@ -15,15 +15,40 @@ from typing import Any
 import reframe as rfm
 from reframe.core.meta import make_test
 
+from checks.alltoall_pairs import AlltoallPairsCheck
+from checks.bisection import BisectionCheck
+from checks.collectives import CollectivesCheck
+from checks.echo import EchoCheck
 from checks.hpl import HplCheck
+from checks.interference import InterferenceCheck
+from checks.netpipe import NetpipeCheck
+from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
+from checks.ring import RingCheck
 from checks.startup import StartupCheck
+from checks.streams import StreamsCheck
 from checks.su3_rmd import Su3RmdCheck
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
-LEAVES = {"hpl": HplCheck, "pt2pt": Pt2ptCheck, "startup": StartupCheck, "su3_rmd": Su3RmdCheck}
+LEAVES = {
+    "alltoall_pairs": AlltoallPairsCheck,
+    "bisection": BisectionCheck,
+    "collectives": CollectivesCheck,
+    "echo": EchoCheck,
+    "hpl": HplCheck,
+    "interference": InterferenceCheck,
+    "netpipe": NetpipeCheck,
+    "node": NodeCheck,
+    "pt2pt": Pt2ptCheck,
+    "pvm_echo": PvmEchoCheck,
+    "ring": RingCheck,
+    "startup": StartupCheck,
+    "streams": StreamsCheck,
+    "su3_rmd": Su3RmdCheck,
+}
 
 
 def make_launch_test(launch: dict[str, Any], module: str) -> type:

@@ -24,12 +24,17 @@ def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, A
         key: described[key]
         for key in ("launcher", "launcher_options", "library", "preload", "programs")
     }
+    extras["seen"] = {
+        described["settings"][setting]["seen_as"]: str(value)
+        for setting, value in described["chosen"].items()
+        if described["settings"][setting]["seen_as"]
+    }
     return {
         "name": name,
         "cc": described["compiler"],
         "modules": described["modules"],
         "prepare_cmds": described["prepare"],
-        "env_vars": sorted(described["variables"].items()),
+        "env_vars": [list(pair) for pair in sorted(described["variables"].items())],
         "features": described["features"],
         "extras": extras,
         "target_systems": [site],

@@ -18,6 +18,7 @@ from reports.units import fixed
 _POINTS = {"constructs", "sizes"}
 #: What the label says in its own words first.
 _GRID = ("p", "q")
+_LATTICE = ("nx", "ny", "nz", "nt")
 _LONGEST = 40
 
 
@@ -43,6 +44,12 @@ def value_text(value: Any) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+def lattice_text(params: dict[str, Any]) -> str:
+    """Extents of a four-dimensional lattice: "8³ × 16", or "8 × 8 × 16 × 16"."""
+    x, y, z, t = (params[name] for name in _LATTICE)
+    return f"{x}³ × {t}" if x == y == z else f"{x} × {y} × {z} × {t}"
+
+
 def params_key(case: PlanCase) -> bytes:
     """Canonical JSON of the parameters: cases of environments are paired by (check, this)."""
     return msgspec.json.encode(case.params, order="deterministic")
@@ -61,7 +68,9 @@ class CheckLabels:
         result = []
         if all(name in params for name in _GRID) and not set(_GRID) & set(without):
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
-        skip = {*_GRID, *_POINTS, *without}
+        if set(_LATTICE) & set(self.varying) - set(without):
+            result.append(lattice_text(params))
+        skip = {*_GRID, *_LATTICE, *_POINTS, *without}
         for name in self.varying:
             plain = name == "reply_before_wait" and not params.get(name)
             if name in params and name not in skip and not plain:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from reports import listings, render, tables
 from reports.analysis import Analysis
+from reports.choice.tables import choice_tables, comparison_tables
 from reports.labels import check_title
 from reports.sections import section_tables
+from reports.size_tables import invalid_table
 from reports.summary import summary_sentences
 from reports.units import count_text
 
@@ -60,9 +62,9 @@ def _lines(analysis: Analysis, root: str) -> Iterator[str]:
     yield ""
     yield md(render.power_note(analysis.comparisons))
     yield ""
-    for table in render.comparison_tables(analysis.comparisons).values():
+    for table in (*choice_tables(analysis), *comparison_tables(analysis)):
         yield from markdown_table(table)
-    invalid = tables.invalid_table(analysis)
+    invalid = invalid_table(analysis)
     if invalid:
         yield "## Invalid on purpose: reply before wait"
         yield from markdown_table(invalid)
@@ -86,6 +88,8 @@ def markdown_table(table: tables.Table) -> Iterator[str]:
     if table.note:
         yield md(table.note)
         yield ""
+    if not table.rows:
+        return
     titles = [f"{column.environment} {column.title}".strip() for column in table.columns]
     yield _row(md(title) for title in titles)
     yield _row("---:" if column.numeric else "---" for column in table.columns)

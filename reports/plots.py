@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,12 @@ from reports.canvas import (
     log_value_axis,
     new_panel,
 )
-from reports.comparison import Comparison
 from reports.labels import metric_title, value_text
-from reports.palette import INK, QUIET
+from reports.palette import QUIET
 from reports.units import ReadableUnit, fixed, readable_unit
 
 #: Panels of one picture; what is beyond is in the tables, and the caption says how many.
 MOST_PANELS = 8
-MOST_FOREST_ROWS = 14
 #: A line of more points is thinned to every k-th; the caption says so.
 MOST_LINE_POINTS = 250
 _STARTUP = ("first_instruction", "init", "all_heard", "launch")
@@ -120,85 +118,6 @@ def invalid_bandwidth(analysis: Analysis) -> Picture | None:
     rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
     return _size_picture(
         analysis, rows, "picture-invalid", "Apparent bandwidth of replies sent before the wait"
-    )
-
-
-def forest(analysis: Analysis) -> Picture | None:
-    """Advantage of each environment over the reference, with intervals; one panel a scope."""
-    comparisons = analysis.comparisons
-    scopes: dict[str, list[Comparison]] = {}
-    for cell in (*comparisons.overall, *comparisons.groups):
-        if cell.reference == comparisons.reference and cell.effect:
-            scopes.setdefault(cell.scope, []).append(cell)
-    if not scopes:
-        return None
-    shown = list(scopes.items())[:MOST_PANELS]
-    names = {cell.environment for _, cells in shown for cell in cells}
-    return Picture(
-        "picture-effects",
-        f"Advantage over {comparisons.reference}",
-        "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
-        " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %."
-        + _cut_note(scopes),
-        [_forest_panel(analysis, scope, cells) for scope, cells in shown],
-        [name for name in analysis.looks if name in names],
-    )
-
-
-def _cut_note(scopes: Mapping[str, Sequence[Comparison]]) -> str:
-    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
-    if rows <= MOST_FOREST_ROWS and len(scopes) <= MOST_PANELS:
-        return ""
-    return f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
-
-
-def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -> Panel:
-    labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
-    shown = [cell for cell in cells if cell.label in labels]
-    names = list(dict.fromkeys(cell.environment for cell in shown))
-    pitch = 0.24 + 0.15 * len(names)
-    figure, axes = new_panel(scope, footer(analysis, shown[0].n), 1.35 + pitch * len(labels))
-    axes.axvspan(-3, 3, color="#eceff2", linewidth=0)
-    axes.axvline(0, color=QUIET, linewidth=1)
-    for cell in shown:
-        step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
-        _forest_row(axes, analysis, cell, labels.index(cell.label) + step)
-    for row, label in enumerate(labels):
-        axes.text(
-            0.0,
-            row + 0.06,
-            _short(label, 52),
-            transform=axes.get_yaxis_transform(),
-            fontsize=9,
-            color=INK,
-            va="top",
-            weight="bold" if label == "all points" else None,
-        )
-    axes.set_ylim(len(labels), 0)
-    axes.set_yticks(range(len(labels)), [""] * len(labels))
-    axes.tick_params(axis="y", length=0)
-    axes.set_position((0.04, axes.get_position().y0, 0.92, axes.get_position().height))
-    axes.set_xlabel(f"advantage in {metric_title(shown[0].metric)}, %")
-    alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
-    return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
-
-
-def _forest_row(axes: Any, analysis: Analysis, cell: Comparison, height: float) -> None:
-    assert cell.effect is not None
-    look = analysis.looks[cell.environment]
-    low, centre, high = (
-        100 * (value - 1)
-        for value in (cell.effect.interval.low, cell.effect.ratio, cell.effect.interval.high)
-    )
-    axes.plot([low, high], [height, height], color=look.colour, linewidth=2.2)
-    axes.plot(
-        [centre],
-        [height],
-        marker=look.marker,
-        color=look.colour,
-        markersize=6,
-        markeredgecolor="white",
-        markeredgewidth=0.7,
     )
 
 
@@ -402,7 +321,3 @@ def _alt(title: str, item: _Curves, lines: Sequence[Line], unit: ReadableUnit) -
 
 def _joined(first: str, second: str) -> str:
     return ", ".join(part for part in (first, second) if part and part != "all cases")
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"

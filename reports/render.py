@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML page: one file, no script, nothing loaded; everything from records is escaped."""
+"""The HTML page: one file, nothing loaded, complete without its one script; all text is escaped."""
 
 from __future__ import annotations
 
 import re
 import warnings
+from base64 import b64encode
 from collections.abc import Callable, Mapping
+from hashlib import sha256
+from importlib.resources import files
 from itertools import count
 from typing import Any
 
@@ -16,8 +19,12 @@ from markupsafe import Markup
 from reports import listings, plots, tables
 from reports.analysis import Analysis
 from reports.canvas import ID_MARK, STYLE, Panel, legend_sign
-from reports.comparison import Comparisons
+from reports.choice.compare import Comparisons
+from reports.choice.pictures import forest, score_picture
+from reports.choice.tables import choice_tables, comparison_tables
+from reports.palette import Look
 from reports.sections import CheckSection, check_section
+from reports.size_tables import invalid_table
 from reports.summary import summary_sentences
 from reports.units import count_text
 
@@ -31,21 +38,29 @@ def without_control_characters(text: str) -> str:
 
 def render_html(analysis: Analysis, root: str) -> str:
     """The page; `root` is the relative way from the report to the run directory."""
+    return render_page("report.html.j2", analysis.looks, _context(analysis, root))
+
+
+def render_page(template: str, looks: Mapping[str, Look], context: Mapping[str, Any]) -> str:
+    """A template of this package as a page of one file; `looks` give the environments' signs."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
-    signs = {name: Markup(legend_sign(look)) for name, look in analysis.looks.items()}  # noqa: S704
+    signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
+    script = _script()
+    digest = b64encode(sha256(script.encode()).digest()).decode()
     environment.globals.update(
         sign=lambda name: signs.get(name, ""),
         svg=_numbered(),
         badge_kind=badge_kind,
         count_text=count_text,
+        script=Markup(script),  # noqa: S704 (our own file)
+        script_hash=digest,
     )
-    page = environment.get_template("report.html.j2").render(_context(analysis, root))
-    return without_control_characters(page)
+    return without_control_characters(environment.get_template(template).render(context))
 
 
 def _numbered() -> Callable[[Panel], Markup]:
@@ -70,16 +85,21 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         checks = [check_section(analysis, check) for check in analysis.checks]
-        effects = plots.forest(analysis)
+        effects = forest(analysis)
+        score_panel = score_picture(analysis)
         invalid_picture = plots.invalid_bandwidth(analysis)
     shown_evidence = listings.evidence(analysis, root)
-    invalid = tables.invalid_table(analysis)
+    invalid = invalid_table(analysis)
+    choice = choice_tables(analysis)
     return {
         "analysis": analysis,
         "run": run,
         "started": str(run.provenance.get("started_at", "not recorded"))[:19].replace("T", " "),
         "sentences": summary_sentences(analysis),
-        "sections": _contents(checks, invalid is not None),
+        "sections": _contents(checks, bool(choice), invalid is not None),
+        "choice": choice,
+        "score_panel": score_panel,
+        "comparisons": comparison_tables(analysis),
         "status": listings.status_table(analysis),
         "bad": listings.bad_launches_table(analysis, root),
         "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
@@ -89,28 +109,19 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "invalid": invalid,
         "invalid_pictures": [invalid_picture] if invalid_picture else [],
         "power_note": power_note(comparisons),
+        "run_unusable": comparisons.unusable,
         "scopes": list(dict.fromkeys(tables.slug(cell.scope) for cell in comparisons.overall)),
         "provenance": listings.provenance_rows(run.provenance),
         "evidence": shown_evidence,
         "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
         "version": _version(run.provenance),
-        **comparison_tables(comparisons),
     }
 
 
-def comparison_tables(comparisons: Comparisons) -> dict[str, tables.Table]:
-    """The three tables of comparisons by their name in the template."""
-    return {
-        "overall": tables.comparison_table(
-            "table-overall", "Every pair, over all points", comparisons.overall
-        ),
-        "groups": tables.comparison_table(
-            "table-groups", f"Each curve against {comparisons.reference}", comparisons.groups
-        ),
-        "points": tables.comparison_table(
-            "table-points", f"Each point against {comparisons.reference}", comparisons.points
-        ),
-    }
+def _script() -> str:
+    """Our script without its comment lines; the page's policy allows this text and no other."""
+    text = files("reports").joinpath("templates/report.js").read_text(encoding="utf-8")
+    return "\n" + "".join(line for line in text.splitlines(True) if not line.startswith("//"))
 
 
 def power_note(comparisons: Comparisons) -> str:
@@ -131,12 +142,13 @@ def power_note(comparisons: Comparisons) -> str:
     )
 
 
-def _contents(checks: list[CheckSection], invalid: bool) -> list[tuple[str, str]]:
+def _contents(checks: list[CheckSection], choice: bool, invalid: bool) -> list[tuple[str, str]]:
     middle = [(f"check-{item.anchor}", item.title) for item in checks]
     end = [("comparison", "Comparison")]
     end += [("invalid", "Invalid on purpose")] if invalid else []
     end += [("provenance", "Provenance"), ("evidence", "Evidence"), ("method", "Method")]
-    return [("launches", "Launches"), *middle, *end]
+    start = [("choice", "Choice")] if choice else []
+    return [*start, ("launches", "Launches"), *middle, *end]
 
 
 def _version(provenance: Mapping[str, Any]) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from reports import plots, tables
+from reports import collectives, interference, plots, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
+from reports.size_tables import pt2pt_tables
 
 _Pictures = tuple[Callable[[Analysis], plots.Picture | None], ...]
 _Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
@@ -29,13 +31,25 @@ class CheckSection:
 
 #: Pictures by check; a check without an entry has tables only.
 PICTURES: dict[str, _Pictures] = {
+    "collectives": (collectives.against_length, collectives.against_counts),
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
+    "interference": (interference.interference_picture,),
     "pt2pt": (plots.latency, plots.bandwidth),
     "startup": (plots.startup,),
+    "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
 }
 
 #: Tables by check, shown before those of every metric's statistics.
-TABLES: dict[str, _Tables] = {}
+TABLES: dict[str, _Tables] = {
+    "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
+    "interference": (interference.interference_table,),
+    "su3_rmd": (
+        su3_rmd.overview,
+        su3_rmd.strong_scaling,
+        su3_rmd.weak_scaling,
+        su3_rmd.study_2003,
+    ),
+}
 
 
 def check_section(analysis: Analysis, check: str) -> CheckSection:
@@ -58,4 +72,16 @@ def _own_pictures(analysis: Analysis, check: str) -> list[plots.Picture]:
 def section_tables(analysis: Analysis, check: str) -> list[tables.Table]:
     """The check's own tables that have content, its MPI profile, then every metric's statistics."""
     own = [table for make in TABLES.get(check, ()) if (table := make(analysis)) is not None]
-    return [*own, *profile_tables(analysis, check), *tables.tables_of(analysis, check)]
+    return [*own, *profile_tables(analysis, check), *statistics_tables(analysis, check)]
+
+
+@lru_cache(maxsize=32)
+def statistics_tables(analysis: Analysis, check: str) -> tuple[tables.Table, ...]:
+    """Statistics tables of a check: sizes side by side for point-to-point, else one a metric.
+
+    Made once for HTML and Markdown.
+    """
+    if check == "pt2pt":
+        return tuple(pt2pt_tables(analysis))
+    made = (tables.metric_table(analysis, check, name) for name in analysis.metrics_of(check))
+    return tuple(table for table in made if table is not None)

@@ -8,9 +8,9 @@ computed for many cases at once (rows of a matrix); `summarise` is the same code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
@@ -22,8 +22,7 @@ OUTLIER_LEAST_N = 7
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True, gc=False):
     """`low` and `high` in the unit of the values; `level` is the level really attained."""
 
     low: float
@@ -32,9 +31,8 @@ class Interval:
     method: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """n launches of one metric. None: not defined at this n (s from 2, median interval from 6).
+class Summary(msgspec.Struct, frozen=True, gc=False):
+    """n launches of one metric. None: not defined at this n (s from 2, median interval from 5).
 
     `outliers` are the positions of flagged values; they are never removed.
     """
@@ -122,6 +120,8 @@ def mean_half_width(n: int, level: float = LEVEL) -> float:
     """t(1−α/2; n−1)/√n, the half width of the mean's interval in units of s.
 
     Student's interval, mean ± t·s/√n: assumes independent launches and a near normal mean.
+    It keeps 93–97 % for log-normal launches up to a CV of 25 %; beyond, it covers less (89 % at
+    CV 75 % and n = 7) and the median's interval is the one to read (`bench_statistics`).
     Least n: 2.
     """
     return float(stats.t.ppf(0.5 + level / 2, n - 1) / np.sqrt(n))
@@ -142,18 +142,38 @@ def median_ranks(n: int, level: float = LEVEL) -> tuple[int, float] | None:
     return rank, float(1 - 2 * below[rank - 1])
 
 
+@lru_cache(maxsize=256)
+def median_weights(n: int, level: float = LEVEL) -> tuple[int, float, float, str] | None:
+    """Rank j, weight w, level and method of the median's interval; None below n = 5 at 95 %.
+
+    The ends are (1−w)·x(j) + w·x(j+1) and its mirror image. From n = 6 on, w interpolates between
+    the exact levels g(j) >= level > g(j+1) of two ranks, I = (g(j) − level)/(g(j) − g(j+1)),
+    w = (n−j)·I / (j + (n−2j)·I): distribution free to a good approximation, where whole ranks alone
+    would cover 98.4 % at n = 7 [Hettmansperger & Sheather 1986; Nyblom 1992]. At n = 5 the widest
+    interval, least to greatest, has 93.75 % and is given at that level.
+    """
+    found = median_ranks(n, level)
+    if found is None:
+        widest = 1 - 2 * 0.5**n
+        return (1, 0.0, widest, "order statistics") if widest >= level - 0.02 else None
+    rank, attained = found
+    beyond = float(1 - 2 * stats.binom.cdf(rank, n, 0.5))
+    share = (attained - level) / (attained - beyond)
+    weight = (n - rank) * share / (rank + (n - 2 * rank) * share)
+    return rank, weight, level, "interpolated order statistics"
+
+
 def median_intervals(ordered: Matrix) -> list[Interval | None]:
-    """Order-statistics interval of the median of each row; rows ascending."""
+    """Interval of the median of each row by `median_weights`; rows ascending."""
     n = ordered.shape[1]
-    ranks = median_ranks(n)
-    if ranks is None:
+    found = median_weights(n)
+    if found is None:
         return [None] * len(ordered)
-    rank, level = ranks
-    lows, highs = ordered[:, rank - 1].tolist(), ordered[:, n - rank].tolist()
-    return [
-        Interval(low, high, level, "order-statistics")
-        for low, high in zip(lows, highs, strict=True)
-    ]
+    rank, weight, level, method = found
+    inner = min(rank, n - 1)
+    low = (1 - weight) * ordered[:, rank - 1] + weight * ordered[:, inner]
+    high = (1 - weight) * ordered[:, n - rank] + weight * ordered[:, n - 1 - inner]
+    return [Interval(a, b, level, method) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
 def outlier_positions(matrix: Matrix) -> list[tuple[int, ...]]:

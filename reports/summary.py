@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from reports.analysis import Analysis
-from reports.comparison import Ranking, rankings
+from reports.choice.leaders import Ranking, rankings
+from reports.choice.sentences import Sentence, choice_sentences
 from reports.labels import metric_title
 from reports.tables import slug
 from reports.units import count_text
@@ -14,22 +13,12 @@ from reports.units import count_text
 MOST_SENTENCES = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """One sentence; `href` leads to its evidence below."""
-
-    text: str
-    href: str
-    kind: str = "plain"
-    environment: str = ""
-
-
 def summary_sentences(analysis: Analysis) -> list[Sentence]:
-    """What was asked, what ran, who did best, what went wrong, what to beware of."""
-    head = [_what_ran(analysis)]
+    """Who is best, where, what ran, what went wrong, what to beware of."""
+    head = choice_sentences(analysis)
     if not analysis.complete:
-        head.append(_unfinished(analysis))
-    tail = [_launches(analysis)]
+        head.insert(0, _unfinished(analysis))
+    tail = [_what_ran(analysis), _launches(analysis)]
     if analysis.oversubscribed:
         tail.append(_oversubscribed(analysis))
     if analysis.invalid:
@@ -92,8 +81,8 @@ def _best(ranking: Ranking) -> Sentence:
         resolved = cell.word in ("faster", "slower")
         verdict = f"resolved (p = {cell.p_holm:.2g} after Holm)" if resolved else cell.verdict
         lead = (
-            f"{ranking.best} did best in {what}, {ranking.advantage} against"
-            f" {ranking.runner_up} ({ranking.interval}), {verdict}"
+            f"{ranking.best} {'did best' if resolved else 'has the best estimate'} in {what},"
+            f" {ranking.advantage} against {ranking.runner_up} ({ranking.interval}), {verdict}"
         )
     rest = f"; against {ranking.best}: {ranking.others}" if ranking.others else ""
     wrong = ", ".join(ranking.unranked)

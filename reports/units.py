@@ -68,6 +68,16 @@ def percent(fraction: float | None, places: int = 1) -> str:
     return f"{fixed(100 * fraction, places)} %"
 
 
+def level_text(level: float) -> str:
+    """The level of an interval: 0.95 -> "95 %", 0.9375 -> "93.75 %"."""
+    return f"{100 * level:.4g} %"
+
+
+def p_text(p: float) -> str:
+    """A p value for a sentence."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
 def signed_percent(ratio: float) -> str:
     """A ratio as the difference from 1: 1.034 -> "+3.4 %"."""
     difference = 100 * (ratio - 1)

@@ -7,16 +7,33 @@ enters a record. One module a family; a new one is added to `_FAMILIES`.
 
 from __future__ import annotations
 
-from campaigns.metrics import linpack, pt2pt, startup, su3_rmd
+from campaigns.metrics import (
+    collectives,
+    interference,
+    linpack,
+    messages,
+    netpipe,
+    node,
+    pt2pt,
+    pvm_echo,
+    startup,
+    su3_rmd,
+)
 from campaigns.metrics.definition import Better, CheckMetrics, MetricDefinition
 
 __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinition"]
 
 _FAMILIES = (
     linpack,
+    messages,
+    netpipe,
+    node,
     pt2pt,
+    pvm_echo,
     su3_rmd,
     startup,
+    collectives,
+    interference,
 )
 
 

@@ -51,6 +51,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     blocks: int
     environments: list[str]
+    variants: dict[str, Any] = {}
     weights: dict[str, float]
     limits: dict[str, Any]
     criteria: list[dict[str, Any]]

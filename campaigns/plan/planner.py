@@ -35,6 +35,7 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         seed=campaign.seed,
         blocks=campaign.blocks,
         environments=list(campaign.environments),
+        variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
         weights=dict(campaign.weights),
         limits=campaign.limits.model_dump(),
         criteria=[criterion.model_dump() for criterion in campaign.criteria],
@@ -94,7 +95,10 @@ def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
 
 
 def _lacks(case: Case, missing: frozenset[str]) -> str:
-    remedy = "; the site names it under `programs` of the environment in its site.yaml"
+    remedy = (
+        "; the site names it under `programs` of the environment in its site.yaml, by a path that"
+        " exists and whose variables are set"
+    )
     return (
         f"environment {case.environment} lacks {listed(sorted(missing))},"
         f" which check {case.combination.check} needs"

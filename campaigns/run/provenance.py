@@ -47,6 +47,7 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
             "nodes": described.nodes,
             "cores_per_node": described.cores_per_node,
             "memory_bytes_per_node": described.memory_bytes_per_node,
+            "core_peak_flop_per_s": described.core_peak_flop_per_s,
             "network": described.network.model_dump(),
         },
         "host": _host(),
@@ -118,9 +119,15 @@ def _environment(described: EnvironmentDescription) -> dict[str, Any]:
         "launcher": described.launcher,
         "launcher_options": described.launcher_options,
         "variables": described.variables,
+        "variant_of": described.variant_of,
+        "settings": {**_defaults(described), **described.chosen},
         "preload": described.preload or None,
         "packages": {name: _package_version(name) for name in described.packages},
     }
+
+
+def _defaults(described: EnvironmentDescription) -> dict[str, int | None]:
+    return {name: setting.default for name, setting in described.settings.items()}
 
 
 def _package_version(name: str) -> str | None:

@@ -14,13 +14,14 @@ from campaigns.run.progress import Progress
 from campaigns.run.provenance import gather
 from campaigns.run.status import RunStatus, render_status, run_status
 from campaigns.schema import load_campaign
+from campaigns.schema.model import Variant
 from campaigns.site import Site, load_site
 
 
 def start_run(campaign_name: str, site_name: str, live: bool | None) -> RunStatus:
     """Run a campaign on a site from its beginning."""
     campaign = load_campaign(campaign_name)
-    site = load_site(site_name)
+    site = load_site(site_name).with_variants(campaign.variants)
     plan = make_plan(campaign, site.facts())
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan)
@@ -33,8 +34,11 @@ def start_run(campaign_name: str, site_name: str, live: bool | None) -> RunStatu
 def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
     """Go on with a run where it stopped, on the site where it began."""
     run = open_run(run_name)
-    site = load_site(site_name)
-    began_on = run.plan().site
+    plan = run.plan()
+    site = load_site(site_name).with_variants(
+        {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
+    )
+    began_on = plan.site
     if site.name != began_on:
         raise AssayError(
             f"{run.path} was begun on site {began_on}; resume it with --site {began_on}"

@@ -7,26 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
+from campaigns.sections import NAME_PATTERN, Name, Scalar, Section, key
+
 SCHEMA = 1
 MAX_SEED = 2**63 - 1
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-Scalar = bool | int | float | str
-
-
-class Section(BaseModel):
-    """Base of every part of a campaign: no conversion of types, no unknown key, no change."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-def key(description: str, unit: str = "none", default: object = ..., **limits: Any) -> Any:
-    """A key of the file with its meaning, its unit ("none" for words) and its allowed range."""
-    extra: dict[str, Any] = {"unit": unit}
-    return Field(default, description=description, json_schema_extra=extra, **limits)
+__all__ = ["NAME_PATTERN", "Campaign", "CaseEntry", "Criterion", "Limits", "Origin"]
 
 
 class CaseEntry(Section):
@@ -41,6 +29,15 @@ class CaseEntry(Section):
     fixed: dict[str, Any] = key("Parameters that all these cases share.", default={})
     environments: Annotated[list[Name], Field(min_length=1)] | None = key(
         "Only these of the campaign's environments; without it, all.", default=None
+    )
+
+
+class Variant(Section):
+    """An environment of the site with some of its settings changed."""
+
+    of: Name = key("Environment of the site that it is a variant of.")
+    settings: Annotated[dict[str, int], Field(min_length=1)] = key(
+        "Value of each changed setting, in the unit that the site states for it."
     )
 
 
@@ -92,7 +89,11 @@ class Campaign(Section):
         "What the campaign is to answer, in plain words.", min_length=1, max_length=2000
     )
     environments: Annotated[list[Name], Field(min_length=1)] = key(
-        "MPI implementations to be judged, by the names the site gives them."
+        "MPI implementations to be judged, by the names the site gives them, or of `variants`."
+    )
+    variants: dict[Name, Variant] = key(
+        "Environments with changed settings, by the names that `environments` lists them under.",
+        default={},
     )
     blocks: int = key("Passes over all cases, each in random order.", "blocks", 5, ge=1, le=1000)
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)

@@ -30,6 +30,7 @@ def campaign_problems(value: object) -> Iterator[Problem]:
     if not isinstance(value, dict):
         return
     yield from _repeated(value.get("environments"), ("environments",))
+    yield from _idle_variants(value.get("variants"), value.get("environments"))
     entries = list(_valid_parts(value, "cases", CaseEntry))
     for place, entry in entries:
         yield from _environment_problems(entry, place, value.get("environments"))
@@ -78,6 +79,16 @@ def _one_of(value: str, allowed: Iterable[str], place: Location) -> Iterator[Pro
     if allowed and value not in allowed:
         hint = did_you_mean(value, allowed)
         yield Problem(place, f"found {found(value)}{hint}; allowed is {listed(allowed)}")
+
+
+def _idle_variants(variants: object, environments: object) -> Iterator[Problem]:
+    """A problem for each variant that is not among the campaign's environments."""
+    if isinstance(variants, dict) and isinstance(environments, list):
+        for name in variants:
+            if name not in environments:
+                yield Problem(
+                    ("variants", name), "is not listed in environments; list it there, or leave out"
+                )
 
 
 def _environment_problems(entry: CaseEntry, place: Location, all_: object) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from campaigns.mpi_profile import RankProfile, rank_profile
 from campaigns.records import Metric
 
 #: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
-GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12}
+GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12, "bytes": 1e18, "1/s": 1e12}
 
 
 class OutputError(Exception):
@@ -38,6 +38,7 @@ class Output:
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
     errors: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
     ended: bool = False
     profile: list[RankProfile] = field(default_factory=list)
 
@@ -92,7 +93,8 @@ def _take(entry: dict[str, Any], output: Output, seen: set[str]) -> None:
         case {"assay": "note", "key": str(key), "value": value}:
             output.notes[key] = value
         case {"assay": "error", "message": message}:
-            output.errors.append(f"{entry.get('where', 'program')}: {message}"[:500])
+            kind = output.wrong if entry.get("wrong") is True else output.errors
+            kind.append(f"{entry.get('where', 'program')}: {message}"[:500])
         case {"assay": "exit", "status": int(status)}:
             output.exit_status = status
         case {"assay": "end", "ok": True}:

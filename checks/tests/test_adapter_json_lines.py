@@ -83,6 +83,12 @@ def test_unknown_kinds_are_refused():
         parse('{"assay":"metrics"}')
 
 
+def test_a_wrong_answer_is_kept_apart_from_a_failure():
+    line = '{"assay":"error","where":"verify","message":"element 3","rank":1%s}\n'
+    output = parse(line % ',"wrong":true' + line % "")
+    assert output.wrong == output.errors == ["verify: element 3"]
+
+
 def test_session_interval_is_read_from_damaged_output_too():
     text = (
         '{"assay":"stamp","name":"session_begin","at":10.5}\n\x00{"assay":"met\n'

@@ -66,6 +66,15 @@ def test_a_missing_rank_is_noticed(evidence):
     assert "1 ranks reported" in contradictions(evidence, CLAIM)[0]
 
 
+def test_a_setting_that_did_not_reach_the_ranks_is_noticed(evidence):
+    claim = Claim(["n1", "n2"], 2, 1, "^MPICH", seen={"MPIR_CVAR_X": "16384"})
+    assert "MPIR_CVAR_X reached rank 0 as None" in contradictions(evidence, claim)[0]
+    evidence["variables"] = {"MPIR_CVAR_X": "65536"}
+    assert "asked for was '16384'" in contradictions(evidence, claim)[0]
+    evidence["variables"] = {"MPIR_CVAR_X": "16384"}
+    assert contradictions(evidence, claim) == []
+
+
 @pytest.mark.parametrize(
     ("masks", "shared"),
     [

@@ -9,7 +9,8 @@ from pathlib import Path
 from campaigns.history.context import context_of
 from campaigns.history.model import Night, NightValues, SeriesKey
 from campaigns.metrics import CHECK_METRICS, REGISTER
-from reports.load import Run, Series, load_run
+from reports.load import load_run
+from reports.run import Run, Series
 
 MOST_FAILURES = 50
 

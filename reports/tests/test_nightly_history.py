@@ -178,7 +178,7 @@ def test_negative_values_are_left_out_with_a_warning(folder, capsys):
     add_nights(folder)
     main(["history", "add", str(write_night(folder, 13, edit=negative))])
     _, night = check(folder, capsys)
-    assert "not positive" in night["warnings"][0]
+    assert "below zero" in night["warnings"][0]
     assert night["judged"] == 0
 
 

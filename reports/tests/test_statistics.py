@@ -61,9 +61,20 @@ def test_median_ranks_of_the_literature(n: int, rank: int) -> None:
     assert found[1] >= 0.95
 
 
-def test_median_interval_does_not_exist_below_six() -> None:
+def test_median_interval_does_not_exist_below_five() -> None:
     assert median_ranks(5) is None
-    assert summarise([1.0, 2.0, 3.0, 4.0, 5.0]).median_interval is None
+    assert summarise([1.0, 2.0, 3.0, 4.0]).median_interval is None
+    found = summarise([1.0, 2.0, 3.0, 4.0, 5.0]).median_interval
+    assert found is not None
+    assert (found.low, found.high, found.level) == (1.0, 5.0, 0.9375)
+
+
+def test_median_interval_lies_between_those_of_neighbouring_ranks() -> None:
+    row = np.sort(np.random.default_rng(4).lognormal(0, 1, 10))
+    found = summarise(row.tolist()).median_interval
+    assert found is not None
+    assert row[1] <= found.low <= row[2]
+    assert row[7] <= found.high <= row[8]
 
 
 def test_outlier_is_flagged_and_kept() -> None:
@@ -99,7 +110,7 @@ def test_interval_of_the_mean_covers_at_its_level(n: int) -> None:
     assert np.mean(covered) == pytest.approx(0.95, abs=0.012)
 
 
-@pytest.mark.parametrize("n", [6, 11, 20])
+@pytest.mark.parametrize("n", [5, 6, 7, 11, 20])
 def test_interval_of_the_median_covers_at_its_level_on_skewed_data(n: int) -> None:
     rows = np.random.default_rng(8).exponential(1, (4000, n))
     found = [item.median_interval for item in summarise_rows(rows)]

@@ -23,7 +23,8 @@ static int mpi_is_up(void) {
  */
 static const struct timespec forwarding = {0, 100000000};
 
-static void print_error(const char *where, const char *format, va_list values, int rank) {
+static void print_error(const char *where, const char *format, va_list values, int rank,
+                        int wrong) {
     char message[1024];
     struct json line;
     vsnprintf(message, sizeof message, format, values);
@@ -32,6 +33,8 @@ static void print_error(const char *where, const char *format, va_list values, i
     json_string(&line, "where", where);
     json_string(&line, "message", message);
     json_integer(&line, "rank", rank);
+    if (wrong)
+        json_boolean(&line, "wrong", 1);
     json_write(&line, stdout);
     nanosleep(&forwarding, NULL);
 }
@@ -51,15 +54,29 @@ static void leave(void) {
     exit(FAIL_STATUS);
 }
 
-void fail_if(int condition, const char *where, const char *format, ...) {
-    if (!condition)
-        return;
+static int own_rank(void) {
     int rank = 0;
     if (mpi_is_up())
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+void fail_if(int condition, const char *where, const char *format, ...) {
+    if (!condition)
+        return;
     va_list values;
     va_start(values, format);
-    print_error(where, format, values, rank);
+    print_error(where, format, values, own_rank(), 0);
+    va_end(values);
+    leave();
+}
+
+void fail_answer(int condition, const char *where, const char *format, ...) {
+    if (!condition)
+        return;
+    va_list values;
+    va_start(values, format);
+    print_error(where, format, values, own_rank(), 1);
     va_end(values);
     leave();
 }
@@ -67,13 +84,11 @@ void fail_if(int condition, const char *where, const char *format, ...) {
 void fail_all(int condition, const char *where, const char *format, ...) {
     if (!condition)
         return;
-    int rank = 0, up = mpi_is_up();
-    if (up)
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int rank = own_rank(), up = mpi_is_up();
     if (rank == 0) {
         va_list values;
         va_start(values, format);
-        print_error(where, format, values, rank);
+        print_error(where, format, values, rank, 0);
         va_end(values);
     }
     if (up)

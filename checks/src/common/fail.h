@@ -13,6 +13,9 @@
  */
 #define FAIL_STATUS 2
 
+/* fail_answer is fail_if for a wrong answer: the line has the member "wrong":true, and the launch
+ * becomes a `wrong` record, not a `failed` one. */
+
 #ifdef __GNUC__
 #define FAIL_FORMAT __attribute__((format(printf, 3, 4)))
 #else
@@ -20,6 +23,7 @@
 #endif
 
 void fail_if(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
+void fail_answer(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
 void fail_all(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
 
 #endif

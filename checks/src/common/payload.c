@@ -40,16 +40,20 @@ void payload_answer(void *reply, const void *received, size_t bytes) {
         to[i] = (unsigned char)~from[i];
 }
 
-int payload_answers(const void *reply, size_t bytes, uint64_t counter) {
+int payload_carries(const void *message, size_t bytes, uint64_t counter) {
     struct ends ends = ends_of(bytes);
-    const unsigned char *front = reply, *back = front + (bytes - ends.back);
+    const unsigned char *front = message, *back = front + (bytes - ends.back);
     for (size_t i = 0; i < ends.front; i++)
-        if (front[i] != counter_byte(~counter, i))
+        if (front[i] != counter_byte(counter, i))
             return 0;
     for (size_t i = 0; i < ends.back; i++)
-        if (back[i] != counter_byte(~counter, i))
+        if (back[i] != counter_byte(counter, i))
             return 0;
     return 1;
+}
+
+int payload_answers(const void *reply, size_t bytes, uint64_t counter) {
+    return payload_carries(reply, bytes, ~counter);
 }
 
 void payload_pattern(void *message, size_t bytes, uint64_t seed) {

@@ -14,6 +14,9 @@
 
 void payload_put(void *message, size_t bytes, uint64_t counter);
 
+/* 1 if the message carries counter, else 0; always 1 for 0 bytes. */
+int payload_carries(const void *message, size_t bytes, uint64_t counter);
+
 /* Write into reply the answer to the received message; the two do not overlap. */
 void payload_answer(void *reply, const void *received, size_t bytes);
 

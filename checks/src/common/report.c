@@ -28,19 +28,37 @@ void report_program(const char *name, const struct arg *table, size_t count) {
     write_line(&line, "program");
 }
 
+static void add_positions(struct json *line, const struct report_position *at, size_t positions) {
+    if (!positions)
+        return;
+    json_open(line, "at", '{');
+    for (size_t i = 0; i < positions; i++)
+        if (at[i].text)
+            json_string(line, at[i].key, at[i].text);
+        else
+            json_integer(line, at[i].key, at[i].integer);
+    json_close(line, '}');
+}
+
 void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
                    const double *samples, size_t count) {
+    struct report_position positions[2];
+    if (at) {
+        positions[0] = (struct report_position){"construct", at->construct, 0};
+        positions[1] = (struct report_position){"message_bytes", NULL, at->message_bytes};
+    }
+    report_metric_at(name, unit, value, positions, at ? 2 : 0, samples, count);
+}
+
+void report_metric_at(const char *name, const char *unit, double value,
+                      const struct report_position *at, size_t positions, const double *samples,
+                      size_t count) {
     struct json line;
     begin(&line, "metric");
     json_string(&line, "name", name);
     json_string(&line, "unit", unit);
     json_number(&line, "value", value);
-    if (at) {
-        json_open(&line, "at", '{');
-        json_string(&line, "construct", at->construct);
-        json_integer(&line, "message_bytes", at->message_bytes);
-        json_close(&line, '}');
-    }
+    add_positions(&line, at, positions);
     if (samples) {
         json_open(&line, "samples", '[');
         for (size_t i = 0; i < count; i++)
@@ -92,4 +110,9 @@ void report_end(const char *name, int ok) {
     json_string(&line, "program", name);
     json_boolean(&line, "ok", ok);
     write_line(&line, "end");
+}
+
+void report_timer(const struct timer *timer) {
+    report_note_text("timer", timer->name);
+    report_note_number("timer_resolution_s", timer->resolution_s);
 }

@@ -3,6 +3,7 @@
 #define ASSAY_REPORT_H
 
 #include "args.h"
+#include "clock.h"
 
 #include <stddef.h>
 
@@ -24,10 +25,26 @@ struct report_at {
 void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
                    const double *samples, size_t count);
 
+/* One coordinate of a point of a sweep, such as {"operation", "gather", 0} or
+ * {"message_bytes", NULL, 1024}: text, or the integer where text is NULL. */
+struct report_position {
+    const char *key;
+    const char *text;
+    long long integer;
+};
+
+/* report_metric at `positions` coordinates of any names; at may be NULL when there are none. */
+void report_metric_at(const char *name, const char *unit, double value,
+                      const struct report_position *at, size_t positions, const double *samples,
+                      size_t count);
+
 /* {"assay":"note","key":key,"value":value}: a fact that is no metric. */
 void report_note_text(const char *key, const char *value);
 void report_note_integer(const char *key, long long value);
 void report_note_number(const char *key, double value);
+
+/* The notes timer and timer_resolution_s. */
+void report_timer(const struct timer *timer);
 
 /* {"assay":"note",…} with a JSON text as value; fields is consumed by the call. */
 void report_note_object(const char *key, struct json *fields);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "timing.h"
 
 #include "fail.h"
@@ -8,38 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* More calls in one sample than this mean a body that does nothing. */
 #define BATCH_LIMIT 10000
 
-static double seconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-double timing_monotonic(void) { return seconds(CLOCK_MONOTONIC); }
-
-double timing_realtime(void) { return seconds(CLOCK_REALTIME); }
-
 static double wtime(void) { return MPI_Wtime(); }
 
-static double resolution(double (*now)(void)) {
-    double least = DBL_MAX;
-    for (int step = 0; step < 200; step++) {
-        double first = now(), second = now();
-        while (second <= first)
-            second = now();
-        if (second - first < least)
-            least = second - first;
-    }
-    return least;
-}
-
 struct timer timing_choose(void) {
-    struct timer ours = {timing_monotonic, resolution(timing_monotonic), "CLOCK_MONOTONIC"};
-    struct timer mpi = {wtime, resolution(wtime), "MPI_Wtime"};
+    struct timer ours = {timing_monotonic, timing_resolution(timing_monotonic), "CLOCK_MONOTONIC"};
+    struct timer mpi = {wtime, timing_resolution(wtime), "MPI_Wtime"};
     return mpi.resolution_s < 0.5 * ours.resolution_s ? mpi : ours;
 }
 
@@ -52,8 +28,16 @@ static int batch_for(const struct timer *timer, double least_call_s) {
     return (int)ceil(needed / least_call_s);
 }
 
+static void nothing(void *context) { (void)context; }
+
 int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                void (*body)(void *context), void *context, double *samples) {
+    return timing_run_after(timer, plan, comm, nothing, body, context, samples);
+}
+
+int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
+                     void (*before)(void *context), void (*body)(void *context), void *context,
+                     double *samples) {
     double least = DBL_MAX;
     for (int call = 0; call < plan->warmup; call++) {
         double start = timer->now();
@@ -64,6 +48,7 @@ int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Co
     MPI_Bcast(&batch, 1, MPI_INT, 0, comm);
     body(context); /* the broadcast lets rank 0 run ahead; one more call brings them together */
     for (int sample = 0; sample < plan->iterations; sample++) {
+        before(context);
         double start = timer->now();
         for (int call = 0; call < batch; call++)
             body(context);
@@ -80,21 +65,10 @@ int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Co
     return batch;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct timing_summary timing_summarise(const double *samples, int count) {
-    size_t bytes = (size_t)count * sizeof *samples;
-    double *sorted = malloc(bytes), sum = 0;
-    fail_if(!sorted, __func__, "out of memory: %zu bytes", bytes);
-    memcpy(sorted, samples, bytes);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    for (int i = 0; i < count; i++)
-        sum += sorted[i];
-    struct timing_summary summary = {sorted[0], 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]),
-                                     sum / count, sorted[count - 1]};
-    free(sorted);
-    return summary;
+double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
+                   void *context) {
+    double start = timer->now();
+    for (long long call = 0; call < calls; call++)
+        body(context);
+    return (timer->now() - start) / (double)calls;
 }

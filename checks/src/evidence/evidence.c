@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* clock_gettime, RTLD_DEFAULT */
+#define _GNU_SOURCE /* clock_gettime, environ, RTLD_DEFAULT */
 #include "evidence.h"
 
 #include "common/json.h"
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define VISIBLE __attribute__((visibility("default")))
 #define PROBE_DEFAULT 262144L
@@ -83,6 +84,24 @@ static void add_library(struct json *line) {
     json_string(line, "standard", text);
 }
 
+/* Variables of rank 0 that change a library's settings. */
+static void add_variables(struct json *line) {
+    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_", "OMPI_MCA_btl",
+                                           "OMPI_MCA_pml", "UCX_"};
+    json_open(line, "variables", '{');
+    for (char **variable = environ; *variable; variable++) {
+        char name[256];
+        size_t length = strcspn(*variable, "="), known = 0;
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+            known |= strncmp(*variable, prefixes[i], strlen(prefixes[i])) == 0;
+        if (!known || length >= sizeof name || !(*variable)[length])
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)length, *variable);
+        json_string(line, name, *variable + length + 1);
+    }
+    json_close(line, '}');
+}
+
 static void add_ranks(struct json *line, int rank, MPI_Comm comm) {
     char *own = rank_facts(rank, assay_first_instruction_s);
     char *all = gather_texts(own ? own : "{}", comm);
@@ -117,6 +136,7 @@ static void print_evidence(void) {
     if (rank == 0) {
         json_string(&line, "assay", "evidence");
         add_library(&line);
+        add_variables(&line);
     }
     add_ranks(&line, rank, comm);
     probe_run(comm, probe_bytes(), &line);

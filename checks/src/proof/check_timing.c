@@ -44,6 +44,24 @@ static void check_summary(void) {
     proof_deviation("worst", summary.worst, 10, 0);
 }
 
+static int preparations;
+
+static void fake_before(void *context) {
+    (void)context;
+    fake_now_s += 1; /* must not count */
+    preparations++;
+}
+
+static void check_before(void) {
+    struct timer timer = {fake_now, 1e-6, "fake"};
+    struct timing_plan plan = PLAN(TIMING_RANK0);
+    double samples[SAMPLES] = {0};
+    step_s = 1e-3;
+    timing_run_after(&timer, &plan, MPI_COMM_SELF, fake_before, fake_body, NULL, samples);
+    proof_deviation("once before each sample", preparations, SAMPLES, 0);
+    proof_deviation("and untimed", samples[SAMPLES - 1] / 1e-3, 1, 1e-6);
+}
+
 int main(int argc, char **argv) {
     int rank, ranks;
     double fast[3], slow[3], most[3];
@@ -64,6 +82,7 @@ int main(int argc, char **argv) {
         proof_true("resolution between 0 and 1 ms",
                    timer.resolution_s > 0 && timer.resolution_s < 1e-3);
         check_summary();
+        check_before();
     }
     MPI_Finalize();
     return proof_status();

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Latency and bandwidth of every pair of nodes (src/alltoall_pairs)."""
+
+from __future__ import annotations
+
+from checks.adapters import json_lines
+from checks.base import MpiCheck, Reading
+from checks.catalogue.alltoall_pairs import AlltoallPairsParameters
+from checks.knobs import knobs_of
+
+
+class AlltoallPairsCheck(MpiCheck, knobs_of(AlltoallPairsParameters)):
+    """Ping-pong of every pair, in rounds of disjoint pairs."""
+
+    program = "alltoall_pairs"
+
+    def arguments(self) -> list[str]:
+        """The program's options."""
+        words = [
+            f"--latency-bytes={self.latency_bytes}",
+            f"--latency-iterations={self.latency_iterations}",
+            f"--bandwidth-bytes={self.bandwidth_bytes}",
+            f"--bandwidth-iterations={self.bandwidth_iterations}",
+            f"--warmup={self.warmup}",
+            f"--seed={self.seed}",
+        ]
+        return [*words, "--turns"] if self.turns else words
+
+    def read(self, output: json_lines.Output, text: str) -> Reading:  # noqa: ARG002
+        """Both metrics of every pair, or the launch is wrong."""
+        expected = self.ranks * (self.ranks - 1) // 2
+        for name in ("pair_latency", "pair_bandwidth"):
+            pairs = {
+                frozenset((metric.at or {}).values())
+                for metric in output.metrics
+                if metric.name == name
+            }
+            if len(pairs) != expected:
+                return Reading(wrong=f"{name}: {len(pairs)} of {expected} pairs were measured")
+        return Reading(metrics=output.metrics)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Echo between two ranks or of a rank with itself: half round trips by two methods of timing."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field, model_validator
+
+from checks.catalogue.definition import (
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    gigabytes,
+    quantity,
+)
+from checks.catalogue.pt2pt import MAX_ITERATIONS
+from checks.catalogue.sizes import Size, expand_sizes
+
+EchoPlacement = Literal["self", "within-node", "between-nodes"]
+
+#: Two sizes an octave to 4 MiB, and the greatest of the study of 1996.
+DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
+
+
+class EchoParameters(ProfiledParameters):
+    """One launch of the echo program. 0 bytes are always measured: they are its latency."""
+
+    placement: EchoPlacement = quantity(
+        "Which ranks: one with itself, two on a node, or two on two nodes.", "none", "between-nodes"
+    )
+    distance: int = quantity(
+        "How far apart the two nodes lie in the job's order of nodes; those between them sleep.",
+        "nodes",
+        1,
+        ge=1,
+        le=4096,
+    )
+    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
+        "Message sizes beside 0: numbers, or ranges with step or per_octave; at most 10,000.",
+        "bytes",
+        DEFAULT_SIZES,
+    )
+    iterations: int = quantity(
+        "Round trips a size, by each method of timing.",
+        "round trips",
+        100,
+        ge=1,
+        le=MAX_ITERATIONS,
+    )
+    warmup: int = quantity(
+        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = quantity("Seed of the order of sizes.", "none", 1, ge=0, le=2**31 - 1)
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """All sizes measured, ascending."""
+        return [0, *cast(list[int], self.sizes)]
+
+    @model_validator(mode="after")
+    def _distance_needs_nodes(self) -> EchoParameters:
+        if self.distance > 1 and self.placement != "between-nodes":
+            raise ValueError(
+                f"distance = {self.distance} needs placement = between-nodes, found"
+                f" {self.placement}"
+            )
+        return self
+
+
+class EchoDefinition(CheckDefinition[EchoParameters]):
+    """Layout and cost of the echo."""
+
+    name = "echo"
+    title = "Echo: half round trips from 0 bytes, each timed and the whole loop timed"
+    parameters = EchoParameters
+    metrics = (
+        "half_round_trip",
+        "half_round_trip_best",
+        "half_round_trip_mean",
+        "half_round_trip_worst",
+        "half_round_trip_loop",
+        "bandwidth",
+        "bandwidth_best",
+        "bandwidth_loop",
+        "echo_latency",
+        "echo_latency_least",
+    )
+    points = ("message_bytes",)
+
+    def ranks(self, params: EchoParameters) -> int:
+        """One with itself, two on a node, or one on each node from one end to the other."""
+        return {"self": 1, "within-node": 2, "between-nodes": params.distance + 1}[params.placement]
+
+    def ranks_asked_per_node(self, params: EchoParameters) -> RanksPerNode:
+        """Two within a node, else one."""
+        return 2 if params.placement == "within-node" else 1
+
+    def memory_bytes_per_node(self, params: EchoParameters, cores_per_node: int) -> int:
+        """A buffer for each way of the greatest size, and the allowance, for each rank."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (2 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+
+    def memory_arithmetic(self, params: EchoParameters, layout: Layout) -> str:
+        """Two buffers a rank, in numbers."""
+        buffers = 2 * params.message_bytes[-1] * layout.ranks_per_node
+        return (
+            f"{layout.ranks_per_node} ranks a node with two buffers of"
+            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
+        )
+
+    def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every round trip at 100 µs each way and the link's speed.
+
+        Assumes 1 GB/s within a node. Both methods take `iterations` round trips.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        one_way_s = sum(params.message_bytes) / bytes_per_s + 1e-4 * len(params.message_bytes)
+        trips = 2 * (2 * params.iterations + params.warmup)
+        return site.launch_overhead_s + trips * one_way_s
+
+
+ECHO = EchoDefinition()

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A message round a ring of all ranks, as T. H. Dunigan timed it (ORNL/TM-10881, 1988, table 6)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import AfterValidator, Field
+
+from checks.catalogue.definition import (
+    MAX_RANKS,
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+    ranks_per_node_field,
+)
+from checks.catalogue.pt2pt import MAX_ITERATIONS
+from checks.catalogue.sizes import Size, expand_sizes
+
+RingOrder = Literal["natural", "gray", "random"]
+
+#: The lengths of table 6, and larger ones of today.
+DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 8192, "per_octave": 1}, 65536, 1048576])
+
+
+class RingParameters(ProfiledParameters):
+    """One launch of the ring program. In the order `gray` neighbours differ in one bit."""
+
+    ranks: int = quantity("Ranks in the ring.", "ranks", ge=1, le=MAX_RANKS)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    order: RingOrder = quantity(
+        "Order of the ranks in the ring; gray needs a power of two of them.", "none", "natural"
+    )
+    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
+        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
+        "bytes",
+        DEFAULT_SIZES,
+    )
+    turns: int = quantity(
+        "Turns round the ring for each size.", "turns", 100, ge=1, le=MAX_ITERATIONS
+    )
+    warmup: int = quantity(
+        "Turns before them that are left out.", "turns", 2, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = quantity(
+        "Seed of the random order, and of the order of sizes.", "none", 1, ge=0, le=2**31 - 1
+    )
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+
+class RingDefinition(CheckDefinition[RingParameters]):
+    """Layout and cost of the ring."""
+
+    name = "ring"
+    title = "Ring: a message round a ring of all ranks"
+    parameters = RingParameters
+    metrics = ("ring_time", "ring_rate", "ring_turn")
+    points = ("order", "message_bytes")
+
+    def ranks(self, params: RingParameters) -> int:
+        """As asked."""
+        return params.ranks
+
+    def ranks_asked_per_node(self, params: RingParameters) -> RanksPerNode:
+        """As the parameter says."""
+        return params.ranks_per_node
+
+    def memory_bytes_per_node(self, params: RingParameters, cores_per_node: int) -> int:
+        """Two buffers of the greatest size, and the allowance, for each rank."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (2 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every step at 100 µs and the link's speed."""
+        step_s = sum(params.message_bytes) / site.network_bytes_per_s
+        step_s += 1e-4 * len(params.message_bytes)
+        return site.launch_overhead_s + layout.ranks * (params.turns + params.warmup) * step_s
+
+    def infeasible(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> str | None:
+        """A Gray code needs a power of two; then what every check asks for."""
+        if params.order == "gray" and params.ranks & (params.ranks - 1):
+            return (
+                f"{params.ranks} ranks have no Gray-code ring;"
+                f" {1 << params.ranks.bit_length() - 1} and {1 << params.ranks.bit_length()} do"
+            )
+        return super().infeasible(params, layout, site)
+
+
+RING = RingDefinition()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams between two ranks: windows of non-blocking messages, one way and both ways at once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast, get_args
+
+from pydantic import AfterValidator, Field
+
+from checks.catalogue.definition import (
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    gigabytes,
+    quantity,
+)
+from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement
+from checks.catalogue.sizes import Size, expand_sizes
+
+Direction = Literal["one-way", "both-ways"]
+
+DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**20, "per_octave": 1}])
+
+
+class StreamsParameters(ProfiledParameters):
+    """One launch of the stream program."""
+
+    placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
+    directions: Annotated[list[Direction], Field(min_length=1, max_length=2)] = quantity(
+        "From one rank to the other, or both ways at the same time.",
+        "none",
+        list(get_args(Direction)),
+    )
+    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
+        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
+        "bytes",
+        DEFAULT_SIZES,
+    )
+    window: int = quantity("Messages in flight each way.", "messages", 32, ge=1, le=4096)
+    iterations: int = quantity(
+        "Windows for each direction and size.", "windows", 20, ge=1, le=MAX_ITERATIONS
+    )
+    warmup: int = quantity(
+        "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = quantity("Seed of the order of points.", "none", 1, ge=0, le=2**31 - 1)
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+
+class StreamsDefinition(CheckDefinition[StreamsParameters]):
+    """Layout and cost of the streams."""
+
+    name = "streams"
+    title = "Streams: rate of windows of non-blocking messages, one way and both ways"
+    parameters = StreamsParameters
+    metrics = ("window_rate",)
+    points = ("direction", "message_bytes")
+
+    def ranks(self, params: StreamsParameters) -> int:
+        """Always two."""
+        del params
+        return 2
+
+    def ranks_asked_per_node(self, params: StreamsParameters) -> RanksPerNode:
+        """One between nodes, two within a node."""
+        return 2 if params.placement == "within-node" else 1
+
+    def memory_bytes_per_node(self, params: StreamsParameters, cores_per_node: int) -> int:
+        """A window for each way of the greatest size, and the allowance, for each rank."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (2 * params.window * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+
+    def memory_arithmetic(self, params: StreamsParameters, layout: Layout) -> str:
+        """Two windows a rank, in numbers."""
+        buffers = 2 * params.window * params.message_bytes[-1] * layout.ranks_per_node
+        return (
+            f"{layout.ranks_per_node} ranks a node with two windows of {params.window} messages of"
+            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
+        )
+
+    def estimate_s(self, params: StreamsParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every window at 10 µs a message and the link's speed.
+
+        Assumes 1 GB/s within a node; both ways at once take as long as two windows.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        window_s = params.window * (
+            sum(params.message_bytes) / bytes_per_s + 1e-5 * len(params.message_bytes)
+        )
+        ways = sum(2 if way == "both-ways" else 1 for way in params.directions)
+        return site.launch_overhead_s + ways * (params.iterations + params.warmup) * window_s
+
+
+STREAMS = StreamsDefinition()

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tournament.h"
+
+int tournament_rounds(int players) { return players % 2 ? players : players - 1; }
+
+int tournament_partner(int players, int round, int player) {
+    int moving = tournament_rounds(players); /* always odd */
+    int partner = ((2 * round - player) % moving + moving) % moving;
+    if (player == moving) /* the one who stands still */
+        return round;
+    if (partner != player)
+        return partner;
+    return moving < players ? moving : -1;
+}

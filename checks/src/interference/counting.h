@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_COUNTING_H
+#define ASSAY_COUNTING_H
+
+#include <stdint.h>
+
+/* A counting loop whose result proves that every turn was made: x ← a·x + c modulo 2^64 (Knuth's
+ * MMIX constants), each turn needing the one before. Local. */
+
+/* The state after so many turns from 0, one by one. */
+uint64_t counting_run(uint64_t turns);
+
+/* The same in about 2·log2(turns) steps, by squaring the affine map: the reference. */
+uint64_t counting_reference(uint64_t turns);
+
+/* Turns that take about seconds on this core, at least 1. */
+uint64_t counting_calibrate(double seconds);
+
+#endif

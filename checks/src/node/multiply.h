@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_NODE_MULTIPLY_H
+#define ASSAY_NODE_MULTIPLY_H
+
+/* c = a·b for square matrices of order n by columns: the tuned BLAS, and three plain loops. */
+void multiply_blas(int n, const double *a, const double *b, double *c);
+void multiply_plain(int n, const double *a, const double *b, double *c);
+
+/* Freivalds' test (1979): ||c·x − a·(b·x)|| / (eps n ||a|| ||b||) in maximum norms for a random x
+ * of ±1, computed in n² steps; a right product stays below 1, infinite for what is no number. work
+ * has room for 3·n. */
+double multiply_error(int n, const double *a, const double *b, const double *c, double *work);
+
+#endif

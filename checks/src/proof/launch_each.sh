@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# launch_each.sh CC OUT: for each line `RANKS PROGRAM OPTION…` on standard input, run the program
+# below OUT with CC's own launcher on this host; print its lines, then `@ STATUS`.
+set -euo pipefail
+
+export cc=$1 # for launcher.sh
+out=$(cd "$2" && pwd)
+# shellcheck source-path=SCRIPTDIR source=launcher.sh
+source "$(cd "$(dirname "$0")" && pwd)/launcher.sh"
+
+while read -r ranks program options; do
+    read -ra words <<<"$options"
+    status=0
+    timeout 60 "${launch[@]}" -np "$ranks" "$out/$program" "${words[@]}" 2>&1 </dev/null || status=$?
+    printf '\n@ %d\n' "$status"
+done

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of non-blocking messages between two ranks, one way and both ways (src/streams)."""
+
+from __future__ import annotations
+
+from reframe.core.builtins import run_before
+
+from checks.adapters import json_lines
+from checks.base import MpiCheck, Reading
+from checks.catalogue.sizes import expand_sizes
+from checks.catalogue.streams import StreamsParameters
+from checks.knobs import knobs_of
+
+
+class StreamsCheck(MpiCheck, knobs_of(StreamsParameters)):
+    """Rates of streams over directions and message sizes."""
+
+    program = "streams"
+
+    @run_before("setup")
+    def place(self) -> None:
+        """Two ranks, on two nodes or on one."""
+        self.ranks = 2
+        self.ranks_per_node = 2 if self.placement == "within-node" else 1
+
+    def arguments(self) -> list[str]:
+        """The program's options."""
+        return [
+            f"--directions={','.join(self.directions)}",
+            f"--sizes={','.join(str(size) for size in expand_sizes(self.sizes))}",
+            f"--window={self.window}",
+            f"--iterations={self.iterations}",
+            f"--warmup={self.warmup}",
+            f"--seed={self.seed}",
+        ]
+
+    def read(self, output: json_lines.Output, text: str) -> Reading:  # noqa: ARG002
+        """Every direction and size, or the launch is wrong."""
+        expected, found = len(self.directions) * len(expand_sizes(self.sizes)), len(output.metrics)
+        if found != expected:
+            return Reading(wrong=f"{found} of {expected} direction and size pairs were measured")
+        return Reading(metrics=output.metrics)

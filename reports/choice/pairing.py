@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs the values of two environments by point and block; names scopes and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaigns.metrics import CHECK_METRICS, REGISTER
+from reports.labels import CheckLabels, check_title
+from reports.load import AtKey, PlanCase, Run, Series
+from reports.signed_rank import LEAST_N
+
+PointKey = tuple[bytes, AtKey]
+Point = tuple[NDArray[np.int64], NDArray[np.float64]]
+#: By (check, metric), then environment, then point.
+Table = dict[tuple[str, str], dict[str, dict[PointKey, Series]]]
+
+
+def deciding_metric(check: str) -> str:
+    """The metric that decides between environments, the others follow from it; "" for all."""
+    known = CHECK_METRICS.get(check)
+    return known.deciding if known else ""
+
+
+def points_by_environment(run: Run, keys: Sequence[bytes]) -> Table:
+    """Series of the deciding metrics, ordered for pairing; `keys` stand for parameters."""
+    cases = run.plan.cases
+    table: Table = {}
+    for series in sorted(run.series, key=lambda item: item.case):
+        case = cases[series.case]
+        if deciding_metric(case.check) in ("", series.metric):
+            by_environment = table.setdefault((case.check, series.metric), {})
+            found = by_environment.setdefault(case.environment, {})
+            found[keys[series.case], series.at] = series
+    return table
+
+
+def paired_points(
+    table: Mapping[str, dict[PointKey, Series]], environment: str, reference: str, metric: str
+) -> tuple[dict[PointKey, Point], int]:
+    """ln of the advantage for each point and common block; points with a value <= 0 are left out,
+    and how many they are."""
+    first, second = table.get(environment, {}), table.get(reference, {})
+    sign = 1.0 if REGISTER[metric].better == "higher" else -1.0
+    alike: dict[bytes, list[PointKey]] = {}
+    result: dict[PointKey, Point] = {}
+    shared = 0
+    for key, a in first.items():
+        b = second.get(key)
+        if b is None:
+            continue
+        shared += 1
+        blocks = a.blocks.tobytes()
+        if blocks == b.blocks.tobytes():
+            alike.setdefault(blocks, []).append(key)
+            continue
+        common, at_a, at_b = np.intersect1d(a.blocks, b.blocks, return_indices=True)
+        if len(common):
+            _add(result, [key], common, a.values[None, at_a], b.values[None, at_b], sign)
+        else:
+            shared -= 1
+    for keys in alike.values():
+        a_values = np.stack([first[key].values for key in keys])
+        b_values = np.stack([second[key].values for key in keys])
+        _add(result, keys, first[keys[0]].blocks, a_values, b_values, sign)
+    return result, shared - len(result)
+
+
+def _add(  # noqa: PLR0917
+    result: dict[PointKey, Point],
+    keys: Sequence[PointKey],
+    blocks: NDArray[np.int64],
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    sign: float,
+) -> None:
+    positive: NDArray[np.bool_] = np.asarray((a > 0).all(axis=1) & (b > 0).all(axis=1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = sign * (np.log(a) - np.log(b))
+    for key, row, usable in zip(keys, logs, positive, strict=True):
+        if usable:
+            result[key] = blocks, row
+
+
+def combine(points: Sequence[Point]) -> tuple[Point, int] | None:
+    """Mean of d over points for each block that all of them have; points below n = 3 left out."""
+    if len(points) == 1:
+        return points[0], 1
+    usable = [point for point in points if len(point[0]) >= LEAST_N] or list(points)
+    if not usable:
+        return None
+    first = usable[0][0]
+    if all(point[0] is first or np.array_equal(point[0], first) for point in usable[1:]):
+        return (first, np.mean([point[1] for point in usable], axis=0)), len(usable)
+    common: NDArray[np.int64] = reduce(np.intersect1d, [blocks for blocks, _ in usable])
+    rows = [values[np.isin(blocks, common)] for blocks, values in usable]
+    return (common, np.mean(rows, axis=0)), len(usable)
+
+
+class Planned:
+    """Names of scopes and groups, and the cases behind them."""
+
+    def __init__(
+        self,
+        cases: Iterable[PlanCase],
+        keys: Iterable[bytes],
+        labels: Mapping[str, CheckLabels],
+    ) -> None:
+        self._labels = labels
+        self._names: dict[tuple[str, bytes, AtKey], tuple[str, str]] = {}
+        self._case = {
+            (case.check, key, case.environment): case for case, key in zip(cases, keys, strict=True)
+        }
+
+    def case(self, check: str, key: bytes, environment: str) -> PlanCase:
+        """The case with these parameters in this environment."""
+        return self._case[check, key, environment]
+
+    def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str]:
+        """Scope and group of a point; made once for each curve."""
+        params, at = point
+        curve = check, params, tuple(item for item in at if item[0] != "message_bytes")
+        found = self._names.get(curve)
+        if found is None:
+            case = self.case(check, params, environment)
+            found = self._names[curve] = self.scope(case), self.group(case, at)
+        return found
+
+    def scope(self, case: PlanCase) -> str:
+        """Placements are never mixed: between nodes and within a node are two scopes."""
+        placement = case.params.get("placement")
+        title = check_title(case.check)
+        return f"{title}, {str(placement).replace('-', ' ')}" if placement else title
+
+    def group(self, case: PlanCase, at: AtKey) -> str:
+        """The curve a point belongs to."""
+        parts = self._labels[case.check].parts(case, without=("placement",))
+        parts += [str(value) for name, value in at if name != "message_bytes"]
+        return ", ".join(parts) or "all parameters fixed"

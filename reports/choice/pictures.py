@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The forest of effects: each environment's advantage over the reference with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reports.analysis import Analysis
+from reports.canvas import Panel, finish, new_panel
+from reports.choice.cells import Comparison
+from reports.labels import metric_title
+from reports.palette import INK, QUIET
+from reports.plots import MOST_PANELS, Picture, footer
+
+MOST_FOREST_ROWS = 14
+MOST_SCORED = 12
+
+
+def score_picture(analysis: Analysis) -> Panel | None:
+    """Overall cost of each environment with its interval, best places on top."""
+    score = analysis.comparisons.score
+    if score is None:
+        return None
+    shown = score.standings[:MOST_SCORED]
+    title = f"Overall cost, {score.reference} = 1"
+    figure, axes = new_panel(title, footer(analysis, score.n), 1.3 + 0.38 * len(shown))
+    axes.axvspan(0.97, 1.03, color="#e3e8ec", linewidth=0)
+    axes.axvline(1, color=QUIET, linewidth=1)
+    for row, item in enumerate(shown):
+        look = analysis.looks[item.environment]
+        if item.interval:
+            ends = [item.interval.low, item.interval.high]
+            axes.plot(ends, [row, row], color=look.colour, linewidth=2.6)
+        axes.plot([item.score], [row], marker=look.marker, color=look.colour, markersize=8)
+    axes.set_yticks(range(len(shown)), [f"{item.environment}  ({item.place})" for item in shown])
+    axes.tick_params(axis="y", length=0, labelcolor=INK)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.set_position((0.3, axes.get_position().y0, 0.66, axes.get_position().height))
+    axes.title.set_position((-0.42, 1.0))
+    axes.set_xlabel("smaller is better · grey: ±3 %")
+    figure.patch.set_alpha(0)
+    axes.patch.set_alpha(0)
+    alt = "; ".join(f"{item.environment}: place {item.place}, {item.score:.3g}" for item in shown)
+    return finish(figure, f"{title}. {alt}")
+
+
+def forest(analysis: Analysis) -> Picture | None:
+    """Advantage of each environment over the reference, with intervals; one panel a scope."""
+    comparisons = analysis.comparisons
+    scopes: dict[str, list[Comparison]] = {}
+    for cell in (*comparisons.overall, *comparisons.curves):
+        if cell.reference == comparisons.reference and cell.effect:
+            scopes.setdefault(cell.scope, []).append(cell)
+    if not scopes:
+        return None
+    shown = list(scopes.items())[:MOST_PANELS]
+    names = {cell.environment for _, cells in shown for cell in cells}
+    return Picture(
+        "picture-effects",
+        f"Advantage over {comparisons.reference}",
+        "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
+        " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %."
+        + _cut_note(scopes),
+        [_forest_panel(analysis, scope, cells) for scope, cells in shown],
+        [name for name in analysis.looks if name in names],
+    )
+
+
+def _cut_note(scopes: Mapping[str, Sequence[Comparison]]) -> str:
+    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
+    if rows <= MOST_FOREST_ROWS and len(scopes) <= MOST_PANELS:
+        return ""
+    return f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
+
+
+def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -> Panel:
+    labels = list(dict.fromkeys(cell.label for cell in cells))[:MOST_FOREST_ROWS]
+    shown = [cell for cell in cells if cell.label in labels]
+    names = list(dict.fromkeys(cell.environment for cell in shown))
+    pitch = 0.24 + 0.15 * len(names)
+    figure, axes = new_panel(scope, footer(analysis, shown[0].n), 1.35 + pitch * len(labels))
+    axes.axvspan(-3, 3, color="#eceff2", linewidth=0)
+    axes.axvline(0, color=QUIET, linewidth=1)
+    for cell in shown:
+        step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
+        _forest_row(axes, analysis, cell, labels.index(cell.label) + step)
+    for row, label in enumerate(labels):
+        axes.text(
+            0.0,
+            row + 0.06,
+            _short(label, 52),
+            transform=axes.get_yaxis_transform(),
+            fontsize=9,
+            color=INK,
+            va="top",
+            weight="bold" if label == "all points" else None,
+        )
+    axes.set_ylim(len(labels), 0)
+    axes.set_yticks(range(len(labels)), [""] * len(labels))
+    axes.tick_params(axis="y", length=0)
+    axes.set_position((0.04, axes.get_position().y0, 0.92, axes.get_position().height))
+    axes.set_xlabel(f"advantage in {metric_title(shown[0].metric)}, %")
+    alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
+    return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
+
+
+def _forest_row(axes: Any, analysis: Analysis, cell: Comparison, height: float) -> None:
+    assert cell.effect is not None
+    look = analysis.looks[cell.environment]
+    low, centre, high = (
+        100 * (value - 1)
+        for value in (cell.effect.interval.low, cell.effect.ratio, cell.effect.interval.high)
+    )
+    axes.plot([low, high], [height, height], color=look.colour, linewidth=2.2)
+    axes.plot(
+        [centre],
+        [height],
+        marker=look.marker,
+        color=look.colour,
+        markersize=6,
+        markeredgecolor="white",
+        markeredgewidth=0.7,
+    )
+
+
+def _short(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A page becomes a PDF, or one message says why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaigns.errors import InfrastructureError
+from reports import pdf
+
+PAGE = (
+    "<!DOCTYPE html><html lang='en'><head><title>t</title></head><body><h1>One</h1></body></html>"
+)
+
+
+@pytest.mark.skipif(pdf.find_browser() is None, reason="no browser: apt-get install chromium")
+def test_a_page_is_printed(tmp_path):
+    page = tmp_path / "page with blank.html"
+    page.write_text(PAGE)
+    pdf.html_to_pdf(page, tmp_path / "page.pdf")
+    assert (tmp_path / "page.pdf").read_bytes().startswith(b"%PDF-")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["page with blank.html", "page.pdf"]
+
+
+def test_without_a_browser_the_message_names_the_remedy(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InfrastructureError, match="apt-get install chromium"):
+        pdf.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
+    assert not (tmp_path / "page.pdf").exists()

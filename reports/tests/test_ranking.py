@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+from reports.analysis import Analysis, analyse
+from reports.choice.matrix import crossovers, win_tie_loss
+from reports.choice.ranking import standings
+from reports.choice.tables import choice_tables
+from reports.load import load_run
+from reports.tests.synthetic import HPL_FIXED, case, write_run
+
+NAMES = ("mpich", "openmpi", "lam")
+
+
+def cases(names: tuple[str, ...] = NAMES) -> list[dict[str, Any]]:
+    hpl = [case("hpl", name, {"p": 1, "q": 2, "n": 2000, **HPL_FIXED}) for name in names]
+    return [*hpl, *(case("startup", name, {"ranks": 2}) for name in names)]
+
+
+def factor(**factors: float) -> Any:
+    """An edit that gives every launch a known time: the check's base × the environment's factor."""
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        rng = np.random.default_rng([record["block"], len(record["environment"])])
+        time_s = factors[record["environment"]] * (1 + 0.01 * rng.standard_normal())
+        for metric in record["metrics"]:
+            metric["value"] = 1e9 / time_s if metric["better"] == "higher" else time_s
+        return record
+
+    return edit
+
+
+def analysed(path: Path, plan: list[dict[str, Any]], edit: Any, blocks: int = 9) -> Analysis:
+    return analyse(load_run(write_run(path / "run", plan, blocks=blocks, edit=edit)))
+
+
+def test_score_is_the_weighted_cost_against_the_reference(tmp_path: Path) -> None:
+    score = analysed(tmp_path, cases(), factor(mpich=1.0, openmpi=1.2, lam=0.8)).comparisons.score
+    assert score is not None
+    found = {item.environment: item for item in score.standings}
+    assert [item.environment for item in score.standings] == ["lam", "mpich", "openmpi"]
+    assert found["openmpi"].score == pytest.approx(1.2, rel=0.02)
+    assert [item.place for item in score.standings] == ["1", "2", "3"]
+    assert score.n == 9
+
+
+def test_weights_decide_which_check_counts(tmp_path: Path) -> None:
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        quick = (record["check"] == "hpl") == (record["environment"] == "mpich")
+        changed: dict[str, Any] = factor(**dict.fromkeys(NAMES, 0.5 if quick else 1.0))(record)
+        return changed
+
+    analysis = analysed(tmp_path, cases(("mpich", "lam")), edit)
+    assert analysis.comparisons.score is not None
+    assert analysis.comparisons.score.standings[0].score == pytest.approx(1.0, abs=0.05)
+    plan = tmp_path / "run/plan.json"
+    plan.write_text(plan.read_text().replace('"weights":{}', '"weights":{"hpl":9,"startup":1}'))
+    score = analyse(load_run(tmp_path / "run")).comparisons.score
+    assert score is not None
+    assert score.declared
+    assert [item.environment for item in score.standings] == ["mpich", "lam"]
+    assert score.standings[1].score == pytest.approx(0.9 * 2 + 0.1 * 0.5, rel=0.03)
+
+
+def test_like_environments_share_their_places(tmp_path: Path) -> None:
+    score = analysed(tmp_path, cases(), factor(mpich=1.0, openmpi=1.0, lam=2.0)).comparisons.score
+    assert score is not None
+    assert [item.place for item in score.standings] == ["1–2", "1–2", "3"]
+
+
+def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None:
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        if record["environment"] == "lam" and record["check"] == "hpl":
+            record |= {"status": "wrong", "reason": "residual", "metrics": []}
+        if record["environment"] == "openmpi" and record["check"] == "startup":
+            record |= {"status": "failed", "reason": "crash", "metrics": []}
+        return record
+
+    analysis = analysed(tmp_path, cases(("mpich", "openmpi", "lam", "lam-lamd")), edit)
+    score = analysis.comparisons.score
+    assert score is not None
+    assert dict(score.excluded) == {
+        "openmpi": "no valid launch of startup",
+        "lam": "wrong answers in hpl",
+    }
+    text = [[cell.text for cell in row] for row in choice_tables(analysis)[0].rows]
+    assert ["lam", "not ranked"] in [row[:2] for row in text]
+
+
+def test_places_never_contradict_the_intervals() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        costs = np.exp(rng.normal(0, 0.02, (4, 10)) + rng.normal(0, 0.03, (4, 1)))
+        ranked, pairs = standings(list("abcd"), costs)
+        place = {item.environment: item for item in ranked}
+        assert sorted(place) == list("abcd")
+        for pair in pairs:
+            better, other = place[pair.first], place[pair.second]
+            if pair.effect.ratio > 1:
+                better, other = other, better
+            inside = pair.effect.interval.low <= 1 <= pair.effect.interval.high
+            assert not (pair.separated and inside)
+            assert (better.worst < other.best) <= pair.separated
+            assert better.best <= other.worst
+
+
+def test_pairs_agree_with_scipy() -> None:
+    costs = np.random.default_rng(2).lognormal(0, 0.1, (2, 12))
+    _, (pair,) = standings(["a", "b"], costs)
+    assert pair.p_holm == pytest.approx(stats.wilcoxon(np.log(costs[0] / costs[1])).pvalue)
+
+
+def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
+    sizes = (64, 1024, 16384, 262144)
+    advantage = dict(zip(sizes, (0.8, 0.9, 1.0, 1.25), strict=True))
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        rng = np.random.default_rng([record["block"], len(record["environment"])])
+        noise = 1 + 0.005 * rng.standard_normal(len(sizes))
+        lam = record["environment"] == "lam"
+        record["metrics"] = [
+            {
+                "name": "half_round_trip",
+                "unit": "s",
+                "better": "lower",
+                "value": 1e-6 * size * (advantage[size] if lam else 1.0) * step,
+                "at": {"construct": "Send/Recv", "message_bytes": size},
+            }
+            for size, step in zip(sizes, noise.tolist(), strict=True)
+        ]
+        return record
+
+    plan = [
+        case("pt2pt", name, {"placement": "between-nodes", "constructs": ["Send/Recv"]})
+        for name in ("mpich", "lam")
+    ]
+    analysis = analysed(tmp_path, plan, edit, blocks=10)
+    (change,) = crossovers(analysis.comparisons.points)
+    assert (change.below, change.above) == ("lam", "mpich")
+    assert (change.last_bytes, change.first_bytes) == (1024, 262144)
+    (tally, turned) = win_tie_loss(analysis.comparisons.points, ["mpich", "lam"])
+    assert (tally.wins, tally.ties, tally.losses, tally.unresolved) == (1, 1, 2, 0)
+    assert (turned.wins, turned.losses) == (tally.losses, tally.wins)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lattice program in the report: what scales with what, and the 2003 study beside today."""
+
+import pytest
+
+from reports.analysis import analyse
+from reports.load import load_run
+from reports.su3_rmd import overview, share_picture, strong_scaling, study_2003, weak_scaling
+from reports.su3_rmd.tables import _study
+from reports.tests.synthetic import case, write_run
+
+LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}
+#: Lattice length in t, ranks and program time: twice as fast on two ranks less a fifth.
+POINTS = ((8, 1, 1.0), (8, 2, 0.625), (16, 2, 1.25))
+
+
+@pytest.fixture
+def analysis(tmp_path):
+    cases = [
+        case("su3_rmd", "lam", {**LATTICE, "nt": nt, "ranks": ranks}, ranks)
+        for nt, ranks, _ in POINTS
+    ]
+    times = {(nt, ranks): time for nt, ranks, time in POINTS}
+
+    def with_metrics(record):
+        time = times[record["params"]["nt"], record["params"]["ranks"]]
+        values = {"program_time": ("s", time), "launch": ("s", time + 1)}
+        values["communication_share"] = ("1", 0.2)
+        metrics = [
+            {"name": name, "unit": unit, "better": "lower", "value": value}
+            for name, (unit, value) in values.items()
+        ]
+        return record | {"metrics": metrics}
+
+    write_run(tmp_path, cases, blocks=3, edit=with_metrics)
+    return analyse(load_run(tmp_path))
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_one_lattice_on_more_ranks_scales_strongly(analysis):
+    rows = texts(strong_scaling(analysis))
+    assert [(row[0], row[2], *row[-2:]) for row in rows] == [
+        ("4³ × 8", "1", "1.00", "100.0 %"),
+        ("4³ × 8", "2", "1.60", "80.0 %"),
+    ]
+
+
+def test_equal_sites_a_rank_scale_weakly(analysis):
+    rows = texts(weak_scaling(analysis))
+    assert [(row[0], row[2], *row[-2:]) for row in rows] == [
+        ("4³ × 8", "1", "512", "100.0 %"),
+        ("4³ × 16", "2", "512", "80.0 %"),
+    ]
+
+
+def test_every_case_has_its_times_and_its_share(analysis):
+    rows = texts(overview(analysis))
+    assert [row[4].split(" ")[0] for row in rows] == ["1.000", "625.0", "1.250"]
+    assert {row[7] for row in rows} == {"20.0 %"}
+    assert len(share_picture(analysis).panels) == 1
+
+
+def test_the_study_stands_beside_what_it_ran_too(analysis):
+    (row,) = texts(study_2003(analysis))
+    assert row[:3] == ["4³ × 8", "–", "2"]
+    assert row[5:] == ["7.46 ± 0.09 s", "6.94 ± 0.04 s", "86.9 %", "96.3 %"]
+
+
+def test_the_study_has_both_libraries_in_each_of_its_experiments():
+    assert len(_study()) == 16
+    assert all(set(rows) == {"lam", "mpich"} for rows in _study().values())
