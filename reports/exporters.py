@@ -100,7 +100,7 @@ def _csv_head(analysis: Analysis, row: Row) -> tuple[str, ...]:
     params = "; ".join(
         f"{name}={value}"
         for name, value in case.params.items()
-        if name not in ("constructs", "sizes")
+        if name not in ("constructs", "operations", "sizes")
     )
     return tuple(csv_text(text) for text in (case.check, case.environment, case.id, params))
 
