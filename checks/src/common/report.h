@@ -3,7 +3,7 @@
 #define ASSAY_REPORT_H
 
 #include "args.h"
-#include "timing.h"
+#include "clock.h"
 
 #include <stddef.h>
 
