@@ -144,7 +144,7 @@ def _params_text(case: PlanCase) -> str:
     return "; ".join(
         f"{name}={value}"
         for name, value in case.params.items()
-        if name not in ("constructs", "sizes")
+        if name not in ("constructs", "operations", "sizes")
     )
 
 

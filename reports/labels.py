@@ -15,7 +15,7 @@ from reports.load import PlanCase
 from reports.units import fixed
 
 #: Parameters whose values are lists of points; the points themselves carry them.
-_POINTS = {"constructs", "sizes"}
+_POINTS = {"constructs", "operations", "sizes"}
 #: What the label says in its own words first.
 _GRID = ("p", "q")
 _LATTICE = ("nx", "ny", "nz", "nt")
