@@ -268,7 +268,7 @@ def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, f
 
 @needs_pvm
 def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
-    endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 1000000}\n"
+    endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
     file = Path(campaign(folder, "dead-pvm", "pvm", 1, endless))
     file.write_text(file.read_text().replace("launch_s: 40", "launch_s: 500"))
     process = start(str(file), "--site", "virtual:t-run")
