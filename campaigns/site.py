@@ -85,6 +85,9 @@ class SiteDescription(_Described):
     nodes: int = 0
     cores_per_node: int = 0
     memory_bytes_per_node: int = 0
+    core_peak_flop_per_s: float | None = Field(
+        None, gt=0, description="nominal peak of a core: flop a cycle × clock, double precision"
+    )
     network: NetworkDescription = NetworkDescription()
     work_dir: str | None = None
     concurrency: int = Field(1, ge=1, description="launches that may run at a time")

@@ -25,6 +25,7 @@ from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.osu import OsuCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
 from checks.streams import StreamsCheck
@@ -44,6 +45,7 @@ LEAVES = {
     "node": NodeCheck,
     "osu": OsuCheck,
     "pt2pt": Pt2ptCheck,
+    "pvm_echo": PvmEchoCheck,
     "ring": RingCheck,
     "startup": StartupCheck,
     "streams": StreamsCheck,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from campaigns.metrics import REGISTER
@@ -23,8 +24,7 @@ STATUSES = ("ok", "failed", "wrong", "lost", "skipped")
 _MANY_ROWS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One (case, metric, point) with its statistics; `flags` stand beside the numbers."""
 
     series: Series

@@ -16,6 +16,7 @@ from campaigns.metrics import (
     node,
     osu,
     pt2pt,
+    pvm_echo,
     startup,
     su3_rmd,
 )
@@ -30,6 +31,7 @@ _FAMILIES = (
     node,
     osu,
     pt2pt,
+    pvm_echo,
     su3_rmd,
     startup,
     collectives,

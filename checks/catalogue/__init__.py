@@ -14,6 +14,7 @@ from checks.catalogue.netpipe import NETPIPE, NetpipeParameters
 from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.osu import OSU, OsuParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
+from checks.catalogue.pvm_echo import PVM_ECHO, PvmEchoParameters
 from checks.catalogue.ring import RING, RingParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
@@ -34,6 +35,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
         NODE,
         OSU,
         PT2PT,
+        PVM_ECHO,
         RING,
         STARTUP,
         STREAMS,
@@ -56,6 +58,7 @@ __all__ = [
     "OsuParameters",
     "Parameters",
     "Pt2ptParameters",
+    "PvmEchoParameters",
     "RingParameters",
     "SiteCapacity",
     "SizeRange",
