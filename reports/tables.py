@@ -75,7 +75,7 @@ def constant_note(labels: CheckLabels) -> str:
     parts = [
         f"{name} {value_text(value)}"
         for name, value in sorted(labels.constant.items())
-        if name not in ("constructs", "sizes")
+        if name not in ("constructs", "operations", "sizes")
     ]
     return "The same for all cases: " + ", ".join(parts) + "." if parts else ""
 
