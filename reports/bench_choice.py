@@ -19,7 +19,7 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from reports.choice.cells import ALPHA, LEAST_DIFFERENCE
 from reports.choice.ranking import standings
-from reports.signed_rank import PairedEffect, holm, paired_effects
+from reports.signed_rank import PairedEffect, holm, interval_rank, paired_effects
 from reports.statistics import Matrix
 
 CAMPAIGNS = 1000
@@ -107,6 +107,12 @@ def _count_places(counts: Counts, logs: Matrix, truth: Matrix) -> None:
     counts.wrong_places += wrong
 
 
+def _least(blocks: int, campaigns: int) -> float:
+    """Coverage declared for n blocks, less three standard errors; three of six pairs are free."""
+    level = interval_rank(blocks, 0.95)[1]
+    return float(level - 3 * np.sqrt(level * (1 - level) / (3 * campaigns)))
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     campaigns = int(arguments[0]) if arguments else CAMPAIGNS
@@ -121,7 +127,9 @@ def main(arguments: list[str]) -> int:
             for blocks in BLOCKS:
                 found = simulate(noise, truth, blocks, campaigns)
                 good = max(found.wrong_cells, found.wrong_places) <= most
-                good &= found.contradictions == 0 and found.covered / found.pairs >= 0.93
+                good &= found.contradictions == 0 and found.covered / found.pairs >= _least(
+                    blocks, campaigns
+                )
                 kept &= good
                 power = f"{found.right / found.cells:6.1%}" if found.cells else "     –"
                 print(

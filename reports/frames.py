@@ -42,6 +42,8 @@ CSV_COLUMNS = (
     "max",
     "flags",
 )
+#: Rows that are made into text together.
+_BATCH = 40_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -51,17 +53,24 @@ def csv_text(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def render_csv(analysis: Analysis) -> str:
+def render_csv(analysis: Analysis) -> bytes:
     """One row for each (case, metric, point), valid launches only."""
-    frame = _summary_frame(analysis)
-    return frame.write_csv(line_terminator="\n")
+    named = _named(analysis)
+    parts = [
+        _summary_frame(analysis, named, analysis.rows[start : start + _BATCH])
+        .write_csv(line_terminator="\n", include_header=start == 0)
+        .encode()
+        for start in range(0, max(1, len(analysis.rows)), _BATCH)
+    ]
+    return b"".join(parts)
 
 
 def render_parquet(analysis: Analysis) -> bytes:
     """One row for each value of a valid launch: case, metric, point, unit, block, value."""
     rows = analysis.rows
     counts = [row.summary.n for row in rows]
-    repeated = _heads(analysis, rows)[np.repeat(np.arange(len(rows)), counts)]
+    words = _heads(_named(analysis), rows).cast(pl.Categorical)
+    repeated = words[np.repeat(np.arange(len(rows)), counts)]
     empty = np.array([], dtype=np.float64)
     columns = {
         "block": np.concatenate([row.series.blocks for row in rows] or [empty.astype(np.int64)]),
@@ -72,8 +81,7 @@ def render_parquet(analysis: Analysis) -> bytes:
     return buffer.getvalue()
 
 
-def _summary_frame(analysis: Analysis) -> pl.DataFrame:
-    rows = analysis.rows
+def _summary_frame(analysis: Analysis, named: pl.DataFrame, rows: Sequence[Row]) -> pl.DataFrame:
     summaries = [row.summary for row in rows]
     means = [item.mean_interval for item in summaries]
     medians = [item.median_interval for item in summaries]
@@ -90,7 +98,7 @@ def _summary_frame(analysis: Analysis) -> pl.DataFrame:
         "max": [item.greatest for item in summaries],
         "flags": _texts((row.flags for row in rows), "; ".join),
     }
-    frame = _heads(analysis, rows)
+    frame = _heads(named, rows)
     numbers = [
         pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
         for name, values in number.items()
@@ -107,10 +115,10 @@ _TYPES: dict[str, Any] = {
 }
 
 
-def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
-    """What names a row: check, environment, case, parameters, metric, point, unit."""
+def _named(analysis: Analysis) -> pl.DataFrame:
+    """What names a case, in the order of the plan."""
     cases = analysis.run.plan.cases
-    named = pl.DataFrame(
+    return pl.DataFrame(
         {
             "check": [csv_text(case.check) for case in cases],
             "environment": [csv_text(case.environment) for case in cases],
@@ -119,6 +127,10 @@ def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
         },
         schema=dict.fromkeys(("check", "environment", "case_id", "params"), pl.String),
     )
+
+
+def _heads(named: pl.DataFrame, rows: Sequence[Row]) -> pl.DataFrame:
+    """What names a row: check, environment, case, parameters, metric, point, unit."""
     places = np.array([row.series.case for row in rows], dtype=np.int64)
     points = _texts((row.series.at for row in rows), _at_text)
     return named[places].with_columns(
