@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LAM's modes and its short-message limit are in effect: shown by what it does, not by its speed."""
+"""LAM's modes and its short-message limit are in effect: shown by what it does, not its speed."""
 
 import pytest
 
