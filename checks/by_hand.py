@@ -14,6 +14,7 @@ from checks.interference import InterferenceCheck
 from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
 from checks.streams import StreamsCheck
@@ -71,6 +72,11 @@ class node(NodeCheck):  # noqa: N801
 @rfm.simple_test
 class pt2pt(Pt2ptCheck):  # noqa: N801
     """Ping-pong between two nodes."""
+
+
+@rfm.simple_test
+class pvm_echo(PvmEchoCheck):  # noqa: N801
+    """Echo between two PVM tasks on two nodes."""
 
 
 @rfm.simple_test

@@ -24,6 +24,7 @@ from checks.interference import InterferenceCheck
 from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
 from checks.streams import StreamsCheck
@@ -42,6 +43,7 @@ LEAVES = {
     "netpipe": NetpipeCheck,
     "node": NodeCheck,
     "pt2pt": Pt2ptCheck,
+    "pvm_echo": PvmEchoCheck,
     "ring": RingCheck,
     "startup": StartupCheck,
     "streams": StreamsCheck,

@@ -15,6 +15,7 @@ from campaigns.metrics import (
     netpipe,
     node,
     pt2pt,
+    pvm_echo,
     startup,
     su3_rmd,
 )
@@ -28,6 +29,7 @@ _FAMILIES = (
     netpipe,
     node,
     pt2pt,
+    pvm_echo,
     su3_rmd,
     startup,
     collectives,

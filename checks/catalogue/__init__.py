@@ -13,6 +13,7 @@ from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
 from checks.catalogue.netpipe import NETPIPE, NetpipeParameters
 from checks.catalogue.node import NODE, NodeParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
+from checks.catalogue.pvm_echo import PVM_ECHO, PvmEchoParameters
 from checks.catalogue.ring import RING, RingParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
@@ -32,6 +33,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
         NETPIPE,
         NODE,
         PT2PT,
+        PVM_ECHO,
         RING,
         STARTUP,
         STREAMS,
@@ -53,6 +55,7 @@ __all__ = [
     "NodeParameters",
     "Parameters",
     "Pt2ptParameters",
+    "PvmEchoParameters",
     "RingParameters",
     "SiteCapacity",
     "SizeRange",
