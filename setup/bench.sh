@@ -20,3 +20,5 @@ echo "== wrong winners in simulated campaigns (goal: at most 5 %)"
 .venv/bin/python -m reports.bench_choice
 echo "== report on 1,000,000 metric values (goal: 10 s, 1 GiB)"
 .venv/bin/python -m reports.bench_report
+echo "== nightly verdicts on simulated series: delays, false alarms, cost of years of history"
+.venv/bin/python -m reports.nightly.bench_nightly
