@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from campaigns.cli import history, nightly
 from campaigns.errors import AssayError, ExitStatus
 
 _DEFAULT_SITE = "virtual"
@@ -25,6 +26,8 @@ def add_parsers(subparsers: Any) -> None:
     _add_status(subparsers)
     _add_report(subparsers)
     _add_compare(subparsers)
+    history.add_parsers(subparsers)
+    nightly.add_parsers(subparsers)
     _add_schema(subparsers)
 
 
