@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports import collectives, interference, plots, point_to_point, pvm, su3_rmd, tables
+from reports import collectives, interference, node, plots, point_to_point, pvm, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
@@ -46,6 +46,13 @@ TABLES: dict[str, _Tables] = {
     "echo": (point_to_point.fits_table("echo"), point_to_point.switches_table("echo")),
     "interference": (interference.interference_table,),
     "pt2pt": (point_to_point.fits_table("pt2pt"), point_to_point.switches_table("pt2pt")),
+    "netpipe": (node.witness_table,),
+    "node": (
+        node.rates_table,
+        node.balance_table,
+        node.operations_table,
+        node.synthetic_table,
+    ),
     "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
     "su3_rmd": (
         su3_rmd.overview,
