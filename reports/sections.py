@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports import collectives, interference, plots, pvm, su3_rmd, tables
+from reports import collectives, interference, node, plots, pvm, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
@@ -43,6 +43,13 @@ PICTURES: dict[str, _Pictures] = {
 TABLES: dict[str, _Tables] = {
     "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
     "interference": (interference.interference_table,),
+    "netpipe": (node.witness_table,),
+    "node": (
+        node.rates_table,
+        node.balance_table,
+        node.operations_table,
+        node.synthetic_table,
+    ),
     "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
     "su3_rmd": (
         su3_rmd.overview,
