@@ -31,6 +31,8 @@ from checks.scheduler import dead_nodes, job_loss
 GREATEST_OUTPUT_BYTES = 512 * 2**20
 #: Environment variable with the run's id; it marks the run's jobs in Slurm.
 RUN_ID = "ASSAY_RUN_ID"
+#: Flag of a failed launch whose metrics are what it printed before it failed.
+PARTIAL = "partial"
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,20 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
-                return Outcome("lost", f"{dead}; {failure}") if dead else Outcome("failed", failure)
+                return (
+                    Outcome("lost", f"{dead}; {failure}") if dead else self._failed(failure, text)
+                )
             return self._judge_answer(output, text)
         except json_lines.OutputError as error:
             return Outcome("wrong", str(error))
+
+    def _failed(self, failure: str, text: str) -> Outcome:
+        kept = self.partial(text)
+        return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
+
+    def partial(self, text: str) -> list[Metric]:  # noqa: ARG002
+        """What a failed launch had printed and may be kept for show; it enters no statistics."""
+        return []
 
     def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
         claim = self._claim()

@@ -13,6 +13,7 @@ from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
 from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
+from checks.osu import OsuCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
@@ -67,6 +68,13 @@ class netpipe(NetpipeCheck):  # noqa: N801
 @rfm.simple_test
 class node(NodeCheck):  # noqa: N801
     """Two nodes, one after the other."""
+
+
+@rfm.simple_test
+class osu(OsuCheck):  # noqa: N801
+    """OSU's latency between two nodes."""
+
+    test = "osu_latency"
 
 
 @rfm.simple_test

@@ -23,6 +23,7 @@ from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
 from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
+from checks.osu import OsuCheck
 from checks.pt2pt import Pt2ptCheck
 from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
@@ -42,6 +43,7 @@ LEAVES = {
     "interference": InterferenceCheck,
     "netpipe": NetpipeCheck,
     "node": NodeCheck,
+    "osu": OsuCheck,
     "pt2pt": Pt2ptCheck,
     "pvm_echo": PvmEchoCheck,
     "ring": RingCheck,

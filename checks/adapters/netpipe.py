@@ -15,7 +15,8 @@ from checks.adapters.json_lines import OutputError, check_number
 
 _LINE = re.compile(
     r"^ *(?P<index>\d+): +(?P<bytes>\d+) bytes +(?P<repeats>\d+) times --> +(?P<mbps>\d+\.\d\d)"
-    r" Mbps in +(?P<usec>\d+\.\d\d) usec *$"
+    r" Mbps in +(?P<usec>\d+\.\d\d) usec *$",
+    re.ASCII,
 )
 _LIKE_A_LINE = re.compile(r"times|-->|Mbps|usec|^ *\d+: +\d+ b")
 
@@ -65,7 +66,22 @@ def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
     measured = [point.message_bytes for point in points]
     if measured != sizes:
         raise OutputError(_difference(measured, sizes))
+    _check_columns(points)
     return points
+
+
+def _check_columns(points: list[Point]) -> None:
+    """Time and rate of a size have one product, so they could stand in each other's place.
+
+    Then times would grow like sizes; on every network those of 1 to 64 bytes hardly do.
+    """
+    shortest = [p.half_round_trip_s for p in points if p.message_bytes <= 3]
+    short = [p.half_round_trip_s for p in points if 32 <= p.message_bytes <= 64]
+    if shortest and short and min(short) > 5 * max(shortest):
+        raise OutputError(
+            f"NetPIPE's times rise from {max(shortest):.3g} s to {min(short):.3g} s below 64 bytes:"
+            " rates in their place?"
+        )
 
 
 def _point(found: re.Match[str], index: int, repeats: int | None) -> Point:

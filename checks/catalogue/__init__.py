@@ -12,6 +12,7 @@ from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
 from checks.catalogue.netpipe import NETPIPE, NetpipeParameters
 from checks.catalogue.node import NODE, NodeParameters
+from checks.catalogue.osu import OSU, OsuParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
 from checks.catalogue.pvm_echo import PVM_ECHO, PvmEchoParameters
 from checks.catalogue.ring import RING, RingParameters
@@ -32,6 +33,7 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
         INTERFERENCE,
         NETPIPE,
         NODE,
+        OSU,
         PT2PT,
         PVM_ECHO,
         RING,
@@ -53,6 +55,7 @@ __all__ = [
     "Layout",
     "NetpipeParameters",
     "NodeParameters",
+    "OsuParameters",
     "Parameters",
     "Pt2ptParameters",
     "PvmEchoParameters",
