@@ -11,7 +11,7 @@ from campaigns.history.model import History, SeriesKey
 from reports.labels import check_title, metric_title, value_text
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.segments import concerns, context_changes
+from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
 from reports.units import bytes_text, count_text, fixed, percent, readable_unit
 
 HEADLINES = {
@@ -95,7 +95,7 @@ def causes_of(history: History, place: int, environment: str) -> list[str]:
     return [
         f"{item.name}: {item.before or 'none'} → {item.after or 'none'}"
         for item in changed
-        if concerns(item.name, environment)
+        if concerns(item.name, environment) and item.name not in SHOWN_ONLY
     ]
 
 

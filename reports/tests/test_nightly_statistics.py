@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import stats  # type: ignore[import-untyped]
 
 from campaigns.history.model import Acceptance, Change
 from reports.nightly.change_points import best_splits, is_change
