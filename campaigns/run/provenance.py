@@ -51,7 +51,7 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
         },
         "host": _host(),
         "slurm": _slurm(site),
-        "environments": {name: _environment(described.environments[name]) for name in names},
+        "environments": {name: _environment(site, name) for name in names},
         "variables": {k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
     }
 
@@ -107,7 +107,8 @@ def _slurm(site: Site) -> dict[str, Any]:
     return {"version": config.get("SLURM_VERSION"), "settings": settings}
 
 
-def _environment(described: EnvironmentDescription) -> dict[str, Any]:
+def _environment(site: Site, name: str) -> dict[str, Any]:
+    described = site.description.environments[name]
     return {
         "description": described.description,
         "source": described.source,
@@ -122,6 +123,7 @@ def _environment(described: EnvironmentDescription) -> dict[str, Any]:
         "settings": {**_defaults(described), **described.chosen},
         "preload": described.preload or None,
         "packages": {name: _package_version(name) for name in described.packages},
+        "spack": site.spack_facts(name),
     }
 
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a view was built from: package, version, variants, compiler, hash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+#: Parameters of a spec that say nothing about this build.
+_NO_VARIANTS = {"build_system", "cflags", "cppflags", "cxxflags", "fflags", "ldflags", "ldlibs"}
+
+
+class Lock:
+    """A spack.lock: its root specs and all specs by hash."""
+
+    def __init__(self, path: Path) -> None:
+        content = json.loads(path.read_bytes())
+        self.roots: dict[str, str] = {root["hash"]: root["spec"] for root in content["roots"]}
+        self.specs: dict[str, dict[str, Any]] = content["concrete_specs"]
+
+    def roots_of(self, library: str) -> list[str]:
+        """Hashes of the roots that use (or are) the package `library`."""
+        return [h for h in self.roots if any(self.specs[x]["name"] == library for x in self.all(h))]
+
+    def all(self, root: str) -> Iterator[str]:
+        """Hashes of a root and of everything it depends on, each once."""
+        seen, rest = set[str](), [root]
+        while rest:
+            current = rest.pop()
+            if current not in seen:
+                seen.add(current)
+                yield current
+                rest += [d["hash"] for d in self.specs[current].get("dependencies", [])]
+
+    def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
+        """Facts of each package below `roots` that is linked or run, by name."""
+        hashes = {h for root in roots for h in self.all(root)}
+        found = {self.specs[h]["name"]: self._facts(h) for h in hashes}
+        return dict(sorted(found.items()))
+
+    def _facts(self, spec_hash: str) -> dict[str, Any]:
+        spec = self.specs[spec_hash]
+        arch = spec["arch"]
+        target = arch["target"]
+        external = spec.get("external") or {}
+        return {
+            "version": spec["version"],
+            "variants": _variants(spec.get("parameters", {})),
+            "compiler": self._compiler(spec),
+            "target": target if isinstance(target, str) else target["name"],
+            "os": arch["platform_os"],
+            "hash": spec_hash,
+            "external": external.get("path"),
+            "namespace": spec["namespace"],
+        }
+
+    def _compiler(self, spec: dict[str, Any]) -> str | None:
+        for dependency in spec.get("dependencies", []):
+            if "c" in dependency.get("parameters", {}).get("virtuals", ()):
+                compiler = self.specs[dependency["hash"]]
+                return f"{compiler['name']}@{compiler['version']}"
+        return None
+
+
+def _variants(parameters: dict[str, Any]) -> str:
+    words = []
+    for name, value in sorted(parameters.items()):
+        if name in _NO_VARIANTS:
+            continue
+        if isinstance(value, bool):
+            words.append(f"{'+' if value else '~'}{name}")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words.append(f"{name}={text}")
+    return " ".join(words)
