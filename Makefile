@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 ASSAY := .venv/bin/assay
+PHYSICS_CC ?= mpicc.mpich
 .DEFAULT_GOAL := help
 
 help: ## list every target
@@ -33,6 +34,9 @@ spack: setup ## bring Spack itself, at a pinned release, unless there is one
 test-spack: setup ## build every library with Spack without the web, run campaign quick on them
 	@setup/test-spack.sh
 
+physics: ## plaquettes and the square law of the lattice program (about ten minutes)
+	@$(MAKE) --no-print-directory -C checks/src/su3_rmd physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
+
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor
 
@@ -46,4 +50,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test check lint bench spack test-spack doctor schema lock clean
+.PHONY: help setup demo test check lint bench spack test-spack physics doctor schema lock clean

@@ -9,6 +9,7 @@ from pathlib import Path
 from campaigns.errors import AssayError
 from campaigns.metrics import REGISTER
 from reports.analysis import Analysis, Row, analyse
+from reports.builds import belongs_to_builds, build_differences
 from reports.labels import check_title, metric_title
 from reports.listings import provenance_rows
 from reports.load import AtKey, load_run
@@ -55,6 +56,7 @@ def _lines(first: Analysis, second: Analysis, shared: int) -> Iterator[str]:
     only_a, only_b = len(_cases(first)) - shared, len(_cases(second)) - shared
     yield f"- {count_text(shared, 'case')} in both; only in A: {only_a}, only in B: {only_b}"
     yield from _differences(first, second)
+    yield from _build_table(first, second)
     for check in first.checks:
         table = _check_table(first, second, check)
         if table is not None:
@@ -74,7 +76,8 @@ def _state(analysis: Analysis) -> str:
 
 def _differences(first: Analysis, second: Analysis) -> Iterator[str]:
     a, b = _flat(first), _flat(second)
-    changed = [key for key in sorted({*a, *b}) if a.get(key) != b.get(key)]
+    keys = (key for key in sorted({*a, *b}) if not belongs_to_builds(key))
+    changed = [key for key in keys if a.get(key) != b.get(key)]
     yield ""
     if not changed:
         yield "Provenance: no difference."
@@ -85,6 +88,19 @@ def _differences(first: Analysis, second: Analysis) -> Iterator[str]:
     yield "| --- | --- | --- |"
     for key in changed:
         yield f"| {md(key)} | {md(a.get(key, 'not recorded'))} | {md(b.get(key, 'not recorded'))} |"
+
+
+def _build_table(first: Analysis, second: Analysis) -> Iterator[str]:
+    differences = build_differences(first.run.provenance, second.run.provenance)
+    if not differences:
+        return
+    columns = [Column(title) for title in ("environment", "what", "A", "B")]
+    cells = [
+        [Cell(one.environment), Cell(one.what), Cell(one.a), Cell(one.b)] for one in differences
+    ]
+    yield from markdown_table(
+        Table("compare-builds", "What differs between the builds", columns, cells)
+    )
 
 
 def _flat(analysis: Analysis) -> dict[str, str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports import plots, su3_rmd, tables
+from reports import collectives, interference, plots, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
@@ -31,7 +31,9 @@ class CheckSection:
 
 #: Pictures by check; a check without an entry has tables only.
 PICTURES: dict[str, _Pictures] = {
+    "collectives": (collectives.against_length, collectives.against_counts),
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
+    "interference": (interference.interference_picture,),
     "pt2pt": (plots.latency, plots.bandwidth),
     "startup": (plots.startup,),
     "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
@@ -39,6 +41,8 @@ PICTURES: dict[str, _Pictures] = {
 
 #: Tables by check, shown before those of every metric's statistics.
 TABLES: dict[str, _Tables] = {
+    "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
+    "interference": (interference.interference_table,),
     "su3_rmd": (
         su3_rmd.overview,
         su3_rmd.strong_scaling,

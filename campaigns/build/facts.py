@@ -32,12 +32,25 @@ class Lock:
             if current not in seen:
                 seen.add(current)
                 yield current
-                rest += [d["hash"] for d in self.specs[current].get("dependencies", [])]
+                rest += [d["hash"] for d in self._dependencies(current)]
+
+    def needed(self, roots: list[str]) -> set[str]:
+        """Hashes of `roots` and of all that they link or run, and of no mere build tool."""
+        seen, rest = set[str](), list(roots)
+        while rest:
+            current = rest.pop()
+            if current not in seen:
+                seen.add(current)
+                rest += [d["hash"] for d in self._dependencies(current) if _stays(d)]
+        return seen
+
+    def _dependencies(self, spec_hash: str) -> list[dict[str, Any]]:
+        dependencies: list[dict[str, Any]] = self.specs[spec_hash].get("dependencies", [])
+        return dependencies
 
     def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
         """Facts of each package below `roots` that is linked or run, by name."""
-        hashes = {h for root in roots for h in self.all(root)}
-        found = {self.specs[h]["name"]: self._facts(h) for h in hashes}
+        found = {self.specs[h]["name"]: self._facts(h) for h in self.needed(roots)}
         return dict(sorted(found.items()))
 
     def _facts(self, spec_hash: str) -> dict[str, Any]:
@@ -62,6 +75,10 @@ class Lock:
                 compiler = self.specs[dependency["hash"]]
                 return f"{compiler['name']}@{compiler['version']}"
         return None
+
+
+def _stays(dependency: dict[str, Any]) -> bool:
+    return bool({"link", "run"} & set(dependency.get("parameters", {}).get("deptypes", ())))
 
 
 def _variants(parameters: dict[str, Any]) -> str:

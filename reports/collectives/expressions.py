@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Laws as the paper prints them: "55 log₂p + 30", in µs, "(0.014 log₂p + 0.053) m", in µs."""
+
+from __future__ import annotations
+
+from reports.models.collectives import Form, Law
+
+_NAMES: dict[Form, str] = {"log2_p": " log₂p", "p": " p", "(p-1)/p": " (p−1)/p", "constant": ""}
+
+
+def startup_text(law: Law) -> str:
+    """T0(p) in µs."""
+    return _terms(law, 1e-6)
+
+
+def delay_text(law: Law) -> str:
+    """D(m, p) in µs for m bytes."""
+    text = _terms(law, 1e-6)
+    return f"{text} m" if law.form == "constant" else f"({text}) m"
+
+
+def expression_text(startup: Law, delay: Law | None) -> str:
+    """T(m, p) in µs for m bytes on p processes."""
+    return startup_text(startup) + (f" + {delay_text(delay)}" if delay else "")
+
+
+def _terms(law: Law, factor: float) -> str:
+    offset = _number(abs(law.offset) / factor)
+    if law.form == "constant":
+        return offset if law.offset >= 0 else f"−{offset}"
+    sign = "+" if law.offset >= 0 else "−"
+    minus = "" if law.slope >= 0 else "−"
+    return f"{minus}{_number(abs(law.slope) / factor)}{_NAMES[law.form]} {sign} {offset}"
+
+
+def _number(value: float) -> str:
+    """Two significant digits, three from 100 on, as in the paper; no powers of ten."""
+    if value == 0:
+        return "0"
+    if value >= 1000:
+        return f"{value:.0f}"
+    text = f"{value:.3g}" if value >= 100 else f"{value:.2g}"
+    return f"{float(text):.10f}".rstrip("0").rstrip(".") if "e" in text else text

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the rows of a run to points of each environment and operation, and the model of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reports.analysis import Analysis, Row
+from reports.models.collectives import CollectiveModel, Points, fit_collective, points
+
+CHECK = "collectives"
+METRIC = "collective_time"
+#: The order of the paper's table, then what goes beyond it.
+OPERATIONS = (
+    "barrier",
+    "broadcast",
+    "gather",
+    "scatter",
+    "reduce",
+    "scan",
+    "total_exchange",
+    "allreduce",
+    "allgather",
+    "reduce_scatter",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One curve family: an operation in an environment over sizes and process counts.
+
+    `variant` names parameters other than the ranks where a campaign varies some. The fitted times
+    are medians over launches.
+    """
+
+    operation: str
+    environment: str
+    variant: str
+    rows: list[Row]
+    data: Points
+    model: CollectiveModel | str
+    flags: tuple[str, ...]
+
+    @property
+    def counts(self) -> list[int]:
+        """The process counts, ascending."""
+        return sorted({int(p) for p in self.data.p})
+
+    @property
+    def shortest(self) -> int:
+        """The least message length: its time stands for T0."""
+        return int(self.data.message_bytes.min())
+
+
+@lru_cache(maxsize=4)
+def measured(analysis: Analysis) -> tuple[Measured, ...]:
+    """By operation, variant and environment, in reading order."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in analysis.rows_of(CHECK, METRIC):
+        case = analysis.case(row)
+        variant = ", ".join(analysis.labels[CHECK].parts(case, without=("ranks",)))
+        operation = str(row.series.at_value("operation"))
+        groups.setdefault((operation, variant, case.environment), []).append(row)
+    names = list(analysis.looks)
+    order = sorted(groups, key=lambda key: (_place(key[0]), key[1], names.index(key[2])))
+    return tuple(_measured(analysis, *key, groups[key]) for key in order)
+
+
+def _place(operation: str) -> tuple[int, str]:
+    known = OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS)
+    return known, operation
+
+
+def _measured(
+    analysis: Analysis, operation: str, variant: str, environment: str, rows: list[Row]
+) -> Measured:
+    data = points([(*position(analysis, row), row.summary.median) for row in rows])
+    flags = tuple(dict.fromkeys(flag.split(" in ")[0] for row in rows for flag in row.flags))
+    plain = tuple(flag for flag in flags if not flag.startswith("outlier"))
+    return Measured(operation, environment, variant, rows, data, fit_collective(data), plain)
+
+
+def position(analysis: Analysis, row: Row) -> tuple[int, int]:
+    """Process count and message length of a row."""
+    return analysis.case(row).ranks, int(row.series.at_value("message_bytes") or 0)
+
+
+def words(operation: str) -> str:
+    """The operation's name for readers."""
+    return operation.replace("_", " ")

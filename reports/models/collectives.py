@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time of collective operations in closed form, chosen among a few laws.
+
+T(m, p) = T0(p) + D(m, p): a startup latency and a transmission delay proportional to the message
+length m (Hwang, Wang and Wang, "Evaluating MPI Collective Communication on the SP2, T3D, and
+Paragon Multicomputers", 1996, equation 1 and Table 3). Candidates: T0 ∈ {a, a + b·log₂p, a + b·p},
+D/m ∈ {c, c + d·log₂p, c + d·p, c + d·(p−1)/p}; every pair is fitted to all points at once by least
+squares of relative residuals. Times in s, lengths in bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Form = Literal["constant", "log2_p", "p", "(p-1)/p"]
+
+#: f(p) of a law offset + slope·f(p).
+FORMS: Mapping[Form, Callable[[Vector], Vector]] = {
+    "constant": np.zeros_like,
+    "log2_p": np.log2,
+    "p": lambda p: p,
+    "(p-1)/p": lambda p: (p - 1) / p,
+}
+STARTUP_FORMS: tuple[Form, ...] = ("constant", "log2_p", "p")
+DELAY_FORMS: tuple[Form, ...] = ("constant", "log2_p", "p", "(p-1)/p")
+
+#: Fewer process counts cannot tell the laws apart.
+LEAST_COUNTS = 5
+#: A law is chosen only if its BIC is this much lower than the next one: "positive" evidence
+#: for a simpler law, "strong" against one as simple or simpler (Raftery, Sociological Methodology
+#: 25, 1995). With 2 for both, near laws such as log₂p and p over six counts were taken for each
+#: other in one of five simulated cases; with 6, in one of thirty.
+LEAST_DELTA_SIMPLER = 2.0
+LEAST_DELTA_BIC = 6.0
+#: … and no other law predicts left-out process counts better by more than this share.
+LEFT_OUT_MARGIN = 0.1
+#: A better fit than this (relative rms) is rounding, not evidence.
+LEAST_RMS = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """offset + slope·f(p); slope is 0 where the form is constant. s, or s a byte."""
+
+    form: Form
+    offset: float
+    slope: float
+
+    def at(self, p: float) -> float:
+        """The law's value at p processes."""
+        return self.offset + self.slope * float(FORMS[self.form](np.array([float(p)]))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """One pair of laws: BIC and relative rms of the residuals."""
+
+    startup: Law
+    delay: Law | None
+    bic: float
+    rms: float
+
+    def time_s(self, message_bytes: float, p: float) -> float:
+        """T(m, p)."""
+        return self.startup.at(p) + (self.delay.at(p) * message_bytes if self.delay else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The law chosen for one part, the runner-up, and whether the data tell them apart.
+
+    `left_out_rms`: relative rms of either where each process count is predicted from the others.
+    """
+
+    law: Law
+    runner_up: Law
+    delta_bic: float
+    left_out_rms: tuple[float, float]
+    determined: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveModel:
+    """The best fit of all, and what was chosen for each part; `delay` is None for a barrier."""
+
+    best: Fit
+    startup: Choice
+    delay: Choice | None
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Measured times: three vectors of the same length, m in bytes (0 for a barrier), T in s."""
+
+    p: Vector
+    message_bytes: Vector
+    time_s: Vector
+
+
+def points(rows: Sequence[tuple[int, int, float]]) -> Points:
+    """From (p, message_bytes, time_s)."""
+    matrix = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return Points(matrix[:, 0], matrix[:, 1], matrix[:, 2])
+
+
+def fit_collective(data: Points) -> CollectiveModel | str:
+    """Choose the laws; or say in words why none can be chosen.
+
+    Assumes independent relative errors of equal size (times of 5 % noise are so), and p > 0. Laws
+    that give a startup of 0 or less or a negative delay at a measured p are no candidates.
+    """
+    counts = np.unique(data.p)
+    if len(counts) < LEAST_COUNTS:
+        return f"{len(counts)} process counts; at least {LEAST_COUNTS} are needed"
+    if not (np.isfinite(data.time_s).all() and (data.time_s > 0).all()):
+        return "a time is not positive"
+    has_delay = len(np.unique(data.message_bytes)) > 1
+    pairs: list[tuple[Form, Form | None]] = list(
+        product(STARTUP_FORMS, DELAY_FORMS if has_delay else (None,))
+    )
+    fits = [fit for pair in pairs if (fit := _fit(data, *pair)) is not None]
+    fits = [fit for fit in fits if _possible(fit, counts)]
+    if not fits:
+        return "no law fits with a positive startup and delay"
+    fits.sort(key=lambda fit: fit.bic)
+    startup = _choose(data, fits, lambda fit: fit.startup)
+    delay = _choose(data, fits, lambda fit: fit.delay) if has_delay else None
+    if startup is None or (has_delay and delay is None):
+        return "only one law fits with a positive startup and delay"
+    return CollectiveModel(fits[0], startup, delay, len(data.p))
+
+
+def _design(data: Points, startup: Form, delay: Form | None) -> Vector:
+    """Columns 1, f(p), m, m·g(p), each divided by T; constant forms have no second column."""
+    columns = [np.ones_like(data.p)]
+    if startup != "constant":
+        columns.append(FORMS[startup](data.p))
+    if delay is not None:
+        columns.append(data.message_bytes)
+    if delay not in (None, "constant"):
+        columns.append(data.message_bytes * FORMS[delay](data.p))
+    matrix: Vector = np.column_stack(columns) / data.time_s[:, None]
+    return matrix
+
+
+def _solve(design: Vector) -> Vector | None:
+    """Coefficients that bring the relative model nearest to 1, or None without a single answer."""
+    scale = np.linalg.norm(design, axis=0)
+    if not (scale > 0).all():
+        return None
+    solution, _, rank, _ = np.linalg.lstsq(design / scale, np.ones(len(design)), rcond=None)
+    return solution / scale if rank == design.shape[1] else None
+
+
+def _fit(data: Points, startup: Form, delay: Form | None) -> Fit | None:
+    design = _design(data, startup, delay)
+    count, parameters = design.shape
+    solution = _solve(design)
+    if count <= parameters or solution is None:
+        return None
+    rms = max(LEAST_RMS, float(np.sqrt(np.mean((design @ solution - 1) ** 2))))
+    values = solution.tolist()
+    first = Law(startup, values.pop(0), values.pop(0) if startup != "constant" else 0.0)
+    second = None
+    if delay is not None:
+        second = Law(delay, values.pop(0), values.pop(0) if delay != "constant" else 0.0)
+    # One more parameter than the laws': the size of the errors. The same for all, so left out.
+    bic = 2 * count * math.log(rms) + parameters * math.log(count)
+    return Fit(first, second, bic, rms)
+
+
+def _left_out_rms(data: Points, fit: Fit) -> float:
+    """Relative rms at each process count, predicted from the others; infinite if it cannot be."""
+    design = _design(data, fit.startup.form, fit.delay.form if fit.delay else None)
+    squares: list[float] = []
+    for count in np.unique(data.p):
+        held = data.p == count
+        solution = _solve(design[~held])
+        if solution is None:
+            return math.inf
+        squares += ((design[held] @ solution - 1) ** 2).tolist()
+    return math.sqrt(sum(squares) / len(squares))
+
+
+def _possible(fit: Fit, counts: Vector) -> bool:
+    return all(
+        fit.startup.at(p) > 0 and (fit.delay is None or fit.delay.at(p) >= 0) for p in counts
+    )
+
+
+def _choose(data: Points, fits: Sequence[Fit], part: Callable[[Fit], Law | None]) -> Choice | None:
+    """The law of the best fit against the best fit with another form; fits by ascending BIC."""
+    by_form: dict[Form, tuple[Law, Fit]] = {}
+    for fit in fits:
+        law = part(fit)
+        assert law is not None
+        by_form.setdefault(law.form, (law, fit))
+    if len(by_form) < 2:
+        return None
+    (law, first), (runner_up, second) = list(by_form.values())[:2]
+    left_out = [_left_out_rms(data, fit) for _, fit in by_form.values()]
+    alike = left_out[0] > (1 + LEFT_OUT_MARGIN) * min(left_out)
+    needed = LEAST_DELTA_SIMPLER if law.form == "constant" else LEAST_DELTA_BIC
+    delta = second.bic - first.bic
+    return Choice(law, runner_up, delta, (left_out[0], left_out[1]), delta >= needed and not alike)
+
+
+def aggregated_factor(operation: str, p: float) -> float:
+    """f(m, p) / m: how many messages of m bytes an operation moves in all.
+
+    p − 1 for broadcast, gather, scatter, reduce and scan, p(p − 1) for total exchange (Hwang, Wang
+    and Wang 1996, section 5); for what goes beyond the paper, in its spirit: p(p − 1) for allgather
+    and reduce-scatter, 2(p − 1) for allreduce. 0 for the barrier.
+    """
+    if operation == "barrier":
+        return 0.0
+    if operation in ("total_exchange", "allgather", "reduce_scatter"):
+        return p * (p - 1)
+    return (2 if operation == "allreduce" else 1) * (p - 1)
+
+
+def asymptotic_bandwidth(operation: str, delay: Law, p: float) -> float | None:
+    """R∞(p) = f(m, p) / D(m, p) in bytes/s for long messages; None where the delay is 0."""
+    per_byte = delay.at(p)
+    return aggregated_factor(operation, p) / per_byte if per_byte > 0 else None
