@@ -10,13 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
+from campaigns.build import our_packages
 from campaigns.build.commands import Say, SpackCommands
-from campaigns.build.digest import PLACEHOLDER, sources_digest
+from campaigns.build.digest import OUR_PACKAGES, sources_digest
 from campaigns.build.facts import Lock
 from campaigns.build.places import SPACK_ENV, Spack
 from campaigns.build.scope import write_scope
 from campaigns.errors import AssayError, InfrastructureError
 from campaigns.run.directory import write_durably
+from campaigns.site import SITES
 from campaigns.site_builds import SUFFIX, SpackDescription, environment_folder, facts_file
 
 #: Free disk that a build asks for before it begins: what the three libraries and their builds take.
@@ -31,6 +35,7 @@ class BuildRequest:
     built: SpackDescription
     asked: Sequence[str] = ()
     offline: bool = False
+    anew: bool = False
     jobs: int = 0
 
     def views(self) -> list[str]:
@@ -59,11 +64,15 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     """
     views = request.views()
     commands = prepare(spack, request, say)
-    resolve(commands)
+    resolve(commands, request.anew)
     lock = Lock(commands.environment / "spack.lock")
-    roots = {view: _roots(lock, view) for view in views}
+    libraries = _libraries(commands.environment)
+    roots = {view: _roots(lock, view, libraries.get(view)) for view in views}
     _forget_changed(request.built, roots)
-    install(commands, sorted({root for some in roots.values() for root in some}), request.jobs)
+    all_roots = sorted({one for some in roots.values() for one in some})
+    ours = lock.hashes_of(OUR_PACKAGES, all_roots)
+    install(commands, all_roots, our_packages.changed(commands, ours), request.jobs)
+    our_packages.note(commands, ours)
     for view, some in roots.items():
         _note(request, lock, view, some)
         say(f"built: {', '.join(n + SUFFIX for n in request.built.views[view])}")
@@ -76,7 +85,8 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
         folder.mkdir(parents=True, exist_ok=True)
         _need_room(spack.home)
         write_scope(spack, request.site, request.built, request.offline)
-        _lay_environment(request.built.environment, folder)
+        own_choices = (SITES / request.site / "packages.yaml").is_file()
+        _lay_environment(request.built, folder, own_choices)
     except OSError as error:
         raise InfrastructureError(
             f"{error.filename or folder}: {error.strerror}; make room or mend the rights, or name"
@@ -94,40 +104,53 @@ def _need_room(home: Path) -> None:
         )
 
 
-def _lay_environment(name: str, folder: Path) -> None:
-    source = SPACK_ENV / "environments" / name
+def _lay_environment(built: SpackDescription, folder: Path, own_choices: bool) -> None:
+    """The environment as the checkout has it; with the kept lock, unless a site chooses itself."""
+    source = SPACK_ENV / "environments" / built.environment
     if not (source / "spack.yaml").is_file():
         known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
-        raise AssayError(f"spack.environment {name!r}: allowed is {', '.join(known)}")
-    text = (source / "spack.yaml").read_text()
-    wanted = text.replace(PLACEHOLDER, f"sources={sources_digest()}")
-    target = folder / "spack.yaml"
-    if not target.is_file() or target.read_text() != wanted:
-        target.write_text(wanted)
-    if (source / "spack.lock").is_file() and not (folder / "spack.lock").is_file():
-        shutil.copyfile(source / "spack.lock", folder / "spack.lock")
+        raise AssayError(f"spack.environment {built.environment!r}: allowed is {', '.join(known)}")
+    wanted, target = (source / "spack.yaml").read_text(), folder / "spack.yaml"
+    if target.is_file() and target.read_text() == wanted and (folder / "spack.lock").is_file():
+        return
+    target.write_text(wanted)
+    lock = source / f"{built.platform}.lock"
+    if lock.is_file() and not own_choices:
+        shutil.copyfile(lock, folder / "spack.lock")
 
 
-def resolve(commands: SpackCommands) -> None:
-    """Choose every version and variant; only roots that changed are resolved anew."""
-    commands.run("choosing versions and variants", "concretize")
+def resolve(commands: SpackCommands, anew: bool = False) -> None:
+    """Choose every version and variant that the lock does not hold; `anew`: all of them."""
+    commands.run("choosing versions and variants", "concretize", *(["--force"] if anew else []))
 
 
-def install(commands: SpackCommands, roots: list[str], jobs: int) -> None:
-    """Fetch and check all sources, build what is missing, lay out the views."""
+def install(commands: SpackCommands, roots: list[str], ours: list[str], jobs: int) -> None:
+    """Fetch and check all sources, build what is missing, lay out the views.
+
+    `ours`: installed packages of our own sources, which have changed since.
+    """
     specs = [f"/{root}" for root in roots]
-    number = str(jobs or len(os.sched_getaffinity(0)))
+    words = ["install", "--only-concrete", "-j", str(jobs or len(os.sched_getaffinity(0)))]
     commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)
-    commands.run("building", "install", "--only-concrete", "-j", number, *specs)
+    commands.run("building", *words, *specs)
+    if ours:
+        again = [f"/{one}" for one in ours]
+        commands.run("building our changed programs", *words, "--overwrite", "-y", *again)
     commands.run("laying out the views", "env", "view", "regenerate")
 
 
-def _roots(lock: Lock, view: str) -> list[str]:
-    roots = lock.roots_of(view)
+def _libraries(environment: Path) -> dict[str, str]:
+    """The library of each view: what its selection names first."""
+    views = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
+    return {name: view["select"][0] for name, view in views.items()}
+
+
+def _roots(lock: Lock, view: str, library: str | None) -> list[str]:
+    roots = lock.roots_of(library) if library else []
     if not roots:
         raise AssayError(
-            f"view {view}: no root of the environment uses a package of this name; see the site's"
-            " spack.views"
+            f"view {view}: the environment has no such view, or no root that uses its library;"
+            " see the site's spack.views"
         )
     return roots
 
@@ -136,8 +159,9 @@ def _forget_changed(built: SpackDescription, roots: dict[str, list[str]]) -> Non
     """A view that is about to change is no longer whole."""
     for view, some in roots.items():
         path = facts_file(built, view)
-        if path.is_file() and json.loads(path.read_bytes())["roots"] != sorted(some):
-            path.unlink()
+        noted = json.loads(path.read_bytes()) if path.is_file() else {}
+        if (noted.get("roots"), noted.get("sources")) != (sorted(some), sources_digest()):
+            path.unlink(missing_ok=True)
 
 
 def _note(request: BuildRequest, lock: Lock, view: str, roots: list[str]) -> None:

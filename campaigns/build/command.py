@@ -36,6 +36,7 @@ def _add_build(subparsers: Any) -> None:
         help="spack (default); distribution: its packages, installed by make setup",
     )
     parser.add_argument("--offline", action="store_true", help="sources from the mirror only")
+    parser.add_argument("--anew", action="store_true", help="choose all versions anew, not by lock")
     parser.add_argument("--jobs", type=int, default=0, help="at once; default: one a core")
     parser.set_defaults(run=_build)
 
@@ -48,7 +49,10 @@ def _build(arguments: argparse.Namespace) -> int:
 
     asked = tuple(word for word in arguments.environments.split(",") if word)
     built = _described(arguments.site)
-    request = BuildRequest(arguments.site, built, asked, arguments.offline, arguments.jobs)
+    request = BuildRequest(
+        arguments.site, built, asked, arguments.offline, arguments.anew, arguments.jobs
+    )
+    request.views()
     build(find_spack(), request, _say)
     return ExitStatus.PASS
 

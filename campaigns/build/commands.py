@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -47,6 +48,9 @@ class SpackCommands:
         except OSError as error:
             raise InfrastructureError(f"{doing}: {error.strerror or error} ({log})") from error
         if status != 0:
+            # What was fetched wrongly lies in the stage and would be found there again.
+            if words[0] == "fetch":
+                shutil.rmtree(self.spack.home / "stage", ignore_errors=True)
             raise explained(doing, text, log, self.spack.home)
         self.say(f"{doing}: {time.monotonic() - began:.0f} s")
         return text

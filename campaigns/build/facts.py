@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,19 @@ class Lock:
         self.specs: dict[str, dict[str, Any]] = content["concrete_specs"]
 
     def roots_of(self, library: str) -> list[str]:
-        """Hashes of the roots that use (or are) the package `library`."""
-        return [h for h in self.roots if any(self.specs[x]["name"] == library for x in self.all(h))]
+        """Hashes of the roots that use (or are) `library`: name[@version] [variant=value…]."""
+        return [h for h in self.roots if any(self._is(x, library) for x in self.all(h))]
+
+    def _is(self, spec_hash: str, library: str) -> bool:
+        head, *variants = library.split()
+        name, _, version = head.partition("@")
+        spec = self.specs[spec_hash]
+        wanted = (word.split("=", 1) for word in variants)
+        return (
+            spec["name"] == name
+            and f"{spec['version']}.".startswith(f"{version}." if version else "")
+            and all(spec["parameters"].get(key) == value for key, value in wanted)
+        )
 
     def all(self, root: str) -> Iterator[str]:
         """Hashes of a root and of everything it depends on, each once."""
@@ -52,6 +63,10 @@ class Lock:
         """Facts of each package below `roots` that is linked or run, by name."""
         found = {self.specs[h]["name"]: self._facts(h) for h in self.needed(roots)}
         return dict(sorted(found.items()))
+
+    def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
+        """Hashes of the packages of these names that `roots` need."""
+        return sorted(h for h in self.needed(roots) if self.specs[h]["name"] in names)
 
     def _facts(self, spec_hash: str) -> dict[str, Any]:
         spec = self.specs[spec_hash]

@@ -22,33 +22,28 @@ _KNOWN = (
         False,
     ),
     (
-        re.compile(r"All fetchers failed for (?:resource )?(?P<what>\S+)"),
+        re.compile(r"All fetchers failed for (?:resource |spack-stage-)?(?P<what>\S+)"),
         "no source for {what}: neither the mirror {home}/mirror nor the recipe's own place gave it."
         " Fill the mirror: assay mirror create",
         False,
     ),
     (
-        re.compile(r"no module named 'clingo'|Cannot find.*clingo|cannot bootstrap.*clingo", re.I),
+        re.compile(r"no module named 'clingo'|cannot bootstrap the \"clingo\"", re.IGNORECASE),
         "Spack's solver clingo is missing; run: make setup",
         False,
     ),
     (
-        re.compile(r"Failed to (?:clone|fetch).*(?P<what>packages?\.git|repo\S*)", re.I),
-        "Spack's package repository could not be fetched; run: make spack, or name a checkout with"
-        " ASSAY_SPACK_PACKAGES",
-        False,
-    ),
-    (
         re.compile(
-            r"(?:error|Error):.*?(?P<what>(?:cannot satisfy|failed to concretize|unsatisfiable"
-            r"|cannot find|no version|not buildable|Unknown compiler|cannot build)[^\n]*)",
-            re.I,
+            r"Error: (?P<what>.*(?:cannot match any known version|cannot satisfy|unsatisfiable"
+            r"|failed to concretize|has no version that satisfies|not buildable)[^\n]*)",
+            re.IGNORECASE,
         ),
         "Spack cannot resolve it: {what}. See compilers, externals and target in the site's"
         " packages.yaml and in the platform's",
         True,
     ),
 )
+_HASH = re.compile(r"-[a-z0-9]{32}\b")
 
 
 def explained(doing: str, text: str, log: Path, home: Path) -> AssayError:
@@ -56,7 +51,7 @@ def explained(doing: str, text: str, log: Path, home: Path) -> AssayError:
     for pattern, meaning, by_user in _KNOWN:
         found = pattern.search(text)
         if found:
-            what = found.groupdict().get("what") or ""
+            what = _HASH.sub("", (found.groupdict().get("what") or "").split("/")[-1])
             message = meaning.format(what=what.strip(" .'\""), home=home)
             kind = AssayError if by_user else InfrastructureError
             return kind(f"{doing}: {message} (log: {log})")

@@ -3,23 +3,18 @@ import os
 
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
-from spack.package import *
+from spack.package import copy_tree, depends_on, find, install, join_path, license, mkdirp, version
 
 #: The C programs of the checkout that this repository of recipes belongs to.
 SOURCES = os.path.abspath(os.path.join(__file__, *[".."] * 6, "checks", "src"))
 
 
 class AssayPrograms(MakefilePackage):
-    """Base of what is built from the C programs of Assay's own checkout."""
+    """Base of what is built from the C programs of Assay's own checkout. `assay build` builds them
+    again when they have changed."""
 
     license("Apache-2.0")
-    variant(
-        "sources",
-        default="checkout",
-        values=lambda word: word.isalnum(),
-        multi=False,
-        description="Digest of the C sources, so that a changed source is another build",
-    )
+
     depends_on("c", type="build")
     depends_on("gmake", type="build")
     depends_on("blas")
@@ -31,12 +26,12 @@ class AssayPrograms(MakefilePackage):
     def build(self, spec, prefix):
         """Make a copy of the sources with the library's compiler."""
         copy_tree(SOURCES, "assay")
-        blas = f"BLAS={spec['blas'].libs.ld_flags}"
-        make("-C", "assay", f"CC={spec['mpi'].mpicc}", "OUT=out", blas, *self.targets_and_places())
+        places = [f"CC={spec['mpi'].mpicc}", "OUT=out", f"BLAS={spec['blas'].libs.ld_flags}"]
+        self.module.make("-C", "assay", *places, *self.further_places(), *self.targets)
 
-    def targets_and_places(self):
-        """The targets and what else make must know."""
-        return self.targets
+    def further_places(self):
+        """What else make must know."""
+        return []
 
     def install(self, spec, prefix):
         """One folder, as the checks expect it of their own builds."""
@@ -50,6 +45,7 @@ class AssayPrograms(MakefilePackage):
 class AssayBenchmarks(AssayPrograms):
     """Assay's own micro-benchmarks, with their evidence library and the helpers of the daemons."""
 
-    homepage = "https://example.org/assay"
+    homepage = "https://hpcchallenge.org"
     has_code = False
+
     version("0.1.0")

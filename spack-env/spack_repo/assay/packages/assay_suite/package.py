@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from spack_repo.builtin.build_systems.bundle import BundlePackage
 
-from spack.package import *
+from spack.package import conflicts, depends_on, variant, version
 
 
 class AssaySuite(BundlePackage):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
-from spack.package import *
+from spack.package import depends_on, find, install, license, mkdirp, variant, version
 
 
 class Netpipe(MakefilePackage):
-    """NetPIPE, ping-pong over MPI and over bare TCP with message sizes around every power of two."""
+    """NetPIPE: ping-pong over MPI and over bare TCP, with sizes around every power of two."""
 
     homepage = "https://netpipe.cs.ksu.edu"
     url = "https://src.fedoraproject.org/repo/pkgs/NetPIPE/NetPIPE-3.7.2.tar.gz"
@@ -23,7 +23,12 @@ class Netpipe(MakefilePackage):
     def build_targets(self):
         """The programs, each with the compiler it needs."""
         programs = ["mpi", "tcp"] if self.spec.satisfies("+tcp") else ["mpi"]
-        return [f"MPICC={self.spec['mpi'].mpicc}", f"CC={spack_cc}", "CFLAGS=-O2 -w", *programs]
+        return [
+            f"MPICC={self.spec['mpi'].mpicc}",
+            f"CC={self.module.spack_cc}",
+            "CFLAGS=-O2 -w",
+            *programs,
+        ]
 
     def install(self, spec, prefix):
         """The programs; the makefile knows no installation."""

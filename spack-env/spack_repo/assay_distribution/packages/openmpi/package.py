@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# flake8: noqa: F403,F405
 from spack_repo.builtin.packages.openmpi.package import Openmpi as BuiltinOpenmpi
 
 from spack.package import *
