@@ -74,7 +74,8 @@ def with_spack(environments: Mapping[str, Any], built: SpackDescription) -> dict
 def _served(environment: _Copyable, name: str, built: SpackDescription, view: str) -> Any:
     folder = view_folder(built, view)
     modules = built.modules.get(view, [])
-    path = {} if modules else {"PATH": f"{folder}/bin:$PATH"}
+    # Not every wrapper writes the library's folder into what it links; the linker reads it here.
+    path = {} if modules else {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
     return environment.model_copy(
         update={
             "description": f"as {name}, with library and programs as Spack built them ({view})",

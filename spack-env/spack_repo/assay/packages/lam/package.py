@@ -42,8 +42,8 @@ class Lam(AutotoolsPackage):
     def configure_args(self):
         """No memory manager: the default would replace malloc in every program."""
         args = ["--enable-shared", "--disable-static", "--with-memory-manager=none"]
-        args += [f"--with-wrapper-extra-ldflags=-Wl,-rpath,{self.prefix.lib}"]
-        args += ["--with-rsh=ssh -x", *self.with_or_without("romio")]
+        args += ["--with-wrapper-extra-ldflags", "--with-rsh=ssh -x"]
+        args += self.with_or_without("romio")
         args += [] if self.spec.satisfies("+cxx") else ["--without-mpi2cpp"]
         return args + ([] if self.spec.satisfies("+fortran") else ["--without-fc"])
 

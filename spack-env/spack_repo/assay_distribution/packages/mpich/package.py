@@ -16,5 +16,9 @@ class Mpich(BuiltinMpich):
         preferred=True,
     )
 
+    def configure_args(self):
+        """Shared libraries only: half the compilations."""
+        return [*super().configure_args(), "--disable-static"]
+
 
 Mpich.patches = {}
