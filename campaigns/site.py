@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from campaigns.errors import AssayError, InfrastructureError
 from campaigns.schema.model import Variant
@@ -40,7 +40,9 @@ class EnvironmentDescription(_Described):
     features: list[str] = ["mpi"]
     preload: str = Field("", description="remedy of src/daemon that its ranks are started with")
     programs: dict[str, str] = Field(
-        {}, description="absolute paths of foreign programs built for it, by name: su3_rmd, osu"
+        {},
+        description="paths of foreign programs built for it, by name: su3_rmd, osu, netpipe; with"
+        " variables such as $HOME; one that is not there, or names no set variable, is not offered",
     )
     variables: dict[str, str] = {}
     settings: dict[str, SettingDescription] = {}
@@ -53,6 +55,17 @@ class EnvironmentDescription(_Described):
     ready_programs: str = Field("", description="folder of our programs, built beforehand for it")
     spack_view: str | None = Field(None, description="view that Spack built it in")
     packages: list[str] = []
+
+    @field_validator("programs")
+    @classmethod
+    def _offered(cls, programs: dict[str, str]) -> dict[str, str]:
+        """Those that are there; a word without a slash is looked for where launches run."""
+        expanded = {name: os.path.expandvars(path) for name, path in programs.items()}
+        return {
+            name: path
+            for name, path in expanded.items()
+            if path and "$" not in path and ("/" not in path or Path(path).exists())
+        }
 
 
 class NetworkDescription(_Described):
@@ -76,6 +89,9 @@ class SiteDescription(_Described):
     nodes: int = 0
     cores_per_node: int = 0
     memory_bytes_per_node: int = 0
+    core_peak_flop_per_s: float | None = Field(
+        None, gt=0, description="nominal peak of a core: flop a cycle × clock, double precision"
+    )
     network: NetworkDescription = NetworkDescription()
     work_dir: str | None = None
     concurrency: int = Field(1, ge=1, description="launches that may run at a time")

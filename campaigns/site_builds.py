@@ -25,6 +25,10 @@ SUFFIX = "-spack"
 _FACTS = "builds"
 
 
+#: Foreign programs that every view has in its `bin`, by the name that checks ask for.
+_FOREIGN = {"netpipe": "NPmpi", "netpipe-tcp": "NPtcp"}
+
+
 class SpackDescription(BaseModel):
     """The `spack` section of a site."""
 
@@ -82,6 +86,7 @@ def _served(environment: _Copyable, name: str, built: SpackDescription, view: st
             "compiler": str(folder / "bin" / "mpicc"),
             "mpirun": str(folder / "bin" / "mpirun"),
             "ready_programs": str(folder / "libexec" / "assay"),
+            "programs": {name: str(folder / "bin" / program) for name, program in _FOREIGN.items()},
             "spack_view": view,
             "variables": {**getattr(environment, "variables", {}), **path},
             "modules": modules,

@@ -31,6 +31,8 @@ from checks.scheduler import dead_nodes, job_loss
 GREATEST_OUTPUT_BYTES = 512 * 2**20
 #: Environment variable with the run's id; it marks the run's jobs in Slurm.
 RUN_ID = "ASSAY_RUN_ID"
+#: Flag of a failed launch whose metrics are what it printed before it failed.
+PARTIAL = "partial"
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,20 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
-                return Outcome("lost", f"{dead}; {failure}") if dead else Outcome("failed", failure)
+                return (
+                    Outcome("lost", f"{dead}; {failure}") if dead else self._failed(failure, text)
+                )
             return self._judge_answer(output, text)
         except json_lines.OutputError as error:
             return Outcome("wrong", str(error))
+
+    def _failed(self, failure: str, text: str) -> Outcome:
+        kept = self.partial(text)
+        return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
+
+    def partial(self, text: str) -> list[Metric]:  # noqa: ARG002
+        """What a failed launch had printed and may be kept for show; it enters no statistics."""
+        return []
 
     def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
         claim = self._claim()
@@ -207,7 +219,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if output.errors:
             return "; ".join(output.errors[:3])
         if output.exit_status != 0:
-            return f"exit status {output.exit_status}: {_last_line(self._stderr())}"
+            return f"exit status {output.exit_status}: {_last_line(self.stderr_text())}"
         ended = self.came_to_its_end(output, text)
         return None if ended else "the program did not reach its end"
 
@@ -224,7 +236,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             seen=extras["seen"],
         )
 
-    def _stderr(self) -> str:
+    def stderr_text(self) -> str:
+        """All of the launch's stderr."""
         return _read_text(Path(self.stagedir) / self.stderr.evaluate())
 
 

@@ -91,3 +91,10 @@ class Su3Rmd(MakeBuild):
     """The lattice program in both precisions."""
 
     target = "su3_rmd"
+
+
+class PvmPrograms(MakeBuild):
+    """Our programs for PVM, and the keeper of its daemons; no MPI."""
+
+    target = "pvm"
+    valid_prog_environs = ["+pvm"]

@@ -11,8 +11,11 @@ from checks.collectives import CollectivesCheck
 from checks.echo import EchoCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
+from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
+from checks.osu import OsuCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
 from checks.streams import StreamsCheck
@@ -58,13 +61,30 @@ class interference(InterferenceCheck):  # noqa: N801
 
 
 @rfm.simple_test
+class netpipe(NetpipeCheck):  # noqa: N801
+    """NetPIPE between two nodes."""
+
+
+@rfm.simple_test
 class node(NodeCheck):  # noqa: N801
     """Two nodes, one after the other."""
 
 
 @rfm.simple_test
+class osu(OsuCheck):  # noqa: N801
+    """OSU's latency between two nodes."""
+
+    test = "osu_latency"
+
+
+@rfm.simple_test
 class pt2pt(Pt2ptCheck):  # noqa: N801
     """Ping-pong between two nodes."""
+
+
+@rfm.simple_test
+class pvm_echo(PvmEchoCheck):  # noqa: N801
+    """Echo between two PVM tasks on two nodes."""
 
 
 @rfm.simple_test

@@ -21,7 +21,7 @@ class SessionLauncher(JobLauncher):
     `limit_s` ends the launch; `extra_options` come from the environment's extras.
     """
 
-    #: Kind of daemons the session boots and halts: none, lam.
+    #: Kind of daemons the session boots and halts: none, lam, pvm.
     daemons = "none"
     limit_s = 60.0
     extra_options: tuple[str, ...] = ()
@@ -68,3 +68,14 @@ class LamSession(SessionLauncher):
     def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
         return [self.mpirun or "mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
+
+
+@register_launcher("assay-pvm")
+class PvmSession(SessionLauncher):
+    """The program itself, on the first node; it spawns its other tasks through PVM's daemons."""
+
+    daemons = "pvm"
+
+    def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
+        """Nothing stands before the program."""
+        return []

@@ -21,8 +21,11 @@ from checks.collectives import CollectivesCheck
 from checks.echo import EchoCheck
 from checks.hpl import HplCheck
 from checks.interference import InterferenceCheck
+from checks.netpipe import NetpipeCheck
 from checks.node import NodeCheck
+from checks.osu import OsuCheck
 from checks.pt2pt import Pt2ptCheck
+from checks.pvm_echo import PvmEchoCheck
 from checks.ring import RingCheck
 from checks.startup import StartupCheck
 from checks.streams import StreamsCheck
@@ -38,8 +41,11 @@ LEAVES = {
     "echo": EchoCheck,
     "hpl": HplCheck,
     "interference": InterferenceCheck,
+    "netpipe": NetpipeCheck,
     "node": NodeCheck,
+    "osu": OsuCheck,
     "pt2pt": Pt2ptCheck,
+    "pvm_echo": PvmEchoCheck,
     "ring": RingCheck,
     "startup": StartupCheck,
     "streams": StreamsCheck,

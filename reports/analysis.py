@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 
 from campaigns.metrics import REGISTER
@@ -23,8 +24,7 @@ STATUSES = ("ok", "failed", "wrong", "lost", "skipped")
 _MANY_ROWS = 200_000
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One (case, metric, point) with its statistics; `flags` stand beside the numbers."""
 
     series: Series
@@ -189,19 +189,22 @@ def _flag_texts(flags: Counter[str], launched: int) -> tuple[str, ...]:
 
 
 def _holes(run: Run) -> Iterator[Hole]:
-    have: dict[int, set[int]] = {}
-    skipped: set[int] = set()
-    for launch in run.launches:
-        have.setdefault(launch.case, set()).add(launch.block)
-        if launch.status == "skipped":
-            skipped.add(launch.case)
-    for index, case in enumerate(run.plan.cases):
-        if index in skipped:
-            continue
+    counted = Counter(launch.case for launch in run.launches if launch.counted)
+    skipped = {launch.case for launch in run.launches if launch.status == "skipped"}
+    short = {
+        index
+        for index in range(len(run.plan.cases))
+        if counted[index] < run.plan.blocks and index not in skipped
+    }
+    have: dict[int, set[int]] = {index: set() for index in short}
+    for launch in run.launches if short else ():
+        if launch.case in short:
+            have[launch.case].add(launch.block)
+    for index in sorted(short):
+        case = run.plan.cases[index]
         if case.skipped is not None:
             yield Hole(case, 0, f"to be skipped, not recorded yet: {case.skipped}")
             continue
-        done = have.get(index, set())
         for block in range(1, run.plan.blocks + 1):
-            if block not in done:
+            if block not in have[index]:
                 yield Hole(case, block, NOT_RUN)

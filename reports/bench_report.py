@@ -90,7 +90,7 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--measure"]:
         measure(Path(arguments[1]))
         return 0
-    sizes = [int(text) for text in arguments] or [125_000, 250_000, 500_000, 1_000_000]
+    sizes = [int(text) for text in arguments] or [10_000, 100_000, 300_000, 1_000_000]
     kept = [bench(shape, values) for shape in SHAPES for values in sizes]
     return 0 if all(kept) else 1
 

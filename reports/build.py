@@ -13,19 +13,26 @@ from urllib.parse import quote
 
 from campaigns.errors import AssayError, InfrastructureError
 from reports.analysis import Analysis, analyse
-from reports.exporters import render_csv, render_json, render_junit
+from reports.exporters import render_json, render_junit
+from reports.frames import render_csv, render_parquet
 from reports.load import load_run
 from reports.markdown import render_markdown
+from reports.pdf import find_browser, html_to_pdf
 from reports.render import render_html
 
-_Renderer = Callable[[Analysis, str], str]
+_Renderer = Callable[[Analysis, str], str | bytes]
 _FORMATS: dict[str, tuple[str, _Renderer]] = {
     "html": ("index.html", render_html),
     "md": ("report.md", render_markdown),
     "csv": ("summary.csv", lambda analysis, _: render_csv(analysis)),
     "junit": ("junit.xml", lambda analysis, _: render_junit(analysis)),
     "json": ("verdicts.json", lambda analysis, _: render_json(analysis)),
+    "parquet": ("values.parquet", lambda analysis, _: render_parquet(analysis)),
 }
+#: Printed from index.html by a browser, where there is one.
+PDF = "report.pdf"
+#: What a report consists of; "pdf" comes on top where a browser is installed.
+FORMATS = (*_FORMATS, "pdf")
 
 
 @dataclass(frozen=True)
@@ -38,13 +45,20 @@ class ReportPaths:
     csv: Path | None
     junit: Path | None
     json: Path | None
+    parquet: Path | None
+    pdf: Path | None
     complete: bool
+
+    def written(self) -> list[Path]:
+        """Every file of the report, the page first."""
+        found = (self.html, self.pdf, self.md, self.csv, self.parquet, self.junit, self.json)
+        return [path for path in found if path is not None]
 
 
 def build_report(
     run_dir: Path,
     out_dir: Path | None = None,
-    formats: Collection[str] = ("html", "md", "csv", "junit", "json"),
+    formats: Collection[str] = tuple(_FORMATS),
 ) -> ReportPaths:
     """Write the report of `run_dir` into `out_dir` (default: run_dir/report).
 
@@ -52,13 +66,18 @@ def build_report(
     damaged records or an unknown format; InfrastructureError when a file cannot be written.
     Files of an earlier report are replaced only after all new ones are complete.
     """
-    unknown = sorted(set(formats) - set(_FORMATS))
+    unknown = sorted(set(formats) - set(FORMATS))
     if unknown:
-        raise AssayError(f"report format {unknown[0]!r}; allowed: {', '.join(_FORMATS)}.")
+        raise AssayError(f"report format {unknown[0]!r}; allowed: {', '.join(FORMATS)}.")
     run_dir = Path(run_dir)
     out_dir = run_dir / "report" if out_dir is None else Path(out_dir)
     with _no_cycle_search():
         return _build(run_dir, out_dir, formats)
+
+
+def default_formats() -> tuple[str, ...]:
+    """All formats; without the PDF where no browser can print it."""
+    return FORMATS if find_browser() else tuple(_FORMATS)
 
 
 @contextmanager
@@ -76,10 +95,15 @@ def _no_cycle_search() -> Iterator[None]:
 def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPaths:
     analysis = analyse(load_run(run_dir))
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
-    _write_all(out_dir, {_FORMATS[name][0]: _FORMATS[name][1] for name in formats}, analysis, root)
+    wanted = {*formats, "html"} if "pdf" in formats else set(formats)
+    chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
+    _write_all(out_dir, chosen, analysis, root)
     paths = {
-        name: out_dir / file if name in formats else None for name, (file, _) in _FORMATS.items()
+        name: out_dir / file if name in wanted else None for name, (file, _) in _FORMATS.items()
     }
+    paths["pdf"] = out_dir / PDF if "pdf" in formats else None
+    if "pdf" in formats:
+        html_to_pdf(out_dir / "index.html", out_dir / PDF)
     return ReportPaths(directory=out_dir, complete=analysis.complete, **paths)
 
 
@@ -92,8 +116,9 @@ def _write_all(
         for file, renderer in renderers.items():
             temporary = out_dir / f".{file}.{os.getpid()}.part"
             unfinished[temporary] = out_dir / file
-            text = renderer(analysis, root)
-            temporary.write_text(text, encoding="utf-8", errors="replace", newline="\n")
+            made = renderer(analysis, root)
+            content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
+            temporary.write_bytes(content)
         for temporary, final in unfinished.items():
             temporary.replace(final)
     except OSError as error:

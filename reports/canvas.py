@@ -6,14 +6,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from io import StringIO
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedFormatter, FuncFormatter, LogLocator, NullLocator
 
 from reports.palette import INK, QUIET, RULE, Look
 from reports.units import fixed
@@ -51,6 +54,8 @@ STYLE: Any = {
 }
 #: Stands before each id of a panel until the page numbers its panels.
 ID_MARK = "\x02"
+#: Marks lines whose markers tell their values under the pointer.
+HOVER = "hover"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +122,7 @@ def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
         markeredgecolor="white",
         markeredgewidth=0.6,
         label=line.name,
+        gid=HOVER,
     )
 
 
@@ -155,10 +161,61 @@ def short_bytes(value: float) -> str:
 
 def finish(figure: Figure, alt: str) -> Panel:
     """The figure as SVG to be put into HTML: ids marked, size left to the page."""
+    texts = [_hover_texts(axes, line) for axes in figure.axes for line in _hovered(axes)]
     buffer = StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(buffer, format="svg", metadata=metadata)
-    return Panel(_inline(buffer.getvalue()), alt)
+    return Panel(_inline(_with_titles(buffer.getvalue(), texts)), alt)
+
+
+def _hovered(axes: Axes) -> list[Line2D]:
+    return [line for line in axes.lines if line.get_gid() == HOVER]
+
+
+def _hover_texts(axes: Axes, line: Line2D) -> list[str]:
+    """What each marker says under the pointer: environment, place, value with its axis."""
+    places, values = (np.asarray(ends, dtype=np.float64).tolist() for ends in line.get_data())
+    return [
+        f"{line.get_label()}: {y:.5g} at {_place_text(axes, x)} ({axes.get_ylabel()})"
+        for x, y in zip(places, values, strict=True)
+    ]
+
+
+def _place_text(axes: Axes, place: float) -> str:
+    formatter = axes.xaxis.get_major_formatter()
+    ticks = formatter.seq if isinstance(formatter, FixedFormatter) else ()
+    if len(ticks) and place.is_integer() and 0 <= place < len(ticks) and axes.get_xscale() != "log":
+        at = dict(zip(axes.get_xticks().tolist(), ticks, strict=False))
+        return str(at.get(place, f"{place:g}"))
+    return fixed(place, 0) if place.is_integer() else f"{place:g}"
+
+
+def _with_titles(svg: str, texts: list[list[str]]) -> str:
+    """Each marker of a hovered line gets its text as <title>: browsers show it without script."""
+    parts = svg.split(f'<g id="{HOVER}">')
+    for number, (part, found) in enumerate(zip(parts[1:], texts, strict=True), start=1):
+        end = _group_end(part)
+        uses = re.findall(r"<use [^>]*/>", part[:end])
+        if len(uses) != len(found):
+            continue
+        said = iter(found)
+        titled = re.sub(
+            r"<use ([^>]*)/>",
+            lambda use: f"<use {use[1]}><title>{escape(next(said))}</title></use>",  # noqa: B023
+            part[:end],
+        )
+        parts[number] = titled + part[end:]
+    return "<g>".join(parts)
+
+
+def _group_end(text: str) -> int:
+    """Where the group that `text` begins inside of ends."""
+    depth = 1
+    for tag in re.finditer(r"<(/?)g[ >]", text):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return tag.start()
+    return len(text)
 
 
 def _inline(text: str) -> str:

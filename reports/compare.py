@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from campaigns.errors import AssayError
@@ -26,8 +27,28 @@ _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
 _Key = tuple[str, str, AtKey]
 
 
-def compare_runs(run_a: Path, run_b: Path) -> str:
-    """Markdown text that sets run B against run A, by case id.
+@dataclass(frozen=True)
+class RunComparison:
+    """Run B against run A: what they are, what differs in provenance and builds, one table a check."""
+
+    first: Analysis
+    second: Analysis
+    facts: list[str]
+    differences: Table
+    tables: list[Table]
+
+    @property
+    def title(self) -> str:
+        """ "B against A"."""
+        return f"{self.second.run.run_id} against {self.first.run.run_id}"
+
+    def markdown(self) -> str:
+        """The whole comparison as text."""
+        return "\n".join(_lines(self)) + "\n"
+
+
+def compare(run_a: Path, run_b: Path) -> RunComparison:
+    """Set run B against run A, by case id.
 
     Blocks of different runs are not pairs, so the ratio B/A of geometric means has a Welch interval
     (log_ratio_interval). Raises AssayError as load_run does, and when the runs share no case.
@@ -40,27 +61,42 @@ def compare_runs(run_a: Path, run_b: Path) -> str:
             f" {first.run.plan.campaign!r} and {second.run.plan.campaign!r}); compare two runs of"
             " one campaign."
         )
-    return "\n".join(_lines(first, second, len(shared))) + "\n"
+    made = (_check_table(first, second, check) for check in first.checks)
+    return RunComparison(
+        first,
+        second,
+        _facts(first, second, len(shared)),
+        _differences(first, second),
+        [*_builds(first, second), *(table for table in made if table is not None)],
+    )
+
+
+def compare_runs(run_a: Path, run_b: Path) -> str:
+    """`compare` as Markdown."""
+    return compare(run_a, run_b).markdown()
 
 
 def _cases(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _lines(first: Analysis, second: Analysis, shared: int) -> Iterator[str]:
+def _facts(first: Analysis, second: Analysis, shared: int) -> list[str]:
     a, b = first.run, second.run
-    yield f"# {md(b.run_id)} against {md(a.run_id)}"
-    yield ""
-    yield f"- A: {md(a.run_id)}, campaign {md(a.plan.campaign)}, {_state(first)}"
-    yield f"- B: {md(b.run_id)}, campaign {md(b.plan.campaign)}, {_state(second)}"
     only_a, only_b = len(_cases(first)) - shared, len(_cases(second)) - shared
-    yield f"- {count_text(shared, 'case')} in both; only in A: {only_a}, only in B: {only_b}"
-    yield from _differences(first, second)
-    yield from _build_table(first, second)
-    for check in first.checks:
-        table = _check_table(first, second, check)
-        if table is not None:
-            yield from markdown_table(table)
+    return [
+        f"A: {a.run_id}, campaign {a.plan.campaign}, {_state(first)}",
+        f"B: {b.run_id}, campaign {b.plan.campaign}, {_state(second)}",
+        f"{count_text(shared, 'case')} in both; only in A: {only_a}, only in B: {only_b}",
+    ]
+
+
+def _lines(found: RunComparison) -> Iterator[str]:
+    yield f"# {md(found.title)}"
+    yield ""
+    yield from (f"- {md(fact)}" for fact in found.facts)
+    yield from markdown_table(found.differences)
+    for table in found.tables:
+        yield from markdown_table(table)
 
 
 def _state(analysis: Analysis) -> str:
@@ -74,33 +110,26 @@ def _state(analysis: Analysis) -> str:
     return f"{state}: {counts or 'nothing recorded'}"
 
 
-def _differences(first: Analysis, second: Analysis) -> Iterator[str]:
+def _differences(first: Analysis, second: Analysis) -> Table:
     a, b = _flat(first), _flat(second)
     keys = (key for key in sorted({*a, *b}) if not belongs_to_builds(key))
     changed = [key for key in keys if a.get(key) != b.get(key)]
-    yield ""
-    if not changed:
-        yield "Provenance: no difference."
-        return
-    yield "## What differs in provenance"
-    yield ""
-    yield "| what | A | B |"
-    yield "| --- | --- | --- |"
-    for key in changed:
-        yield f"| {md(key)} | {md(a.get(key, 'not recorded'))} | {md(b.get(key, 'not recorded'))} |"
+    unknown = "not recorded"
+    rows = [[Cell(key), Cell(a.get(key, unknown)), Cell(b.get(key, unknown))] for key in changed]
+    note = "" if rows else "Provenance: no difference."
+    columns = [Column("what"), Column("A"), Column("B")]
+    title = "What differs in provenance"
+    return Table("table-differences", title, columns, rows, note, len(rows))
 
 
-def _build_table(first: Analysis, second: Analysis) -> Iterator[str]:
+def _builds(first: Analysis, second: Analysis) -> list[Table]:
     differences = build_differences(first.run.provenance, second.run.provenance)
-    if not differences:
-        return
-    columns = [Column(title) for title in ("environment", "what", "A", "B")]
     cells = [
         [Cell(one.environment), Cell(one.what), Cell(one.a), Cell(one.b)] for one in differences
     ]
-    yield from markdown_table(
-        Table("compare-builds", "What differs between the builds", columns, cells)
-    )
+    columns = [Column(title) for title in ("environment", "what", "A", "B")]
+    title = "What differs between the builds"
+    return [Table("table-builds", title, columns, cells, "", len(cells))] if cells else []
 
 
 def _flat(analysis: Analysis) -> dict[str, str]:
@@ -151,7 +180,7 @@ def _pair_cells(first: Analysis, a: Row | None, second: Analysis, b: Row | None)
     )
     head = [
         Cell(row_label(analysis, row)),
-        Cell(case.environment),
+        Cell(case.environment, environment=case.environment),
         Cell(metric_title(row.series.metric)),
     ]
     means = [cell for found in (a, b) for cell in _mean_cells(found, unit.factor)]

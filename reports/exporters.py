@@ -1,114 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report for other programs: CSV, JUnit XML, JSON. Values in SI base units."""
+"""The report for other programs: JUnit XML and JSON. Values in SI base units."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from reports.analysis import NOT_RUN, Analysis, Row
+from reports.analysis import NOT_RUN, Analysis
 from reports.choice.cells import as_json
 from reports.labels import check_title
-from reports.load import AtKey, Launch
+from reports.load import Launch
 from reports.render import without_control_characters
-from reports.statistics import Interval
 from reports.summary import summary_sentences
-
-CSV_COLUMNS = (
-    "check",
-    "environment",
-    "case_id",
-    "params",
-    "metric",
-    "at",
-    "unit",
-    "n",
-    "blocks_planned",
-    "mean",
-    "stddev",
-    "cv",
-    "mean_ci_low",
-    "mean_ci_high",
-    "mean_ci_method",
-    "mean_ci_level",
-    "median",
-    "median_ci_low",
-    "median_ci_high",
-    "median_ci_method",
-    "median_ci_level",
-    "min",
-    "max",
-    "flags",
-)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def csv_text(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    text = without_control_characters(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-def render_csv(analysis: Analysis) -> str:
-    """One row for each (case, metric, point), valid launches only."""
-    buffer = StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    writer.writerows(_csv_rows(analysis))
-    return buffer.getvalue()
-
-
-def _csv_rows(analysis: Analysis) -> Iterator[tuple[object, ...]]:
-    heads: dict[int, tuple[str, ...]] = {}
-    points: dict[AtKey, str] = {}
-    blocks = analysis.run.plan.blocks
-    for row in analysis.rows:
-        series = row.series
-        head = heads.get(series.case)
-        if head is None:
-            head = heads[series.case] = _csv_head(analysis, row)
-        at = points.get(series.at)
-        if at is None:
-            at = points[series.at] = csv_text("; ".join(f"{k}={v}" for k, v in series.at))
-        summary = row.summary
-        yield (
-            *head,
-            series.metric,
-            at,
-            row.unit,
-            summary.n,
-            blocks,
-            summary.mean,
-            summary.stddev,
-            summary.cv,
-            *_interval(summary.mean_interval),
-            summary.median,
-            *_interval(summary.median_interval),
-            summary.least,
-            summary.greatest,
-            csv_text("; ".join(row.flags)),
-        )
-
-
-def _csv_head(analysis: Analysis, row: Row) -> tuple[str, ...]:
-    case = analysis.case(row)
-    params = "; ".join(
-        f"{name}={value}"
-        for name, value in case.params.items()
-        if name not in ("constructs", "sizes")
-    )
-    return tuple(csv_text(text) for text in (case.check, case.environment, case.id, params))
-
-
-def _interval(interval: Interval | None) -> tuple[object, ...]:
-    if interval is None:
-        return None, None, None, None
-    return interval.low, interval.high, interval.method, interval.level
 
 
 def render_junit(analysis: Analysis) -> str:

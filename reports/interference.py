@@ -140,37 +140,44 @@ def interference_picture(analysis: Analysis) -> Picture | None:
         "picture-interference",
         "Messages and computing beside each other",
         "Slow-down 1: no interference. Overlap 100 %: the whole exchange hides behind computing."
-        " Lines: means; bands: ± s; dots: single launches. Of several cases the one of most ranks.",
+        " Lines: means; bands: ± s; dots: single launches. Of several cases"
+        " the one of fewest ranks for endpoints, of most for neighbours.",
         panels,
         [name for name in analysis.looks if name in environments],
     )
 
 
+_TITLES = {
+    "message_slowdown": "messages beside computing neighbours",
+    "overlap": "overlap of an exchange with computing",
+    "availability": "processor left to computing",
+}
+
+
 def _panel(analysis: Analysis, metric: str, value: str, rows: list[Row]) -> Panel:
-    titles = {
-        "compute_slowdown": f"counting {_WHO.get(value, value_text(value))}",
-        "message_slowdown": "messages beside computing neighbours",
-        "overlap": "overlap of an exchange with computing",
-        "availability": "processor left to computing",
-    }
+    """One quantity; neighbours by the case of most ranks, endpoints by that of fewest."""
+    title = _TITLES.get(metric) or f"counting {_WHO.get(value, value_text(value))}"
     share = metric in ("overlap", "availability")
-    scale = 100.0 if share else 1.0
-    most = max(analysis.case(row).ranks for row in rows)
-    rows = [row for row in rows if analysis.case(row).ranks == most]
+    choose = min if share or value == "endpoint" else max
+    ranks = choose(analysis.case(row).ranks for row in rows)
+    rows = [row for row in rows if analysis.case(row).ranks == ranks]
     ns = [row.summary.n for row in rows]
-    figure, axes = new_panel(titles[metric], footer(analysis, min(ns), max(ns)))
+    figure, axes = new_panel(f"{title}, {ranks} ranks", footer(analysis, min(ns), max(ns)))
+    scale = 100.0 if share else 1.0
     lines = [line for name in analysis.looks if (line := _line(analysis, name, rows, scale))]
-    if not share:
-        axes.axhline(1, color=QUIET, linewidth=1)
     for line in lines:
         draw_line(axes, line, with_points=True)
     log_bytes_axis(axes)
+    lengths = [place for line in lines for place in line.x]
+    axes.set_xlim(min(lengths) / 1.4, max(lengths) * 1.4)
+    axes.axhline(scale, color=QUIET, linewidth=1)
     axes.set_ylabel(f"{metric}, %" if share else "slow-down, ratio of times")
-    axes.set_ylim(bottom=0)
+    greatest = max(most for line in lines for most in line.centre)
+    axes.set_ylim(0, 105 if share else 1.15 * max(1.0, greatest))
     ranges = "; ".join(
         f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g}" for line in lines
     )
-    return finish(figure, f"{titles[metric]}: {ranges}")
+    return finish(figure, f"{title}: {ranges}")
 
 
 def _line(analysis: Analysis, name: str, rows: Sequence[Row], scale: float) -> Line | None:

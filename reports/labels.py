@@ -15,7 +15,7 @@ from reports.load import PlanCase
 from reports.units import fixed
 
 #: Parameters whose values are lists of points; the points themselves carry them.
-_POINTS = {"constructs", "sizes"}
+_POINTS = {"constructs", "operations", "sizes"}
 #: What the label says in its own words first.
 _GRID = ("p", "q")
 _LATTICE = ("nx", "ny", "nz", "nt")
@@ -94,24 +94,34 @@ def _part(name: str, value: Any) -> str:
 
 def check_labels(cases: Sequence[PlanCase]) -> dict[str, CheckLabels]:
     """Labels for each check, from its cases over all environments."""
-    values: dict[str, dict[str, dict[Any, Any]]] = {}
+    constant: dict[str, dict[str, Any]] = {}
+    varying: dict[str, dict[str, None]] = {}
+    names: dict[str, dict[str, None]] = {}
     for case in cases:
-        seen = values.setdefault(case.check, {})
+        known = constant.setdefault(case.check, {})
+        changed = varying.setdefault(case.check, {})
         for name, value in case.params.items():
-            found = seen.setdefault(name, {})
-            if len(found) < 2:
-                found.setdefault(_comparable(value), value)
+            if name in changed:
+                continue
+            if name not in known:
+                known[name] = value
+                names.setdefault(case.check, {})[name] = None
+            elif known[name] is not value and not _alike(known[name], value):
+                changed[name] = None
     return {
         check: CheckLabels(
-            tuple(name for name, found in params.items() if len(found) > 1),
-            {name: next(iter(found.values())) for name, found in params.items() if len(found) == 1},
+            tuple(name for name in names.get(check, {}) if name in varying[check]),
+            {name: value for name, value in known.items() if name not in varying[check]},
         )
-        for check, params in values.items()
+        for check, known in constant.items()
     }
 
 
-def _comparable(value: Any) -> Any:
-    """A key by which values of any JSON type are told apart, 1 from true too."""
-    if isinstance(value, list | dict):
-        return msgspec.json.encode(value, order="deterministic")
-    return type(value), value
+def _alike(first: Any, second: Any) -> bool:
+    """Equal and of one type: 1 is not true, also inside lists and objects."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, list | dict):
+        encode = msgspec.json.encode
+        return encode(first, order="deterministic") == encode(second, order="deterministic")
+    return bool(first == second)

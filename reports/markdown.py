@@ -88,6 +88,8 @@ def markdown_table(table: tables.Table) -> Iterator[str]:
     if table.note:
         yield md(table.note)
         yield ""
+    if not table.rows:
+        return
     titles = [f"{column.environment} {column.title}".strip() for column in table.columns]
     yield _row(md(title) for title in titles)
     yield _row("---:" if column.numeric else "---" for column in table.columns)

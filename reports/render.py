@@ -22,6 +22,7 @@ from reports.canvas import ID_MARK, STYLE, Panel, legend_sign
 from reports.choice.compare import Comparisons
 from reports.choice.pictures import forest, score_picture
 from reports.choice.tables import choice_tables, comparison_tables
+from reports.palette import Look
 from reports.sections import CheckSection, check_section
 from reports.size_tables import invalid_table
 from reports.summary import summary_sentences
@@ -37,27 +38,29 @@ def without_control_characters(text: str) -> str:
 
 def render_html(analysis: Analysis, root: str) -> str:
     """The page; `root` is the relative way from the report to the run directory."""
+    return render_page("report.html.j2", analysis.looks, _context(analysis, root))
+
+
+def render_page(template: str, looks: Mapping[str, Look], context: Mapping[str, Any]) -> str:
+    """A template of this package as a page of one file; `looks` give the environments' signs."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
-    signs = {name: Markup(legend_sign(look)) for name, look in analysis.looks.items()}  # noqa: S704
+    signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
+    script = _script()
+    digest = b64encode(sha256(script.encode()).digest()).decode()
     environment.globals.update(
         sign=lambda name: signs.get(name, ""),
         svg=_numbered(),
         badge_kind=badge_kind,
         count_text=count_text,
-    )
-    script = _script()
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    page = environment.get_template("report.html.j2").render(
-        _context(analysis, root),
         script=Markup(script),  # noqa: S704 (our own file)
         script_hash=digest,
     )
-    return without_control_characters(page)
+    return without_control_characters(environment.get_template(template).render(context))
 
 
 def _numbered() -> Callable[[Panel], Markup]:
@@ -106,7 +109,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "invalid": invalid,
         "invalid_pictures": [invalid_picture] if invalid_picture else [],
         "power_note": power_note(comparisons),
-        "reference": comparisons.reference,
+        "run_unusable": comparisons.unusable,
         "scopes": list(dict.fromkeys(tables.slug(cell.scope) for cell in comparisons.overall)),
         "provenance": listings.provenance_rows(run.provenance),
         "evidence": shown_evidence,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports import collectives, interference, plots, su3_rmd, tables
+from reports import collectives, interference, plots, pvm, su3_rmd, tables
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
@@ -43,6 +43,7 @@ PICTURES: dict[str, _Pictures] = {
 TABLES: dict[str, _Tables] = {
     "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
     "interference": (interference.interference_table,),
+    "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
     "su3_rmd": (
         su3_rmd.overview,
         su3_rmd.strong_scaling,

@@ -7,9 +7,9 @@ For each block d = ln(A/B). Rows of a matrix are cells, columns are blocks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
@@ -22,8 +22,7 @@ POWER = 0.8
 _CHUNK = 2_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class PairedEffect:
+class PairedEffect(msgspec.Struct, frozen=True, gc=False):
     """The ratio A/B over n blocks: exp of the Hodges–Lehmann estimate.
 
     `interval` is the narrowest exact one of at least 95 %, or the widest attainable when there is

@@ -8,9 +8,9 @@ computed for many cases at once (rows of a matrix); `summarise` is the same code
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
@@ -22,8 +22,7 @@ OUTLIER_LEAST_N = 7
 Matrix = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True, gc=False):
     """`low` and `high` in the unit of the values; `level` is the level really attained."""
 
     low: float
@@ -32,8 +31,7 @@ class Interval:
     method: str
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True, gc=False):
     """n launches of one metric. None: not defined at this n (s from 2, median interval from 5).
 
     `outliers` are the positions of flagged values; they are never removed.

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from campaigns.metrics import REGISTER
 from reports.analysis import Analysis, Row
@@ -74,7 +75,7 @@ def constant_note(labels: CheckLabels) -> str:
     parts = [
         f"{name} {value_text(value)}"
         for name, value in sorted(labels.constant.items())
-        if name not in ("constructs", "sizes")
+        if name not in ("constructs", "operations", "sizes")
     ]
     return "The same for all cases: " + ", ".join(parts) + "." if parts else ""
 
@@ -94,9 +95,10 @@ STATISTICS = (
 
 def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     """All cases of a check with the complete statistics of one metric."""
-    rows = in_reading_order(analysis, analysis.rows_of(check, metric))
-    if not rows:
+    found = analysis.rows_of(check, metric)
+    if not found:
         return None
+    rows = in_reading_order(analysis, found, MOST_ROWS)
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
     columns = [
         Column("case"),
@@ -106,7 +108,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     ]
     cells: list[list[Cell]] = []
     groups, last = set(), ""
-    for row in rows[:MOST_ROWS]:
+    for row in rows:
         label = row_label(analysis, row)
         if label != last:
             groups.add(len(cells))
@@ -119,7 +121,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
         columns,
         cells,
         REGISTER[metric].definition + ".",
-        len(rows),
+        len(found),
         frozenset(groups),
     )
 
@@ -133,8 +135,8 @@ def row_label(analysis: Analysis, row: Row) -> str:
     return ", ".join(parts) or "all parameters fixed"
 
 
-def in_reading_order(analysis: Analysis, rows: Iterable[Row]) -> list[Row]:
-    """By ranks and parameters, then by point, then by environment."""
+def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:
+    """By ranks and parameters, then by point, then by environment; the first `most` or all."""
     environments = {name: place for place, name in enumerate(analysis.looks)}
     orders: dict[int, tuple[object, ...]] = {}
 
@@ -148,7 +150,7 @@ def in_reading_order(analysis: Analysis, rows: Iterable[Row]) -> list[Row]:
         at = tuple(_sortable(value) for _, value in row.series.at)
         return order, at, environments[case.environment]
 
-    return sorted(rows, key=key)
+    return sorted(rows, key=key) if most is None else nsmallest(most, rows, key=key)
 
 
 def _sortable(value: object) -> tuple[float, str]:

@@ -16,5 +16,9 @@ echo "== su3_rmd on every MPI library (goal: 0.6 µs a site and step, single, 8�
 checks/src/su3_rmd/bench/all.sh 0.6
 echo "== what the intervals cover on simulated launches (goal: 93–97 %)"
 .venv/bin/python -m reports.bench_statistics
+echo "== wrong winners in simulated campaigns (goal: at most 5 %)"
+.venv/bin/python -m reports.bench_choice
 echo "== report on 1,000,000 metric values (goal: 10 s, 1 GiB)"
 .venv/bin/python -m reports.bench_report
+echo "== nightly verdicts on simulated series: delays, false alarms, cost of years of history"
+.venv/bin/python -m reports.nightly.bench_nightly

@@ -10,9 +10,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from campaigns.cli import history, nightly
 from campaigns.errors import AssayError, ExitStatus
 
 _DEFAULT_SITE = "virtual"
+_REPORT_FORMATS = ("html", "md", "csv", "junit", "json", "parquet", "pdf")
 
 
 def add_parsers(subparsers: Any) -> None:
@@ -25,6 +27,8 @@ def add_parsers(subparsers: Any) -> None:
     _add_status(subparsers)
     _add_report(subparsers)
     _add_compare(subparsers)
+    history.add_parsers(subparsers)
+    nightly.add_parsers(subparsers)
     _add_schema(subparsers)
 
 
@@ -142,20 +146,21 @@ def _status(arguments: argparse.Namespace) -> int:
 def _add_report(subparsers: Any) -> None:
     parser = _command(subparsers, "report", _report, "tables, plots and verdicts of a run")
     parser.add_argument("run_name", nargs="?", metavar="RUN", help="default: the newest")
-    parser.add_argument("--format", action="append", choices=["html", "md", "csv", "junit", "json"])
+    parser.add_argument("--format", action="append", choices=_REPORT_FORMATS)
     parser.add_argument("--out", type=Path, help="folder; default: RUN/report")
 
 
 def _report(arguments: argparse.Namespace) -> int:
     from campaigns.run.directory import latest_run, open_run  # noqa: PLC0415
-    from reports.build import build_report  # noqa: PLC0415
+    from reports.build import build_report, default_formats  # noqa: PLC0415
 
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
-    formats = tuple(arguments.format or ("html", "md", "csv", "junit", "json"))
+    formats = tuple(arguments.format or default_formats())
     paths = build_report(run.path, arguments.out, formats)
-    for path in (paths.html, paths.md, paths.csv, paths.junit, paths.json):
-        if path is not None:
-            print(path)
+    for path in paths.written():
+        print(path)
+    if not arguments.format and "pdf" not in formats:
+        print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
     return ExitStatus.PASS
 
 
@@ -163,13 +168,19 @@ def _add_compare(subparsers: Any) -> None:
     parser = _command(subparsers, "compare", _compare, "two runs of one campaign side by side")
     parser.add_argument("run_a", metavar="RUN")
     parser.add_argument("run_b", metavar="RUN")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="also write it as a page")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     from campaigns.run.directory import open_run  # noqa: PLC0415
-    from reports.compare import compare_runs  # noqa: PLC0415
+    from reports.compare import compare  # noqa: PLC0415
+    from reports.compare_page import write_page  # noqa: PLC0415
 
-    print(compare_runs(open_run(arguments.run_a).path, open_run(arguments.run_b).path))
+    found = compare(open_run(arguments.run_a).path, open_run(arguments.run_b).path)
+    print(found.markdown())
+    if arguments.html:
+        write_page(found, arguments.html)
+        print(arguments.html, file=sys.stderr)
     return ExitStatus.PASS
 
 

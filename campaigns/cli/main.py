@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from campaigns.cli import commands
+from campaigns.cli import acceptance, commands
 from campaigns.errors import AssayError, ExitStatus
 
 _EPILOG = (
@@ -23,6 +23,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     commands.add_parsers(subparsers)
+    acceptance.add_parsers(subparsers)
     return parser
 
 

@@ -12,8 +12,11 @@ from campaigns.metrics import (
     interference,
     linpack,
     messages,
+    netpipe,
     node,
+    osu,
     pt2pt,
+    pvm_echo,
     startup,
     su3_rmd,
 )
@@ -24,8 +27,11 @@ __all__ = ["CHECK_METRICS", "REGISTER", "Better", "CheckMetrics", "MetricDefinit
 _FAMILIES = (
     linpack,
     messages,
+    netpipe,
     node,
+    osu,
     pt2pt,
+    pvm_echo,
     su3_rmd,
     startup,
     collectives,

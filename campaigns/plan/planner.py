@@ -95,7 +95,10 @@ def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
 
 
 def _lacks(case: Case, missing: frozenset[str]) -> str:
-    remedy = "; the site names it under `programs` of the environment in its site.yaml"
+    remedy = (
+        "; the site names it under `programs` of the environment in its site.yaml, by a path that"
+        " exists and whose variables are set"
+    )
     return (
         f"environment {case.environment} lacks {listed(sorted(missing))},"
         f" which check {case.combination.check} needs"

@@ -24,6 +24,7 @@ _UNITS = {
     "flop/s": (1e9, "Gflop/s"),
     "bytes/s": (1e6, "MB/s"),
     "s": (1e-3, "ms"),
+    "1": (1.0, ""),
 }
 #: Seconds of silence after which a line says that the run is alive, where there is no bar.
 QUIET_S = 30.0
@@ -94,6 +95,6 @@ def describe(record: Record) -> str:
 
 def _figure(metrics: list[Metric]) -> str:
     best = max(metrics, key=lambda metric: metric.value)
-    factor, unit = _UNITS[best.unit]
+    factor, unit = _UNITS.get(best.unit, (1.0, best.unit))
     most = "up to " if len(metrics) > 1 else ""
-    return f"{best.name.replace('_', ' ')} {most}{best.value / factor:.4g} {unit}"
+    return f"{best.name.replace('_', ' ')} {most}{best.value / factor:.4g} {unit}".rstrip()

@@ -47,6 +47,7 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
             "nodes": described.nodes,
             "cores_per_node": described.cores_per_node,
             "memory_bytes_per_node": described.memory_bytes_per_node,
+            "core_peak_flop_per_s": described.core_peak_flop_per_s,
             "network": described.network.model_dump(),
         },
         "host": _host(),

@@ -97,8 +97,11 @@ def _refuse_references(event: yaml.Event, line: int) -> None:
         raise _Refused(line, f"the tag {shown} is not allowed; write a plain value")
 
 
-def parse(file: str, text: str) -> Document:
-    """Read the text of a campaign file; `file` is its name for messages.
+CAMPAIGN_NEEDS = "a campaign needs at least name, question, environments and cases"
+
+
+def parse(file: str, text: str, needs: str = CAMPAIGN_NEEDS) -> Document:
+    """Read the text of a campaign file; `file` is its name for messages, `needs` what to fill in.
 
     Raises AssayError where the text cannot be understood as YAML of the accepted kind; smaller
     faults (a key twice, an unquoted `no`) are gathered in `problems`.
@@ -111,9 +114,7 @@ def parse(file: str, text: str) -> Document:
     except yaml.YAMLError as error:
         raise AssayError(_syntax_message(file, text, error)) from None
     if node is None:
-        raise AssayError(
-            f"{file}: is empty; a campaign needs at least name, question, environments and cases"
-        )
+        raise AssayError(f"{file}: is empty; {needs}")
     document.value = _Reader(document).value(node, ())
     return document
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def load_campaign(name_or_path: str) -> Campaign:
     Raises AssayError with a line for each fault: file, line, key, what was found and is allowed.
     """
     path = _find(name_or_path)
-    return campaign_from_text(str(path), _read(path))
+    return campaign_from_text(str(path), read_text(path))
 
 
 def campaign_from_text(file: str, text: str) -> Campaign:
@@ -42,7 +43,7 @@ def campaign_from_text(file: str, text: str) -> Campaign:
             f"{file}:1: found {found(document.value)}; a campaign is a mapping with the keys"
             f" {listed(_key_names())}"
         )
-    _refuse(document)
+    refuse(document, campaign_problems(document.value))
     campaign = Campaign.model_validate(document.value)
     lines = tuple(document.line(("cases", i)) for i in range(len(campaign.cases)))
     campaign._origin = Origin(file, text, lines)
@@ -77,8 +78,8 @@ def _find(name_or_path: str) -> Path:
     )
 
 
-def _read(path: Path) -> str:
-    """The text of a campaign file, at most MAX_FILE_BYTES of UTF-8."""
+def read_text(path: Path) -> str:
+    """The text of a file that people write, at most MAX_FILE_BYTES of UTF-8."""
     try:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
@@ -100,10 +101,10 @@ def _read(path: Path) -> str:
         ) from None
 
 
-def _refuse(document: Document) -> None:
-    """Raise AssayError with all problems of a document, if there is any."""
+def refuse(document: Document, problems_found: Iterable[Problem]) -> None:
+    """Raise AssayError with all problems of a document, its own and these, if there is any."""
     known = [problem.location for problem in document.problems]
-    fresh = (p for p in campaign_problems(document.value) if not _inside(p.location, known))
+    fresh = (p for p in problems_found if not _inside(p.location, known))
     problems = [*document.problems, *islice(fresh, MAX_SHOWN_PROBLEMS + 1)]
     if not problems:
         return

@@ -7,26 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,63}$"
+from campaigns.sections import NAME_PATTERN, Name, Scalar, Section, key
+
 SCHEMA = 1
 MAX_SEED = 2**63 - 1
 
-Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-Scalar = bool | int | float | str
-
-
-class Section(BaseModel):
-    """Base of every part of a campaign: no conversion of types, no unknown key, no change."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-def key(description: str, unit: str = "none", default: object = ..., **limits: Any) -> Any:
-    """A key of the file with its meaning, its unit ("none" for words) and its allowed range."""
-    extra: dict[str, Any] = {"unit": unit}
-    return Field(default, description=description, json_schema_extra=extra, **limits)
+__all__ = ["NAME_PATTERN", "Campaign", "CaseEntry", "Criterion", "Limits", "Origin"]
 
 
 class CaseEntry(Section):

@@ -227,3 +227,59 @@ def test_a_run_whose_cluster_is_not_up_says_how_to_bring_it_up(folder):
     assert status in (2, 4)
     assert "assay cluster up" in output
     assert not (folder / "results").exists()
+
+
+PVM_ECHO = """
+  - check: pvm_echo
+    matrix: {route: [direct, daemon]}
+    fixed: {sizes: [0, 1000], iterations: 5}
+"""
+VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}}\n"
+needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make setup")
+
+
+def _left_behind(cluster, records):
+    """Temporary files of these launches on any node, and processes of daemons."""
+    command = cluster.user_command(["srun", "-N4", "sh", "-c", "ls /tmp"])
+    files = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    jobs = tuple(f"assay-{kind}-{r.job_id}-" for r in records for kind in ("lam", "pvm"))
+    found = [file for file in files if file.startswith(jobs)]
+    return found + _processes_of(cluster, "pvmd") + _processes_of(cluster, "lamd")
+
+
+@needs_pvm
+def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, folder):
+    file = Path(campaign(folder, "daemons", "pvm, lam-short", 1, PING_PONG + PVM_ECHO))
+    file.write_text(file.read_text().replace("cases:", VARIANT + "cases:"))
+    status, output = run(str(file), "--site", "virtual:t-run")
+    assert status == 0, output
+    records = records_of(the_run(folder, "daemons"))
+    found = sorted((r.environment, r.check, r.params.get("route", ""), r.status) for r in records)
+    assert found == [
+        ("lam-short", "pt2pt", "", "ok"),
+        ("lam-short", "pvm_echo", "daemon", "skipped"),
+        ("lam-short", "pvm_echo", "direct", "skipped"),
+        ("pvm", "pt2pt", "", "skipped"),
+        ("pvm", "pvm_echo", "daemon", "ok"),
+        ("pvm", "pvm_echo", "direct", "ok"),
+    ]
+    assert not _left_behind(cluster, records)
+
+
+@needs_pvm
+def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
+    endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
+    file = Path(campaign(folder, "dead-pvm", "pvm", 1, endless))
+    file.write_text(file.read_text().replace("launch_s: 40", "launch_s: 500"))
+    process = start(str(file), "--site", "virtual:t-run")
+    for _ in range(600):
+        tasks = _processes_of(cluster, "pvm_echo")
+        if len(tasks) == 2:
+            break
+        time.sleep(0.1)
+    os.kill(int(tasks[1]), signal.SIGKILL)
+    status, output = finish(process)
+    (record,) = records_of(the_run(folder, "dead-pvm"))
+    assert (status, record.status) == (1, "failed"), output
+    assert "time limit" not in record.reason
+    assert not _left_behind(cluster, [record])

@@ -13,21 +13,22 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 _RESULT = re.compile(
     rf"^W[RC]\S+ +(?P<n>\d+) +(?P<nb>\d+) +(?P<p>\d+) +(?P<q>\d+) +(?P<time>{_NUMBER})"
     rf" +(?P<gflops>{_NUMBER})\s*$",
-    re.MULTILINE | re.IGNORECASE,
+    re.MULTILINE | re.IGNORECASE | re.ASCII,
 )
-_RESULT_START = re.compile(r"^W[RC]\d\S* ", re.MULTILINE)
+_RESULT_START = re.compile(r"^W[RC]\d\S* ", re.MULTILINE | re.ASCII)
 _RESIDUAL = re.compile(
-    rf"^\|\|Ax-b\|\|_oo/.*= *(?P<residual>{_NUMBER}) \.+ (?P<verdict>PASSED|FAILED)\s*$",
-    re.MULTILINE | re.IGNORECASE,
+    r"^\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|\|_oo\)\*N\)="
+    rf" *(?P<residual>{_NUMBER}) \.+ (?P<verdict>PASSED|FAILED)\s*$",
+    re.MULTILINE | re.IGNORECASE | re.ASCII,
 )
 _FINISHED = re.compile(
     r"^Finished +(?P<all>\d+) tests with the following results:\s*\n"
     r" +(?P<passed>\d+) tests completed and passed residual checks,\s*\n"
     r" +(?P<failed>\d+) tests completed and failed residual checks,\s*\n"
     r" +(?P<skipped>\d+) tests skipped because of illegal input values\.",
-    re.MULTILINE,
+    re.MULTILINE | re.ASCII,
 )
-_END = re.compile(r"^End of Tests\.\s*$", re.MULTILINE)
+_END = re.compile(r"^End of Tests\.\s*$", re.MULTILINE | re.ASCII)
 
 
 @dataclass(frozen=True)

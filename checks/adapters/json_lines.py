@@ -121,6 +121,10 @@ def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
     definition = REGISTER.get(name) if isinstance(name, str) else None
     if definition is None or entry.get("unit") != definition.unit:
         raise OutputError(f"metric {name!r} in {entry.get('unit')!r} is not registered")
+    _check_place(name, at)
+    strange = entry.keys() - {"assay", "name", "unit", "value", "at", "samples"}
+    if strange:
+        raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
     key = json.dumps([name, at], sort_keys=True)
     if key in seen:
         raise OutputError(f"metric {name} at {at} is printed twice")
@@ -133,6 +137,17 @@ def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
     if not (definition.may_be_zero and value == 0 and not isinstance(value, bool)):
         value = check_number(value, definition.unit, where)
     return Metric(name, definition.unit, definition.better, value, at, samples)
+
+
+def _check_place(name: Any, at: Any) -> None:
+    """`at` names a point by words and by numbers that count or measure something."""
+    if at is None:
+        return
+    values = at.values() if isinstance(at, dict) else [at]
+    for value in values:
+        number = isinstance(value, int | float)
+        if not (isinstance(value, str) or (number and math.isfinite(value) and value >= 0)):
+            raise OutputError(f"metric {name}: its place {at!r:.80} is none")
 
 
 def check_number(value: Any, unit: str, where: str) -> float:

@@ -14,18 +14,18 @@ from dataclasses import dataclass
 from checks.adapters.json_lines import OutputError, check_number
 
 _VALUE = r"-?\d\.\d+e[+-]\d\d+"
-_VERSION = re.compile(r"^MIMD version (?P<version>\S+)$", re.MULTILINE)
-_RANKS = re.compile(r"^Machine = .+, with (?P<ranks>\d+) nodes$", re.MULTILINE)
+_VERSION = re.compile(r"^MIMD version (?P<version>\S+)$", re.MULTILINE | re.ASCII)
+_RANKS = re.compile(r"^Machine = .+, with (?P<ranks>\d+) nodes$", re.MULTILINE | re.ASCII)
 _SETTING = re.compile(
     r"^(?P<name>nx|ny|nz|nt|iseed|warms|trajecs|traj_between_meas|beta|microcanonical_time_step"
     r"|steps_per_trajectory) (?P<value>[-+.\de]+)$",
-    re.MULTILINE,
+    re.MULTILINE | re.ASCII,
 )
-_LOADED = re.compile(rf"^CHECK PLAQ: (?P<space>{_VALUE}) {_VALUE}$", re.MULTILINE)
+_LOADED = re.compile(rf"^CHECK PLAQ: (?P<space>{_VALUE}) {_VALUE}$", re.MULTILINE | re.ASCII)
 _MEASURED = re.compile(
     rf"^GMES {_VALUE} {_VALUE} {_VALUE} (?P<space>{_VALUE}) (?P<time>{_VALUE})$", re.MULTILINE
 )
-_TIME = re.compile(rf"^Time = (?P<time>{_VALUE}) seconds$", re.MULTILINE)
+_TIME = re.compile(rf"^Time = (?P<time>{_VALUE}) seconds$", re.MULTILINE | re.ASCII)
 #: Digits after the point of the plaquette at load, printed with %.16e in double precision.
 _DOUBLE_DIGITS = 16
 
@@ -45,7 +45,7 @@ class MilcResult:
 
 def completed(text: str) -> bool:
     """Whether the program says that it ran to its end."""
-    return len(re.findall(r"^RUNNING COMPLETED$", text, re.MULTILINE)) == 1
+    return len(re.findall(r"^RUNNING COMPLETED$", text, re.MULTILINE | re.ASCII)) == 1
 
 
 def parse(text: str) -> MilcResult:
@@ -53,7 +53,7 @@ def parse(text: str) -> MilcResult:
     if not completed(text):
         raise OutputError("su3_rmd does not say RUNNING COMPLETED once")
     measured = list(_MEASURED.finditer(text))
-    lines = len(re.findall(r"^GMES", text, re.MULTILINE))
+    lines = len(re.findall(r"^GMES", text, re.MULTILINE | re.ASCII))
     if not measured or len(measured) != lines:
         raise OutputError(f"{lines} lines of measurements, of which {len(measured)} can be read")
     digits = len(_only(_LOADED, text, "the plaquette at load")["space"].split(".")[1].split("e")[0])

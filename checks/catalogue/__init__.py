@@ -10,8 +10,11 @@ from checks.catalogue.definition import CheckDefinition, Layout, Parameters, Sit
 from checks.catalogue.echo import ECHO, EchoParameters
 from checks.catalogue.hpl import HPL, HplParameters
 from checks.catalogue.interference import INTERFERENCE, InterferenceParameters
+from checks.catalogue.netpipe import NETPIPE, NetpipeParameters
 from checks.catalogue.node import NODE, NodeParameters
+from checks.catalogue.osu import OSU, OsuParameters
 from checks.catalogue.pt2pt import PT2PT, Pt2ptParameters
+from checks.catalogue.pvm_echo import PVM_ECHO, PvmEchoParameters
 from checks.catalogue.ring import RING, RingParameters
 from checks.catalogue.sizes import SizeRange, expand_sizes
 from checks.catalogue.startup import STARTUP, StartupParameters
@@ -28,8 +31,11 @@ CHECKS: dict[str, CheckDefinition[Any]] = {
         ECHO,
         HPL,
         INTERFERENCE,
+        NETPIPE,
         NODE,
+        OSU,
         PT2PT,
+        PVM_ECHO,
         RING,
         STARTUP,
         STREAMS,
@@ -47,9 +53,12 @@ __all__ = [
     "HplParameters",
     "InterferenceParameters",
     "Layout",
+    "NetpipeParameters",
     "NodeParameters",
+    "OsuParameters",
     "Parameters",
     "Pt2ptParameters",
+    "PvmEchoParameters",
     "RingParameters",
     "SiteCapacity",
     "SizeRange",

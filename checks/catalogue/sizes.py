@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -52,17 +52,25 @@ def _kind(size: object) -> str:
     return "range" if isinstance(size, (dict, SizeRange)) else "size"
 
 
-OneSize = Annotated[
-    int,
-    Field(
-        ge=1,
+def _bounds(least: int) -> Any:
+    return Field(
+        ge=least,
         le=MAX_MESSAGE_BYTES,
         description="One message size.",
         json_schema_extra={"unit": "bytes"},
-    ),
-]
+    )
+
+
+OneSize = Annotated[int, _bounds(1)]
 Size = Annotated[
     Annotated[OneSize, Tag("size")] | Annotated[SizeRange, Tag("range")], Discriminator(_kind)
+]
+
+#: For programs that send empty messages too.
+OneSizeFromZero = Annotated[int, _bounds(0)]
+SizeFromZero = Annotated[
+    Annotated[OneSizeFromZero, Tag("size")] | Annotated[SizeRange, Tag("range")],
+    Discriminator(_kind),
 ]
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # session.sh DAEMONS LIMIT_S COMMAND...: one launch on the job's allocation, phase by phase.
-#   DAEMONS  none, or lam: boot the library's daemons first, halt them afterwards, whatever happened
+#   DAEMONS  none, lam or pvm: boot the library's daemons first, halt them afterwards, whatever happened
 #   LIMIT_S  seconds after which the command is ended (status 124)
 # Prints each phase's begin and end as JSON lines; leaves the command's exit status.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
@@ -16,43 +16,42 @@ failed() {
     exit 125
 }
 
-lam_environment() {
-    export LAM_MPI_SESSION_SUFFIX=assay-$SLURM_JOB_ID
-    export ASSAY_STEPKEEPER=$here/stepkeeper
-    TMPDIR=$(mktemp -d "/tmp/assay-lam-$SLURM_JOB_ID.XXXXXX")
-    export TMPDIR
-}
-
-lam_boot() {
-    scontrol show hostnames "$SLURM_JOB_NODELIST" |
-        sed "s/\$/ cpu=$SLURM_NTASKS_PER_NODE/" >lam.hosts
+# What the library's own part (lam.sh, pvm.sh) says is used here: daemon_environment sets
+# boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts. Each host has a
+# folder of its own for temporary files, on the others made and removed by step.sh.
+boot() {
+    hosts_file=$daemons.hosts
+    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-$SLURM_JOB_ID
+    node_tmp=$ASSAY_NODE_TMP-$(hostname)
+    mkdir -m 700 "$node_tmp" || failed "cannot make $node_tmp"
+    export TMPDIR=$node_tmp
+    daemon_environment
+    for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do daemon_host "$host"; done >"$hosts_file"
     stamp boot_begin
-    exec 3< <(exec "$ASSAY_STEPKEEPER" - lamboot -b -ssi boot rsh \
-        -ssi boot_rsh_agent "$here/srun-agent.sh" -ssi boot_rsh_no_n 1 lam.hosts \
-        2>&1 </dev/null)
+    exec 3< <(exec "$ASSAY_STEPKEEPER" - "${boot_command[@]}" 2>&1 </dev/null)
     keeper=$!
     local line status=none
     while [ "$status" = none ] && IFS= read -r line <&3; do
-        printf '%s\n' "$line" >>lam.boot.out
+        printf '%s\n' "$line" >>"$daemons.boot.out"
         case $line in "stepkeeper: "*) status=${line#stepkeeper: } ;; esac
     done
     stamp boot_end
     [ "$status" = 0 ] && return
-    cat lam.boot.out >&2
-    failed "lamboot failed with status $status"
+    cat "$daemons.boot.out" >&2
+    failed "booting the daemons of $daemons failed with status $status"
 }
 
-lam_halt() {
+halt() {
     stamp halt_begin
-    timeout -k 2 8 lamhalt >lam.halt.out 2>&1 </dev/null
+    daemon_halt >"$daemons.halt.out" 2>&1
     kill -TERM "$keeper" 2>/dev/null && wait "$keeper" 2>/dev/null
     stamp halt_end
-    rm -rf "$TMPDIR"
 }
 
 finish() {
     trap - EXIT TERM INT HUP
-    [ "$daemons" = lam ] && [ -n "${keeper:-}" ] && lam_halt
+    [ -n "${keeper:-}" ] && halt
+    [ -n "${node_tmp:-}" ] && rm -rf "$node_tmp"
     stamp session_end
     : >launch.ended
 }
@@ -63,9 +62,10 @@ printf '{"assay":"allocation","nodes":"%s","host":"%s"}\n' "$SLURM_JOB_NODELIST"
 stamp session_begin
 # Remedies for faults of a library, chosen by the site for each environment.
 [ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
-if [ "$daemons" = lam ]; then
-    lam_environment
-    lam_boot
+if [ "$daemons" != none ]; then
+    # shellcheck source=lam.sh
+    . "$here/$daemons.sh"
+    boot
 fi
 export ASSAY_LAUNCHED_AT=$EPOCHREALTIME
 ASSAY_LAUNCH_HOST=$(hostname)

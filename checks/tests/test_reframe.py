@@ -28,8 +28,16 @@ question: what would be launched?
 environments: [mpich, openmpi, lam, lam-lamd]
 blocks: 1
 cases:
+  - check: collectives
+    environments: [lam]
+    matrix:
+      operations: [[scan, gather]]
+    fixed: {ranks: 3, ranks_per_node: 1, sizes: [4, 64], procedure: loop}
   - check: hpl
     fixed: {p: 1, q: 2, n: 500, bcast: longM}
+  - check: interference
+    environments: [openmpi]
+    fixed: {ranks: 4, ranks_per_node: 2, sizes: [8], work_s: 0.002}
   - check: pt2pt
     fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}
   - check: startup
@@ -91,7 +99,9 @@ def test_every_check_is_launched_in_every_environment(job_scripts):
     environments = ("mpich", "openmpi", "lam", "lam-lamd")
     checks = ("hpl", "pt2pt", "startup", "su3_rmd")
     by_rank = {("lam", "su3_rmd by rank.sh"), ("mpich", "startup by rank.sh")}
-    assert set(job_scripts) == {(e, c) for e in environments for c in checks} | by_rank
+    asked_once = {("lam", "collectives"), ("openmpi", "interference")}
+    everywhere = {(e, c) for e in environments for c in checks}
+    assert set(job_scripts) == everywhere | by_rank | asked_once
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
@@ -121,6 +131,14 @@ def test_knobs_of_a_case_reach_the_program(job_scripts):
     script = job_scripts["mpich", "pt2pt"]
     assert "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5" in script
     assert "--reply-before-wait" not in script
+
+
+def test_knobs_of_collective_operations_and_interference_reach_them(job_scripts):
+    asked = "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5"
+    assert asked in job_scripts["lam", "collectives"]
+    script = job_scripts["openmpi", "interference"]
+    assert "--sizes=8 --samples=20 --warmup=3 --window=8 --work=0.002" in script
+    assert "-np 4 --map-by ppr:2:node" in script
 
 
 def test_settings_of_the_lattice_program_reach_it(job_scripts):

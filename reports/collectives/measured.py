@@ -11,6 +11,8 @@ from reports.models.collectives import CollectiveModel, Points, fit_collective, 
 
 CHECK = "collectives"
 METRIC = "collective_time"
+#: Parameters that do not make a family of their own: on an axis, or how often was measured.
+_NO_VARIANT = ("ranks", "repetitions", "runs", "warmup", "seed")
 #: The order of the paper's table, then what goes beyond it.
 OPERATIONS = (
     "barrier",
@@ -30,7 +32,7 @@ OPERATIONS = (
 class Measured:
     """One curve family: an operation in an environment over sizes and process counts.
 
-    `variant` names parameters other than the ranks where a campaign varies some. The fitted times
+    `variant` names the procedure or the placement where a campaign varies them. The fitted times
     are medians over launches.
     """
 
@@ -59,7 +61,7 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in analysis.rows_of(CHECK, METRIC):
         case = analysis.case(row)
-        variant = ", ".join(analysis.labels[CHECK].parts(case, without=("ranks",)))
+        variant = ", ".join(analysis.labels[CHECK].parts(case, without=_NO_VARIANT))
         operation = str(row.series.at_value("operation"))
         groups.setdefault((operation, variant, case.environment), []).append(row)
     names = list(analysis.looks)

@@ -22,9 +22,7 @@ from reports.collectives.measured import OPERATIONS, Measured, measured, positio
 from reports.models.collectives import Choice, Law
 from reports.palette import QUIET
 from reports.plots import Picture, footer
-from reports.units import fixed
-
-_US = 1e-6
+from reports.units import ReadableUnit, fixed, readable_unit
 
 
 def against_length(analysis: Analysis) -> Picture | None:
@@ -82,18 +80,20 @@ def _environments(analysis: Analysis, families: Iterable[Measured]) -> list[str]
     return [name for name in analysis.looks if name in names]
 
 
-def _line(analysis: Analysis, family: Measured, rows: Sequence[Row], axis: int) -> Line:
-    """The rows as a line in µs; axis 0: by process count, 1: by message length."""
+def _line(
+    analysis: Analysis, family: Measured, rows: Sequence[Row], axis: int, unit: ReadableUnit
+) -> Line:
+    """The rows as a line in the unit; axis 0: by process count, 1: by message length."""
     ordered = sorted(rows, key=lambda row: position(analysis, row)[axis])
     x = [float(position(analysis, row)[axis]) for row in ordered]
     return Line(
         family.environment,
         analysis.looks[family.environment],
         x,
-        [row.summary.mean / _US for row in ordered],
-        [min(row.summary.stddev or 0.0, 0.9 * row.summary.mean) / _US for row in ordered],
+        [row.summary.mean / unit.factor for row in ordered],
+        [min(row.summary.stddev or 0.0, 0.9 * row.summary.mean) / unit.factor for row in ordered],
         [
-            (place, value / _US)
+            (place, value / unit.factor)
             for place, row in zip(x, ordered, strict=True)
             for value in row.series.values.tolist()
         ],
@@ -110,48 +110,54 @@ def _length_panel(
     chosen = [(family, rows) for family, rows in chosen if rows]
     ns = [row.summary.n for _, rows in chosen for row in rows] or [0]
     figure, axes = new_panel(words(operation), footer(analysis, min(ns), max(ns)))
-    lines = [_line(analysis, family, rows, 1) for family, rows in chosen]
+    greatest = max((row.summary.mean for _, rows in chosen for row in rows), default=1.0)
+    unit = readable_unit("s", [greatest])
+    lines = [_line(analysis, family, rows, 1, unit) for family, rows in chosen]
     for line in lines:
         draw_line(axes, line, with_points=True)
     log_bytes_axis(axes)
+    lengths = [place for line in lines for place in line.x]
+    axes.set_xlim(min(lengths) / 1.4, max(lengths) * 1.4)
     log_value_axis(axes)
-    axes.set_ylabel("time / µs")
-    return finish(figure, _alt(f"{words(operation)} against message length", lines))
+    axes.set_ylabel(f"time / {unit.label}")
+    return finish(figure, _alt(f"{words(operation)} against message length", lines, unit))
 
 
 def _count_panel(analysis: Analysis, operation: str, families: Sequence[Measured]) -> Panel:
-    lines: list[Line] = []
-    ns: list[int] = []
-    for family in families:
-        rows = [row for row in family.rows if position(analysis, row)[1] == family.shortest]
-        ns += [row.summary.n for row in rows]
-        lines.append(_line(analysis, family, rows, 0))
+    chosen = [
+        (family, [row for row in family.rows if position(analysis, row)[1] == family.shortest])
+        for family in families
+    ]
+    unit = readable_unit("s", (row.summary.mean for _, rows in chosen for row in rows))
+    lines = [_line(analysis, family, rows, 0, unit) for family, rows in chosen]
+    ns = [row.summary.n for _, rows in chosen for row in rows]
     figure, axes = new_panel(words(operation), footer(analysis, min(ns), max(ns)))
     for family, line in zip(families, lines, strict=True):
         if not isinstance(family.model, str):
-            _draw_choice(axes, family.model.startup, line)
+            _draw_choice(axes, family.model.startup, line, unit)
         draw_line(axes, line, with_points=True)
     counts = sorted({place for line in lines for place in line.x})
     axes.set_xticks(counts, [fixed(place, 0) for place in counts])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("processes")
-    axes.set_ylabel("time / µs")
-    return finish(figure, _alt(f"{words(operation)} against processes", lines))
+    axes.set_ylabel(f"time / {unit.label}")
+    return finish(figure, _alt(f"{words(operation)} against processes", lines, unit))
 
 
-def _draw_choice(axes: Any, choice: Choice, line: Line) -> None:
+def _draw_choice(axes: Any, choice: Choice, line: Line, unit: ReadableUnit) -> None:
     grid = np.linspace(min(line.x), max(line.x), 40)
 
     def curve(law: Law) -> list[float]:
-        return [law.at(float(p)) / _US for p in grid]
+        return [law.at(float(p)) / unit.factor for p in grid]
 
     axes.plot(grid, curve(choice.law), color=line.look.colour, linewidth=5, alpha=0.25)
     if not choice.determined:
         axes.plot(grid, curve(choice.runner_up), color=QUIET, linewidth=1.2, linestyle=":")
 
 
-def _alt(title: str, lines: Sequence[Line]) -> str:
+def _alt(title: str, lines: Sequence[Line], unit: ReadableUnit) -> str:
     ranges = "; ".join(
-        f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g} µs" for line in lines
+        f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g} {unit.label}"
+        for line in lines
     )
     return f"{title}: {ranges}"

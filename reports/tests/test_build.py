@@ -13,7 +13,7 @@ import pytest
 from campaigns.errors import AssayError
 from reports.build import build_report
 from reports.compare import compare_runs
-from reports.exporters import CSV_COLUMNS
+from reports.frames import CSV_COLUMNS
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
@@ -249,7 +249,7 @@ def test_bad_input_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(AssayError):
         build_report(tmp_path / "missing")
     with pytest.raises(AssayError, match="allowed: html"):
-        build_report(tmp_path, formats=("pdf",))
+        build_report(tmp_path, formats=("docx",))
     assert list(tmp_path.iterdir()) == []
 
 

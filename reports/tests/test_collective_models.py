@@ -44,7 +44,7 @@ def times(counts, startup, delay, noise=0.0, seed=1):
 
 def verdicts(counts, startup, delay, datasets=25):
     """How often each part came out right, undetermined or wrong, at 5 % noise."""
-    found: Counter[str] = Counter()
+    found = Counter()
     for seed in range(datasets):
         model = fit_collective(times(counts, startup, delay, 0.05, seed))
         assert not isinstance(model, str)

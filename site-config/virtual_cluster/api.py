@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from campaigns.errors import AssayError
-from virtual_cluster import account, lifecycle, power, processes, slurm
+from virtual_cluster import account, faults, lifecycle, power, processes, slurm
 from virtual_cluster import spec as plans
 from virtual_cluster.lifecycle import Progress, silent
 from virtual_cluster.network import namespace_file
@@ -119,6 +119,16 @@ class Cluster:
     def restore_node(self, node: str) -> None:
         """Give a node its power back; returns when Slurm gives it jobs again."""
         power.restore_power(self._state, node)
+
+    def degrade(
+        self, node: str, cpu_share: float | None = None, link_share: float | None = None
+    ) -> None:
+        """Leave a node only these shares of its cores' time and of its link's rate."""
+        faults.degrade(self._state, node, cpu_share, link_share)
+
+    def mend(self, node: str) -> None:
+        """Undo `degrade`."""
+        faults.mend(self._state, node)
 
     def down(self, progress: Progress = silent) -> None:
         """Take the cluster down; nothing of it is left."""

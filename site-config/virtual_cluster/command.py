@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `assay cluster up|down|status|shell|kill-node|restore-node`."""
+"""The command line: `assay cluster up|down|status|shell|kill-node|restore-node|degrade|mend`."""
 
 from __future__ import annotations
 
@@ -54,6 +54,12 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     for name, text in (("kill-node", "cut the power"), ("restore-node", "restore the power")):
         command = _command(commands, name, f"{text} of a node")
         command.add_argument("node", help="for example n2")
+    degrade = _command(commands, "degrade", "make a node slow on purpose, to rehearse finding it")
+    degrade.add_argument("node", help="for example n2")
+    degrade.add_argument("--cpu", type=float, metavar="SHARE", help="share of core time left")
+    degrade.add_argument("--link", type=float, metavar="SHARE", help="share of link rate left")
+    mend = _command(commands, "mend", "undo degrade")
+    mend.add_argument("node", help="for example n2")
 
 
 def _command(commands: Subparsers, name: str, text: str) -> argparse.ArgumentParser:
@@ -71,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
         "shell": _shell,
         "kill-node": _kill_node,
         "restore-node": _restore_node,
+        "degrade": _degrade,
+        "mend": _mend,
     }
     ClusterSpec(name=args.name)
     handlers[args.cluster_command](args)
@@ -165,3 +173,17 @@ def _restore_node(args: argparse.Namespace) -> None:
     host.require_rights("restore-node")
     api.load(args.name).restore_node(args.node)
     _say(f"cluster {args.name}: {args.node} takes jobs again")
+
+
+def _degrade(args: argparse.Namespace) -> None:
+    host.require_rights("degrade")
+    api.load(args.name).degrade(args.node, args.cpu, args.link)
+    shares = {"cores' time": args.cpu, "link's rate": args.link}
+    left = " and ".join(f"{100 * v:g} % of its {k}" for k, v in shares.items() if v is not None)
+    _say(f"cluster {args.name}: {args.node} has {left} left")
+
+
+def _mend(args: argparse.Namespace) -> None:
+    host.require_rights("mend")
+    api.load(args.name).mend(args.node)
+    _say(f"cluster {args.name}: {args.node} is as it was")

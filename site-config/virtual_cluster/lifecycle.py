@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from campaigns.errors import AssayError, InfrastructureError
-from virtual_cluster import account, daemons, host, network, processes, slurm
+from virtual_cluster import account, daemons, faults, host, network, processes, slurm
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import cgroup_conf, hosts_file, sbatch_script, slurm_conf
 from virtual_cluster.spec import ClusterSpec
@@ -168,6 +168,7 @@ def _sweep_or_fail(name: str) -> None:
 def _sweep(name: str) -> list[str]:
     """Remove everything of a cluster, however far it had come; return what would not go."""
     problems = _end_processes(name)
+    faults.remove_caps(name)
     for namespace in network.namespaces_of(name):
         network.remove_namespace(namespace)
     user = ClusterSpec(name=name).user_name

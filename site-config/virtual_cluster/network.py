@@ -51,6 +51,18 @@ def set_link(cluster: str, node: str, up: bool) -> None:
     run(["ip", "-n", login, "link", "set", _port(node), "up" if up else "down"])
 
 
+def shape_link(spec: ClusterSpec, node: str, link: Network) -> None:
+    """Give both ends of a node's link the rate of `link`; nothing to do where it is unlimited."""
+    if link.bits_per_s is None:
+        return
+    ends = (
+        (plans.node_namespace(spec.name, node), NODE_DEVICE),
+        (plans.login_namespace(spec.name), _port(node)),
+    )
+    for namespace, device in ends:
+        _batch("tc", namespace, _speed_lines(link, [device], verb="replace"))
+
+
 def remove_namespace(namespace: str) -> None:
     """Remove a network namespace with all links in it; also the bare file a reboot leaves."""
     run(["ip", "netns", "del", namespace], check=False)
@@ -86,12 +98,12 @@ def _node_lines(address: str) -> list[str]:
     ]
 
 
-def _speed_lines(link: Network, devices: list[str]) -> list[str]:
+def _speed_lines(link: Network, devices: list[str], verb: str = "add") -> list[str]:
     """One token bucket filter a device; none on unlimited links."""
     if link.bits_per_s is None:
         return []
     return [
-        f"qdisc add dev {device} root tbf rate {link.bits_per_s}bit "
+        f"qdisc {verb} dev {device} root tbf rate {link.bits_per_s}bit "
         f"burst {link.burst_bytes}b limit {link.limit_bytes}b"
         for device in devices
     ]

@@ -37,8 +37,7 @@ static const struct arg options[] = {
      "round trips a pair for the bandwidth (default 10)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
      "round trips before them, excluded (default 2)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the order of the ranks in the rounds (default 1)"},
+    ARG_SEED(&settings.seed, "the order of the ranks in the rounds"),
     {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
      "one pair after the other, the other ranks asleep"},
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
@@ -178,8 +177,7 @@ static void measure_round(struct run *run, int round) {
 
 static void finish(struct run *run) {
     if (run->rank == 0) {
-        report_note_text("timer", run->timer.name);
-        report_note_number("timer_resolution_s", run->timer.resolution_s);
+        report_timer(&run->timer);
         report_note_integer("rounds", tournament_rounds(run->ranks));
         report_note_text("payload_verified", "every reply, and every byte once a pair and size");
         report_end(PROGRAM, 1);

@@ -30,8 +30,7 @@ static const struct arg options[] = {
      "windows before them, excluded (default 2)"},
     {"matchings", ARG_INTEGER, &settings.matchings, 1, 100000, NULL,
      "random matchings of the two halves (default 10)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the matchings (default 1)"},
+    ARG_SEED(&settings.seed, "the matchings"),
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
      "alter a byte of each window, which must be noticed (a fault, on purpose)"},
 };
@@ -116,8 +115,7 @@ static void report(const struct run *run) {
     report_metric_at("bisection_rate", "bytes/s", rates.median, NULL, 0, run->rates, count);
     report_metric_at("bisection_rate_least", "bytes/s", rates.best, NULL, 0, NULL, 0);
     report_note_integer("pairs", run->ranks / 2);
-    report_note_text("timer", run->timer.name);
-    report_note_number("timer_resolution_s", run->timer.resolution_s);
+    report_timer(&run->timer);
     report_note_text("payload_verified",
                      "the number of every message, and every byte of a window once a matching");
     report_end(PROGRAM, 1);

@@ -42,8 +42,7 @@ static const struct arg options[] = {
     {"runs", ARG_INTEGER, &settings.runs, 1, 1000, NULL, "loops of a point (default 5; loop only)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
      "calls before the first repetition, excluded; in a loop before each run (default 2)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the order (default 1)"},
+    ARG_SEED(&settings.seed, "the order"),
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
      "corrupt a result: the verification must find it"},
 };
@@ -172,7 +171,9 @@ static void report_point(struct run *run, const struct point *point, int batch) 
     run->batched += batch > 1;
 }
 
-static void measure_point(struct run *run, const struct point *point) {
+static void measure_point(void *context, size_t item) {
+    struct run *run = context;
+    const struct point *point = &run->points[item];
     struct exchange *x = &run->exchange;
     x->operation = point->operation;
     x->count = (int)(point->bytes / 4);
@@ -187,17 +188,11 @@ static void measure_point(struct run *run, const struct point *point) {
 }
 
 static void measure(struct run *run) {
-    size_t *order = malloc(run->count * sizeof *order);
-    fail_if(!order, PROGRAM, "out of memory: %zu points", run->count);
-    shuffle(order, run->count, (uint64_t)settings.seed);
-    for (size_t i = 0; i < run->count; i++)
-        measure_point(run, &run->points[order[i]]);
-    free(order);
+    shuffled_each(run->count, (uint64_t)settings.seed, measure_point, run);
 }
 
 static void report_notes(const struct run *run) {
-    report_note_text("timer", run->timer.name);
-    report_note_number("timer_resolution_s", run->timer.resolution_s);
+    report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
     report_note_integer("ranks", run->exchange.ranks);

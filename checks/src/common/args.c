@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "args.h"
 
-#include "fail.h"
-
 #include <errno.h>
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,19 +161,4 @@ void args_echo(struct json *line, const struct arg *table, size_t count) {
             json_raw(line, option->name, "null");
     }
     json_close(line, '}');
-}
-
-void args_read(const char *program, const char *purpose, const struct arg *table, size_t count,
-               int argc, char **argv) {
-    char message[1024];
-    int rank;
-    enum args_result result = args_parse(table, count, argc, argv, message, sizeof message);
-    fail_all(result == ARGS_WRONG, program, "%s", message);
-    if (result == ARGS_OK)
-        return;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
-        args_help(program, purpose, table, count);
-    MPI_Finalize();
-    exit(0);
 }

@@ -27,6 +27,18 @@ struct arg {
     const char *help;           /* meaning, unit, default */
 };
 
+/* Options that several programs have. */
+#define ARG_SIZES(value)                                                                           \
+    {"sizes",                                                                                      \
+     ARG_TEXT,                                                                                     \
+     value,                                                                                        \
+     0,                                                                                            \
+     0,                                                                                            \
+     NULL,                                                                                         \
+     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"}
+#define ARG_SEED(value, of)                                                                        \
+    {"seed", ARG_INTEGER, value, 0, 9007199254740991.0, NULL, "seed of " of " (default 1)"}
+
 enum args_result { ARGS_OK, ARGS_HELP, ARGS_WRONG };
 
 /* Parse argv[1…argc-1] by the table of count options. ARGS_WRONG: message (size bytes) names the

@@ -111,3 +111,8 @@ void report_end(const char *name, int ok) {
     json_boolean(&line, "ok", ok);
     write_line(&line, "end");
 }
+
+void report_timer(const struct timer *timer) {
+    report_note_text("timer", timer->name);
+    report_note_number("timer_resolution_s", timer->resolution_s);
+}

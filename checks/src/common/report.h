@@ -3,6 +3,7 @@
 #define ASSAY_REPORT_H
 
 #include "args.h"
+#include "clock.h"
 
 #include <stddef.h>
 
@@ -41,6 +42,9 @@ void report_metric_at(const char *name, const char *unit, double value,
 void report_note_text(const char *key, const char *value);
 void report_note_integer(const char *key, long long value);
 void report_note_number(const char *key, double value);
+
+/* The notes timer and timer_resolution_s. */
+void report_timer(const struct timer *timer);
 
 /* {"assay":"note",…} with a JSON text as value; fields is consumed by the call. */
 void report_note_object(const char *key, struct json *fields);

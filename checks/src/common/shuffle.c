@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shuffle.h"
 
+#include "fail.h"
+
+#include <stdlib.h>
+
 uint64_t generator_next(struct generator *generator) {
     uint64_t z = generator->state += 0x9E3779B97F4A7C15ULL;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -26,4 +30,14 @@ void shuffle(size_t *order, size_t count, uint64_t seed) {
         order[left - 1] = order[chosen];
         order[chosen] = last;
     }
+}
+
+void shuffled_each(size_t count, uint64_t seed, void (*body)(void *context, size_t item),
+                   void *context) {
+    size_t *order = malloc(count * sizeof *order);
+    fail_if(!order && count, "shuffled_each", "out of memory: %zu items", count);
+    shuffle(order, count, seed);
+    for (size_t i = 0; i < count; i++)
+        body(context, order[i]);
+    free(order);
 }

@@ -20,4 +20,8 @@ uint64_t generator_below(struct generator *generator, uint64_t bound);
  * form). Same seed, same count, same order. Not collective, so every rank gets the same one. */
 void shuffle(size_t *order, size_t count, uint64_t seed);
 
+/* body(context, item) for every item 0 … count-1, in the order that shuffle gives. */
+void shuffled_each(size_t count, uint64_t seed, void (*body)(void *context, size_t item),
+                   void *context);
+
 #endif

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "timing.h"
 
 #include "fail.h"
@@ -8,38 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* More calls in one sample than this mean a body that does nothing. */
 #define BATCH_LIMIT 10000
 
-static double seconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-double timing_monotonic(void) { return seconds(CLOCK_MONOTONIC); }
-
-double timing_realtime(void) { return seconds(CLOCK_REALTIME); }
-
 static double wtime(void) { return MPI_Wtime(); }
 
-static double resolution(double (*now)(void)) {
-    double least = DBL_MAX;
-    for (int step = 0; step < 200; step++) {
-        double first = now(), second = now();
-        while (second <= first)
-            second = now();
-        if (second - first < least)
-            least = second - first;
-    }
-    return least;
-}
-
 struct timer timing_choose(void) {
-    struct timer ours = {timing_monotonic, resolution(timing_monotonic), "CLOCK_MONOTONIC"};
-    struct timer mpi = {wtime, resolution(wtime), "MPI_Wtime"};
+    struct timer ours = {timing_monotonic, timing_resolution(timing_monotonic), "CLOCK_MONOTONIC"};
+    struct timer mpi = {wtime, timing_resolution(wtime), "MPI_Wtime"};
     return mpi.resolution_s < 0.5 * ours.resolution_s ? mpi : ours;
 }
 
@@ -95,23 +71,4 @@ double timing_loop(const struct timer *timer, long long calls, void (*body)(void
     for (long long call = 0; call < calls; call++)
         body(context);
     return (timer->now() - start) / (double)calls;
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct timing_summary timing_summarise(const double *samples, int count) {
-    size_t bytes = (size_t)count * sizeof *samples;
-    double *sorted = malloc(bytes), sum = 0;
-    fail_if(!sorted, __func__, "out of memory: %zu bytes", bytes);
-    memcpy(sorted, samples, bytes);
-    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
-    for (int i = 0; i < count; i++)
-        sum += sorted[i];
-    struct timing_summary summary = {sorted[0], 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]),
-                                     sum / count, sorted[count - 1]};
-    free(sorted);
-    return summary;
 }

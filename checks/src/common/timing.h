@@ -2,21 +2,14 @@
 #ifndef ASSAY_TIMING_H
 #define ASSAY_TIMING_H
 
+#include "clock.h"
+
 #include <mpi.h>
 
 /* The one clock and the one timing loop of all our programs. Seconds throughout. */
 
-struct timer {
-    double (*now)(void); /* seconds since an arbitrary start; never compared between processes */
-    double resolution_s; /* least step seen between two different readings */
-    const char *name;    /* CLOCK_MONOTONIC or MPI_Wtime */
-};
-
 /* A timed interval lasts at least this many resolutions, else calls are timed in batches. */
 #define TIMING_LEAST_STEPS 100
-
-double timing_monotonic(void);
-double timing_realtime(void); /* CLOCK_REALTIME, to compare with the launcher's, same host only */
 
 /* Measure both clocks and choose the finer one, CLOCK_MONOTONIC when equal. MPI must be up; not
  * collective. */
@@ -50,11 +43,5 @@ int timing_run_after(const struct timer *timer, const struct timing_plan *plan, 
  * first of them included. Not collective by itself; body may communicate. */
 double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
                    void *context);
-
-/* Best, median, mean and worst of count > 0 samples; the order of samples is kept. */
-struct timing_summary {
-    double best, median, mean, worst;
-};
-struct timing_summary timing_summarise(const double *samples, int count);
 
 #endif

@@ -25,14 +25,12 @@ static struct {
 } settings = {"0,log:1:4194304:2,1000000", 100, 10, 1, 0};
 
 static const struct arg options[] = {
-    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL,
-     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"},
+    ARG_SIZES(&settings.sizes),
     {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
      "round trips a size by each method (default 100)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
      "round trips before them, excluded (default 10)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the order of sizes (default 1)"},
+    ARG_SEED(&settings.seed, "the order of sizes"),
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
      "alter a byte of each reply, which must be noticed (a fault, on purpose)"},
 };
@@ -104,7 +102,8 @@ static void report_point(struct run *run, long long bytes, double loop_s) {
 }
 
 /* Collective over the two ends. */
-static void measure_point(struct run *run, size_t point) {
+static void measure_point(void *context, size_t point) {
+    struct run *run = context;
     struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_RANK0};
     struct pingpong *pingpong = &run->pingpong;
     pingpong->bytes = (int)run->sizes.bytes[point];
@@ -117,18 +116,12 @@ static void measure_point(struct run *run, size_t point) {
 }
 
 static void measure(struct run *run) {
-    size_t *order = malloc(run->sizes.count * sizeof *order);
-    fail_if(!order, PROGRAM, "out of memory: %zu sizes", run->sizes.count);
-    shuffle(order, run->sizes.count, (uint64_t)settings.seed);
-    for (size_t i = 0; i < run->sizes.count; i++)
-        measure_point(run, order[i]);
-    free(order);
+    shuffled_each(run->sizes.count, (uint64_t)settings.seed, measure_point, run);
 }
 
 static void finish(struct run *run) {
     if (run->rank == 0) {
-        report_note_text("timer", run->timer.name);
-        report_note_number("timer_resolution_s", run->timer.resolution_s);
+        report_timer(&run->timer);
         report_note_text("buffers", "reused");
         report_note_text("payload_verified", "every reply, and every byte once a size");
         report_end(PROGRAM, 1);

@@ -26,8 +26,7 @@ static struct {
 } settings = {"1,64,1024,16384,65536,262144", 20, 3, 8, 1e-3, 0};
 
 static const struct arg options[] = {
-    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL,
-     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"},
+    ARG_SIZES(&settings.sizes),
     {"samples", ARG_INTEGER, &settings.samples, 3, 100000, NULL,
      "samples of each quantity and size (default 20)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 100000, NULL,
@@ -136,8 +135,7 @@ static void measure(struct phases *p, const struct sizes *sizes) {
 }
 
 static void report_notes(const struct phases *p) {
-    report_note_text("timer", p->timer.name);
-    report_note_number("timer_resolution_s", p->timer.resolution_s);
+    report_timer(&p->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("ranks", p->roles.ranks);
     report_note_integer("second_endpoint", p->roles.second);

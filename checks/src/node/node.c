@@ -45,8 +45,7 @@ static const struct arg options[] = {
      "greatest memory to allocate, a node (default 268435456)"},
     {"repetitions", ARG_INTEGER, &settings.repetitions, 1, 10000, NULL,
      "samples of each quantity (default 5)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the matrices (default 1)"},
+    ARG_SEED(&settings.seed, "the matrices"),
     {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
      "the nodes measure one after the other (default: all at once)"},
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
@@ -153,8 +152,7 @@ int main(int argc, char **argv) {
     report_nodes(&turns, measured);
     turns_end(&turns);
     if (turns.rank == 0) {
-        report_note_text("timer", timer.name);
-        report_note_number("timer_resolution_s", timer.resolution_s);
+        report_timer(&timer);
         report_note_text("results_verified", "every kernel on every rank");
         report_end(PROGRAM, 1);
     }

@@ -30,14 +30,12 @@ static struct {
 static const struct arg options[] = {
     {"constructs", ARG_CHOICES, &settings.constructs, 0, 0, construct_names,
      "comma list of SEND/RECEIVE, or all (default)"},
-    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL,
-     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"},
+    ARG_SIZES(&settings.sizes),
     {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
      "samples a construct and size (default 100)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
      "round trips before the first sample, excluded (default 10)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the order (default 1)"},
+    ARG_SEED(&settings.seed, "the order"),
     {"reply-before-wait", ARG_FLAG, &settings.reply_before_wait, 0, 0, NULL,
      "the answerer replies before it waits (a fault, shown on purpose; Irecv constructs only)"},
 };
@@ -121,7 +119,8 @@ static void report_point(struct run *run, const struct report_at *at, int batch)
     run->batched++;
 }
 
-static void measure_point(struct run *run, size_t point) {
+static void measure_point(void *context, size_t point) {
+    struct run *run = context;
     const struct construct *construct = &constructs[run->chosen[point / run->sizes.count]];
     long long bytes = run->sizes.bytes[point % run->sizes.count];
     struct pingpong pingpong = {.construct = construct,
@@ -143,18 +142,12 @@ static void measure_point(struct run *run, size_t point) {
 }
 
 static void measure(struct run *run) {
-    size_t points = run->chosen_count * run->sizes.count;
-    size_t *order = malloc(points * sizeof *order);
-    fail_if(!order, PROGRAM, "out of memory: %zu points", points);
-    shuffle(order, points, (uint64_t)settings.seed);
-    for (size_t i = 0; i < points; i++)
-        measure_point(run, order[i]);
-    free(order);
+    shuffled_each(run->chosen_count * run->sizes.count, (uint64_t)settings.seed, measure_point,
+                  run);
 }
 
 static void report_notes(const struct run *run) {
-    report_note_text("timer", run->timer.name);
-    report_note_number("timer_resolution_s", run->timer.resolution_s);
+    report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
     report_note_integer("batched_points", run->batched);

@@ -31,14 +31,12 @@ static struct {
 static const struct arg options[] = {
     {"orders", ARG_CHOICES, &settings.orders, 0, 0, order_names,
      "comma list of natural, gray (ranks a power of two) and random (default natural)"},
-    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL,
-     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"},
+    ARG_SIZES(&settings.sizes),
     {"turns", ARG_INTEGER, &settings.turns, 1, 1000000, NULL,
      "turns round the ring for each order and size (default 100)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
      "turns before them, excluded (default 2)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the random order and of the order of points (default 1)"},
+    ARG_SEED(&settings.seed, "the random order and of the order of points"),
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
      "alter a byte on the way, which must be noticed (a fault, on purpose)"},
 };
@@ -177,7 +175,8 @@ static void report_point(const struct run *run, enum order order) {
         report_metric_at("ring_rate", "bytes/s", moved / total_s, at, 2, NULL, 0);
 }
 
-static void measure_point(struct run *run, size_t point) {
+static void measure_point(void *context, size_t point) {
+    struct run *run = context;
     struct timing_plan plan = {(int)settings.warmup, (int)settings.turns, TIMING_RANK0};
     enum order order = (enum order)(point / run->sizes.count);
     if (!(settings.orders >> order & 1))
@@ -192,19 +191,12 @@ static void measure_point(struct run *run, size_t point) {
 }
 
 static void measure(struct run *run) {
-    size_t points = ORDERS * run->sizes.count;
-    size_t *order = malloc(points * sizeof *order);
-    fail_if(!order, PROGRAM, "out of memory: %zu points", points);
-    shuffle(order, points, (uint64_t)settings.seed);
-    for (size_t i = 0; i < points; i++)
-        measure_point(run, order[i]);
-    free(order);
+    shuffled_each(ORDERS * run->sizes.count, (uint64_t)settings.seed, measure_point, run);
 }
 
 static void finish(struct run *run) {
     if (run->rank == 0) {
-        report_note_text("timer", run->timer.name);
-        report_note_number("timer_resolution_s", run->timer.resolution_s);
+        report_timer(&run->timer);
         report_note_text("payload_verified",
                          "at every position in every turn, and every byte once a point");
         report_end(PROGRAM, 1);

@@ -29,15 +29,13 @@ static struct {
 static const struct arg options[] = {
     {"directions", ARG_CHOICES, &settings.directions, 0, 0, direction_names,
      "comma list of one-way and both-ways, or all (default)"},
-    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL,
-     "message sizes in bytes: N, FIRST:LAST:STEP, log:FIRST:LAST:PER_OCTAVE, joined by commas"},
+    ARG_SIZES(&settings.sizes),
     {"window", ARG_INTEGER, &settings.window, 1, 4096, NULL, "messages in flight (default 32)"},
     {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
      "windows a direction and size (default 20)"},
     {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
      "windows before them, excluded (default 2)"},
-    {"seed", ARG_INTEGER, &settings.seed, 0, 9007199254740991.0, NULL,
-     "seed of the order (default 1)"},
+    ARG_SEED(&settings.seed, "the order"),
     {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
      "alter a byte of each window, which must be noticed (a fault, on purpose)"},
 };
@@ -91,7 +89,8 @@ static void report_point(struct run *run) {
 }
 
 /* Collective over the two ends. */
-static void measure_point(struct run *run, size_t point) {
+static void measure_point(void *context, size_t point) {
+    struct run *run = context;
     struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_RANK0};
     run->window.both_ways = (int)(point / run->sizes.count);
     run->window.bytes = (int)run->sizes.bytes[point % run->sizes.count];
@@ -104,19 +103,12 @@ static void measure_point(struct run *run, size_t point) {
 }
 
 static void measure(struct run *run) {
-    size_t points = DIRECTIONS * run->sizes.count;
-    size_t *order = malloc(points * sizeof *order);
-    fail_if(!order, PROGRAM, "out of memory: %zu points", points);
-    shuffle(order, points, (uint64_t)settings.seed);
-    for (size_t i = 0; i < points; i++)
-        measure_point(run, order[i]);
-    free(order);
+    shuffled_each(DIRECTIONS * run->sizes.count, (uint64_t)settings.seed, measure_point, run);
 }
 
 static void finish(struct run *run) {
     if (run->rank == 0) {
-        report_note_text("timer", run->timer.name);
-        report_note_number("timer_resolution_s", run->timer.resolution_s);
+        report_timer(&run->timer);
         report_note_text("payload_verified",
                          "the number of every message, and every byte of a window once a point");
         report_end(PROGRAM, 1);

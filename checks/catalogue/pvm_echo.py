@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PVM's echo: two tasks, over PVM's ways to send and receive, routes and message sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast, get_args
+
+from pydantic import AfterValidator, Field, model_validator
+
+from checks.catalogue.definition import (
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    Parameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+)
+from checks.catalogue.pt2pt import MAX_ITERATIONS, MAX_SAMPLES, Placement
+from checks.catalogue.sizes import SizeFromZero, expand_sizes
+
+PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
+Route = Literal["direct", "daemon"]
+Element = Literal["byte", "int", "double"]
+
+#: In the order of their cost on the machines of the 1995 study.
+PVM_CONSTRUCTS: tuple[PvmConstruct, ...] = get_args(PvmConstruct)
+
+#: Up to 1024 bytes, over which the study fitted its latencies, then up to its 800 Kbytes.
+DEFAULT_PVM_SIZES = [0, 64, 128, 256, 512, 768, 1024, 4096, 16384, 65536, 262144, 800000]
+
+#: Assumed rate of messages that pass through the daemons: acknowledged fragments of 4 KB.
+DAEMON_BYTES_PER_S = 5e6
+
+
+def _in_order_and_once(constructs: list[PvmConstruct]) -> list[PvmConstruct]:
+    twice = next((c for c in constructs if constructs.count(c) > 1), None)
+    if twice is not None:
+        raise ValueError(f"the construct {twice} is listed twice; list each once")
+    return sorted(constructs, key=PVM_CONSTRUCTS.index)
+
+
+class PvmEchoParameters(Parameters):
+    """One launch of the echo between two PVM tasks."""
+
+    placement: Placement = quantity("Where the two tasks lie.", "none", "between-nodes")
+    route: Route = quantity(
+        "direct: a TCP connection of the tasks (PvmRouteDirect); daemon: from daemon to daemon.",
+        "none",
+        "direct",
+    )
+    constructs: Annotated[
+        list[PvmConstruct],
+        Field(min_length=1, max_length=len(PVM_CONSTRUCTS)),
+        AfterValidator(_in_order_and_once),
+    ] = quantity(
+        "psend: pvm_psend and pvm_precv; the others: pvm_send and pvm_recv with this encoding.",
+        "none",
+        list(PVM_CONSTRUCTS),
+    )
+    element: Element = quantity(
+        "Type that encoded messages are packed as; Default converts all but bytes.",
+        "none",
+        "double",
+    )
+    sizes: Annotated[list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)] = (
+        quantity(
+            "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
+            "bytes",
+            DEFAULT_PVM_SIZES,
+        )
+    )
+    iterations: int = quantity(
+        "Measured round trips for each construct and size.",
+        "round trips",
+        100,
+        ge=1,
+        le=MAX_ITERATIONS,
+    )
+    warmup: int = quantity(
+        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = quantity(
+        "Seed of the order of constructs and sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
+    )
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+    @model_validator(mode="after")
+    def _few_enough_samples(self) -> PvmEchoParameters:
+        samples = len(self.constructs) * len(self.sizes) * self.iterations
+        if samples > MAX_SAMPLES:
+            raise ValueError(f"{samples} samples a launch; allowed are at most {MAX_SAMPLES}")
+        return self
+
+
+class PvmEchoDefinition(CheckDefinition[PvmEchoParameters]):
+    """Layout and cost of the echo between two PVM tasks."""
+
+    name = "pvm_echo"
+    title = "PVM echo: half round trip and bandwidth of PVM's protocols between two tasks"
+    parameters = PvmEchoParameters
+    features = frozenset({"pvm"})
+    metrics = (
+        *(
+            name + statistic
+            for name in ("half_round_trip", "bandwidth")
+            for statistic in ("", "_best", "_mean", "_worst")
+        ),
+        "pack_time",
+        "send_time",
+        "wait_time",
+        "unpack_time",
+        "copy_time",
+    )
+    points = ("construct", "message_bytes")
+
+    def ranks(self, params: PvmEchoParameters) -> int:
+        """Always two tasks."""
+        del params
+        return 2
+
+    def ranks_asked_per_node(self, params: PvmEchoParameters) -> RanksPerNode:
+        """One between nodes, two within a node."""
+        return 2 if params.placement == "within-node" else 1
+
+    def memory_bytes_per_node(self, params: PvmEchoParameters, cores_per_node: int) -> int:
+        """Two buffers of the greatest size, PVM's copy of each, and the allowance, for a task."""
+        tasks = self.ranks_per_node(params, cores_per_node)
+        return tasks * (4 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.
+
+        Round trips are made twice: timed as a whole, and step by step.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        if params.route == "daemon":
+            bytes_per_s = min(bytes_per_s, DAEMON_BYTES_PER_S)
+        one_way_s = sum(params.message_bytes) / bytes_per_s + 2e-4 * len(params.sizes)
+        trips = 2 * len(params.constructs) * (2 * params.iterations + params.warmup)
+        return site.launch_overhead_s + 1.0 + trips * one_way_s
+
+
+PVM_ECHO = PvmEchoDefinition()

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One-sided bounds of a median and of a coefficient of variation, and the verdict they give.
+
+A verdict never rests on a point: PASS if the whole bound is inside the limit, FAIL if it is
+outside, else INCONCLUSIVE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+
+from reports.estimators import one_sided_bound
+
+Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+
+#: The worse of two verdicts stands further back.
+ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "FAIL")
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """`low` and `high` are each a one-sided bound at `level` or above, in the values' unit.
+
+    None: n is too small for any bound.
+    """
+
+    n: int
+    centre: float
+    low: float | None
+    high: float | None
+    level: float
+    method: str
+
+
+def median_bounds(values: Sequence[float], confidence: float) -> Bounds:
+    """One-sided bounds of the median of n >= 1 launches.
+
+    Order statistics x(j) and x(n+1−j) with the greatest j for which P(Bin(n, ½) <= j−1) <=
+    1 − confidence: they hold for whatever distribution the launches have [Le Boudec, Performance
+    Evaluation, §2.2]. At 95 % that is the least and the greatest value for n = 5 to 7, x(2) for
+    n = 8 to 10. Where no such j exists (n < 5) Student's one-sided bound of the mean stands in,
+    from n = 2 on; it assumes near normal launches.
+    """
+    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    n = len(ordered)
+    centre = float(np.median(ordered))
+    rank = bound_rank(n, confidence)
+    if rank is not None:
+        j, level = rank
+        return Bounds(n, centre, float(ordered[j - 1]), float(ordered[n - j]), level, "order")
+    low = one_sided_bound(ordered.tolist(), "lower", confidence)
+    high = one_sided_bound(ordered.tolist(), "upper", confidence)
+    return Bounds(n, centre, low, high, confidence, "t" if n > 1 else "none")
+
+
+@lru_cache(maxsize=512)
+def bound_rank(n: int, confidence: float) -> tuple[int, float] | None:
+    """The rank j of a median's one-sided bound, and the level it attains; None if n is too low."""
+    below = stats.binom.cdf(np.arange(n), n, 0.5)
+    rank = int(np.searchsorted(below, (1 - confidence) * (1 + 1e-12), side="right"))
+    return (rank, float(1 - below[rank - 1])) if rank >= 1 else None
+
+
+def spread_bounds(values: Sequence[float], confidence: float) -> Bounds:
+    """One-sided bounds of the coefficient of variation, from n = 2 on.
+
+    CV·√((n−1)/χ²(confidence; n−1)) and CV·√((n−1)/χ²(1−confidence; n−1)): the interval of σ over
+    the mean, for near normal launches and a CV below a third [Vangel, The American Statistician 50
+    (1996)]. Equal values give 0.
+    """
+    array = np.asarray(values, dtype=np.float64)
+    n = len(array)
+    if n < 2:
+        return Bounds(n, 0.0, None, None, confidence, "none")
+    if array.min() == array.max():
+        return Bounds(n, 0.0, 0.0, 0.0, confidence, "chi-squared")
+    cv = float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
+    low, high = np.sqrt((n - 1) / stats.chi2.ppf([confidence, 1 - confidence], n - 1)).tolist()
+    return Bounds(n, cv, cv * low, cv * high, confidence, "chi-squared")
+
+
+def decide(
+    bounds: Bounds, at_least: float | None, at_most: float | None, least_n: int
+) -> tuple[Verdict, str]:
+    """The verdict, and why it is INCONCLUSIVE (else "")."""
+    if bounds.low is None or bounds.high is None or bounds.n < least_n:
+        return "INCONCLUSIVE", f"n = {bounds.n}; a verdict needs {least_n} launches"
+    if (at_least is not None and bounds.high < at_least) or (
+        at_most is not None and bounds.low > at_most
+    ):
+        return "FAIL", ""
+    inside_low = at_least is None or bounds.low >= at_least
+    inside_high = at_most is None or bounds.high <= at_most
+    if inside_low and inside_high:
+        return "PASS", ""
+    return "INCONCLUSIVE", f"at n = {bounds.n} the limit lies inside the bounds"
+
+
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The worst of them; PASS when there is none."""
+    return max(verdicts, key=ORDER.index, default="PASS")

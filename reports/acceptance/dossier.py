@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dossier: a judgement with all it rests on, in the machine form that is sealed.
+
+The same run, re-runs, criteria file and day give the same bytes; their SHA-256 is the seal that
+stands on every page of the document.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from campaigns.criteria.model import Criteria
+from campaigns.errors import AssayError
+from reports.acceptance.bounds import Bounds
+from reports.acceptance.judge import judge
+from reports.acceptance.manifest import manifest, sums_text
+from reports.acceptance.model import Finding, Item, JudgedCriterion, Judgement
+from reports.acceptance.values import Evidence, gather
+from reports.load import Run, load_run
+
+FOLDER = "acceptance"
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Dossier:
+    """Everything a document shows; `content` is the machine form, `seal` its SHA-256."""
+
+    run: Run
+    reruns: tuple[Run, ...]
+    criteria: Criteria
+    evidence: Evidence
+    judgement: Judgement
+    day: date
+    content: bytes
+    seal: str
+    manifest_sha256: str
+    criteria_sha256: str
+    criteria_name: str
+    made_with: str
+    files: Mapping[str, str]
+
+
+def make_dossier(
+    run_dir: Path,
+    rerun_dirs: Sequence[Path],
+    *,
+    criteria: Criteria,
+    criteria_text: str,
+    day: date,
+    made_with: str,
+) -> Dossier:
+    """Judge a run and its re-runs. Raises AssayError for records that cannot be read."""
+    run = load_run(run_dir)
+    reruns = tuple(_rerun(path, run) for path in rerun_dirs)
+    evidence = gather(run, reruns)
+    judgement = judge(criteria, evidence, day, len(reruns))
+    sums = manifest(run_dir, rerun_dirs)
+    manifest_sha256 = _sha256(sums_text(sums).encode())
+    criteria_sha256 = _sha256(criteria_text.encode())
+    content = {
+        "schema": SCHEMA,
+        "kind": "assay-acceptance",
+        "verdict": judgement.verdict,
+        "judged_on": day.isoformat(),
+        "made_with": made_with,
+        "campaign": run.plan.campaign,
+        "site": run.plan.site,
+        "run_id": run.run_id,
+        "reruns": [part.run_id for part in reruns],
+        "criteria": {"name": criteria.name, "sha256": criteria_sha256},
+        "manifest_sha256": manifest_sha256,
+        "named": [f.title for f in judgement.named],
+        "findings": [_finding(f) for f in judgement.findings],
+        "results": [_result(result, evidence) for result in judgement.criteria],
+        "waivers": [{**w.waiver.model_dump(), "state": w.state} for w in judgement.waivers],
+        "rerun_wanted": list(judgement.rerun),
+        "files": sums,
+    }
+    encoded = msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
+    return Dossier(
+        run=run,
+        reruns=reruns,
+        criteria=criteria,
+        evidence=evidence,
+        judgement=judgement,
+        day=day,
+        content=encoded,
+        seal=_sha256(encoded),
+        manifest_sha256=manifest_sha256,
+        criteria_sha256=criteria_sha256,
+        criteria_name=criteria.name,
+        made_with=made_with,
+        files=sums,
+    )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _rerun(path: Path, run: Run) -> Run:
+    """A re-run of cases of the run, on the same site."""
+    rerun = load_run(path)
+    known = {case.id for case in run.plan.cases}
+    foreign = [case.id for case in rerun.plan.cases if case.id not in known]
+    if foreign:
+        raise AssayError(
+            f"{path}: is no re-run of {run.directory}: its case {foreign[0]} is not in that run."
+            " A re-run is a run of the campaign file that `assay accept` wrote."
+        )
+    if rerun.plan.site != run.plan.site:
+        raise AssayError(
+            f"{path}: was run on site {rerun.plan.site}, the run to be judged on {run.plan.site}"
+        )
+    if rerun.run_id == run.run_id:
+        raise AssayError(f"{path}: is the run itself, not a re-run")
+    return rerun
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "kind": finding.kind,
+        "name": finding.name,
+        "state": finding.state,
+        "note": finding.note,
+        "criteria": sorted({accusation.criterion for accusation in finding.accusations}),
+        "accusations": [
+            {
+                "criterion": accusation.criterion,
+                "environment": accusation.item.environment,
+                "subject": accusation.item.subject,
+                "point": accusation.item.group,
+                **_bounds(accusation.item.bounds),
+            }
+            for accusation in finding.accusations
+        ],
+    }
+
+
+def _result(result: JudgedCriterion, evidence: Evidence) -> dict[str, Any]:
+    return {
+        "id": result.id,
+        "kind": result.kind,
+        "title": result.title,
+        "statement": result.statement,
+        "verdict": result.verdict,
+        "without_waived": result.effective,
+        "note": result.note,
+        "items": [_item(item, evidence) for item in result.items],
+    }
+
+
+def _item(item: Item, evidence: Evidence) -> dict[str, Any]:
+    return {
+        "subject": item.subject,
+        "point": item.group,
+        "environment": item.environment,
+        "metric": item.metric,
+        "unit": item.unit,
+        **_bounds(item.bounds),
+        "at_least": item.at_least,
+        "at_most": item.at_most,
+        "margin": item.margin,
+        "measured": item.measured,
+        "measured_unit": item.measured_unit,
+        "verdict": item.verdict,
+        "state": item.state,
+        "waived": item.waived,
+        "note": item.note,
+        "launches": [_launch(key, evidence) for key in item.launches],
+    }
+
+
+def _bounds(bounds: Bounds) -> Mapping[str, Any]:
+    return {
+        "n": bounds.n,
+        "median": bounds.centre,
+        "low": bounds.low,
+        "high": bounds.high,
+        "level": bounds.level,
+        "bound": bounds.method,
+    }
+
+
+def _launch(key: tuple[str, int], evidence: Evidence) -> str:
+    """A launch's raw output by name: "run id/raw/case.b1.a1.out"."""
+    launch = evidence.launches.get(key)
+    if launch is None:
+        return f"{key[0]} block {key[1]}"
+    return f"{launch.run_id}/{launch.artifacts.get('stdout', f'{key[0]} block {launch.block}')}"

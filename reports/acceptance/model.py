@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What judging gives: items, judged criteria, findings, waivers, and the whole judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from campaigns.criteria.model import Criterion, Waiver
+from reports.acceptance.bounds import Bounds, Verdict, worst
+
+State = Literal["suspected", "confirmed", "not confirmed"]
+SubjectKind = Literal["node", "link", "pair"]
+WaiverState = Literal["applied", "expired", "not needed"]
+
+#: (case id, block) of a launch.
+LaunchKey = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One value judged: a case, a node or a pair of nodes in one environment.
+
+    `bounds` and the limits are in `unit`; `measured` is the plain value behind a share, in
+    `measured_unit`. `place` names the nodes concerned: one, two, or none.
+    """
+
+    subject: str
+    environment: str
+    bounds: Bounds
+    unit: str
+    at_least: float | None
+    at_most: float | None
+    verdict: Verdict
+    note: str
+    launches: tuple[LaunchKey, ...]
+    place: tuple[str, ...] = ()
+    group: str = ""
+    metric: str = ""
+    measured: float | None = None
+    measured_unit: str = ""
+    state: State | None = None
+    stands_out: bool = False
+    shares: tuple[float, ...] = ()
+    waived: bool = False
+
+    @property
+    def margin(self) -> float | None:
+        """Distance of the centre from the nearest limit, as a share of it; negative is bad."""
+        margins = []
+        if self.at_least:
+            margins.append(self.bounds.centre / self.at_least - 1)
+        if self.at_most:
+            margins.append(1 - self.bounds.centre / self.at_most)
+        return min(margins) if margins else None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCriterion:
+    """A criterion with its items; `verdict` counts all, `effective` leaves out what is waived."""
+
+    id: str
+    kind: str
+    title: str
+    statement: str
+    items: tuple[Item, ...]
+    note: str = ""
+    empty: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of the items; INCONCLUSIVE when there is none."""
+        return "INCONCLUSIVE" if self.empty else worst([item.verdict for item in self.items])
+
+    @property
+    def effective(self) -> Verdict:
+        """The verdict without what is waived."""
+        if self.empty:
+            return "INCONCLUSIVE"
+        return worst([item.verdict for item in self.items if not item.waived])
+
+    def most_telling(self) -> Item | None:
+        """The item nearest to its limit, or farthest beyond, among those of the worst verdict."""
+        ranked = [item for item in self.items if item.verdict == self.verdict]
+        return min(ranked, key=_margin, default=None)
+
+
+def _margin(item: Item) -> float:
+    return item.margin if item.margin is not None else float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Accusation:
+    """One item that speaks against a node or a link."""
+
+    criterion: str
+    item: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A node, a node's link or a pair of nodes that is named."""
+
+    kind: SubjectKind
+    name: str
+    state: State
+    accusations: tuple[Accusation, ...]
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name in words: "slow node n2", "link of n3", "link n1–n2"."""
+        return {"node": "slow node", "link": "slow link of", "pair": "slow link"}[
+            self.kind
+        ] + f" {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedWaiver:
+    """A waiver and what became of it."""
+
+    waiver: Waiver
+    state: WaiverState
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All verdicts of an acceptance; `rerun` lists the cases that should be run once more."""
+
+    verdict: Verdict
+    criteria: tuple[JudgedCriterion, ...]
+    findings: tuple[Finding, ...]
+    waivers: tuple[JudgedWaiver, ...]
+    rerun: tuple[str, ...]
+    rerun_count: int
+
+    @property
+    def named(self) -> tuple[Finding, ...]:
+        """Findings that re-runs have not cleared."""
+        return tuple(f for f in self.findings if f.state != "not confirmed")
+
+
+def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
+    """A limit in words, SI units: "at least 0.95", "between 1 and 2 s"."""
+    suffix = "" if unit == "1" else f" {unit}"
+    if at_least is not None and at_most is not None:
+        return f"between {at_least:g} and {at_most:g}{suffix}"
+    if at_least is not None:
+        return f"at least {at_least:g}{suffix}"
+    return f"at most {at_most:g}{suffix}" if at_most is not None else ""
+
+
+def empty(criterion: Criterion, statement: str, note: str) -> JudgedCriterion:
+    """A criterion that could not be judged at all."""
+    return JudgedCriterion(
+        criterion.id, criterion.kind, criterion.title, statement, (), note, empty=True
+    )
+
+
+def with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> JudgedCriterion:
+    """The criterion with the items marked that one of these (valid) waivers covers."""
+    mine = [waiver for waiver in waivers if waiver.criterion == criterion.id]
+    items = tuple(
+        replace(item, waived=item.verdict != "PASS" and any(covers(w, item) for w in mine))
+        for item in criterion.items
+    )
+    return replace(criterion, items=items)
+
+
+def covers(waiver: Waiver, item: Item) -> bool:
+    """Whether a waiver's subject is the item: its node, one of its pair's nodes, or its pair."""
+    if waiver.subject is None:
+        return True
+    pair = {"-".join(item.place), "-".join(reversed(item.place))} if len(item.place) == 2 else set()
+    return waiver.subject in {item.subject, *item.place, *pair}

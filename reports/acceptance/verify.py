@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verification: every checksum and every verdict again, from the records, and what differs.
+
+What is found is said and never mended. A document whose whole folder was made anew after a change
+is still found by its seal, which stands on the signed paper.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from campaigns.criteria.model import Criteria
+from campaigns.errors import AssayError
+from campaigns.records import read_records
+from reports.acceptance import store
+from reports.acceptance.document import render_document
+from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.acceptance.manifest import digest, read_sums
+
+ReadCriteria = Callable[[str, str], Criteria]
+#: Faults of one kind that are listed one by one.
+MOST_LISTED = 20
+#: Parts of the machine form that have a check of their own.
+_TOLD_APART = ("results", "files", "manifest_sha256", "criteria")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was verified: what, and the faults found (none: it is as it was)."""
+
+    what: str
+    faults: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing differs."""
+        return not self.faults
+
+
+def verify(
+    run_dir: Path,
+    read_criteria: ReadCriteria,
+    document: Path | None = None,
+    seal: str | None = None,
+) -> list[Check]:
+    """Everything that can be verified of a run and its document, one check each.
+
+    `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper.
+    """
+    folder = run_dir / FOLDER
+    checks = [_raw_files(run_dir)]
+    if not (folder / store.MACHINE).is_file():
+        note = "there is no acceptance document yet: only raw output could be verified"
+        told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
+        return [*checks, Check("document", told, note)]
+    checks.append(_folder(folder))
+    checks += _judged_again(run_dir, folder, read_criteria)
+    if document is not None and document.resolve().parent != folder.resolve():
+        checks.append(_copy(document, folder))
+    if seal is not None:
+        checks.append(_seal(seal, folder))
+    return checks
+
+
+def _raw_files(run_dir: Path) -> Check:
+    """The raw output against the checksums that stand in the records."""
+    return Check("raw output against the records", tuple(_clip(_raw_faults(run_dir))))
+
+
+def _raw_faults(run_dir: Path) -> Iterator[str]:
+    path = run_dir / "records.jsonl"
+    if not path.is_file():
+        yield "records.jsonl is missing"
+        return
+    try:
+        for record in read_records(path):
+            for kind, name in record.artifacts.items():
+                wanted = record.artifacts.get(f"{kind}_sha256")
+                if wanted is None:
+                    continue
+                where = f"{record.case_id}, block {record.block}"
+                if not (run_dir / name).is_file():
+                    yield f"{name} of {where} is missing"
+                elif digest(run_dir / name) != wanted:
+                    yield f"{name} is not what the record of {where} says"
+    except AssayError as error:
+        yield str(error)
+
+
+def _folder(folder: Path) -> Check:
+    """The files of the acceptance folder against its SHA256SUMS."""
+    what = f"files of {FOLDER}/ against {store.SUMS}"
+    if not (folder / store.SUMS).is_file():
+        return Check(what, (f"{store.SUMS} is missing",))
+    try:
+        sums = read_sums(folder / store.SUMS)
+    except AssayError as error:
+        return Check(what, (str(error),))
+    faults = [f"{name} was changed" for name in _changed(folder, sums)]
+    unlisted = [name for name in (store.MACHINE, store.CRITERIA) if name not in sums]
+    return Check(what, (*faults, *(f"{name} is not listed" for name in unlisted)))
+
+
+def _changed(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
+    for name, value in sums.items():
+        if not (folder / name).is_file() or digest(folder / name) != value:
+            yield name
+
+
+def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
+    """Manifest, criteria, verdicts and page, all made again and compared."""
+    try:
+        stored = json.loads((folder / store.MACHINE).read_bytes())
+        day = date.fromisoformat(stored["judged_on"])
+        recorded = dict(stored["files"])
+        results = {result["id"]: result for result in stored["results"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error!r}",))]
+    try:
+        text = (folder / store.CRITERIA).read_text(encoding="utf-8")
+        dossier = make_dossier(
+            run_dir,
+            store.known_reruns(run_dir),
+            criteria=read_criteria(str(folder / store.CRITERIA), text),
+            criteria_text=text,
+            day=day,
+            made_with=str(stored.get("made_with")),
+        )
+    except (AssayError, OSError, UnicodeDecodeError) as error:
+        return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
+    return [
+        Check(
+            "every file of the run against the document", tuple(_clip(_files(recorded, dossier)))
+        ),
+        _criteria(stored, dossier),
+        Check("verdicts from the records", tuple(_clip(_verdicts(stored, results, dossier)))),
+        _page(folder, dossier),
+    ]
+
+
+def _files(recorded: Mapping[str, Any], dossier: Dossier) -> Iterator[str]:
+    for name, value in recorded.items():
+        if name not in dossier.files:
+            yield f"{name} is missing"
+        elif dossier.files[name] != value:
+            yield f"{name} was changed"
+    for name in dossier.files:
+        if name not in recorded:
+            yield f"{name} was added"
+
+
+def _criteria(stored: Mapping[str, Any], dossier: Dossier) -> Check:
+    told = stored.get("criteria")
+    wanted = told.get("sha256") if isinstance(told, dict) else None
+    faults = () if wanted == dossier.criteria_sha256 else (f"{store.CRITERIA} was changed",)
+    return Check("criteria file against the document", faults)
+
+
+def _verdicts(
+    stored: Mapping[str, Any], results: Mapping[str, Any], dossier: Dossier
+) -> Iterator[str]:
+    fresh = json.loads(dossier.content)
+    for result in fresh["results"]:
+        before = results.get(result["id"])
+        if before is None:
+            yield f"criterion {result['id']} is not in the document"
+        elif before != result:
+            old, new = before.get("verdict"), result["verdict"]
+            change = f"{old} in the document, {new} now" if old != new else "its numbers differ"
+            yield f"criterion {result['id']}: {change}"
+    for name in results.keys() - {result["id"] for result in fresh["results"]}:
+        yield f"criterion {name} of the document is not in the criteria file"
+    for key in sorted(fresh.keys() | stored.keys()):
+        if key not in _TOLD_APART and stored.get(key) != fresh.get(key):
+            old, new = repr(stored.get(key))[:80], repr(fresh.get(key))[:80]
+            yield f"{key} differs: {old} in the document, {new} now"
+
+
+def _page(folder: Path, dossier: Dossier) -> Check:
+    """The page made again, byte for byte, where the same versions made it."""
+    what = "document.html made again from the records"
+    if dossier.made_with != store.made_with():
+        note = f"made with {dossier.made_with}; this is {store.made_with()}: not compared"
+        return Check(what, note=note)
+    try:
+        same = (folder / store.DOCUMENT).read_bytes() == render_document(dossier).encode(
+            "utf-8", "replace"
+        )
+    except OSError as error:
+        return Check(what, (f"{store.DOCUMENT} cannot be read ({error.strerror})",))
+    return Check(what, () if same else (f"{store.DOCUMENT} does not say what the records say",))
+
+
+def _copy(document: Path, folder: Path) -> Check:
+    kept = {store.PRINT, store.DOCUMENT, store.MACHINE}
+    found = digest(document)
+    same = any((folder / name).is_file() and digest(folder / name) == found for name in kept)
+    fault = f"{document} is none of the run's documents"
+    return Check(f"the copy {document.name}", () if same else (fault,))
+
+
+def _seal(seal: str, folder: Path) -> Check:
+    found = digest(folder / store.MACHINE)
+    same = len(seal) >= 8 and found.startswith(seal.strip().lower())
+    fault = f"the seal of this document is {found}, not {seal}"
+    return Check("seal", () if same else (fault,))
+
+
+def _clip(faults: Iterator[str]) -> Iterator[str]:
+    """At most MOST_LISTED of them, then how many more."""
+    more = 0
+    for number, fault in enumerate(faults):
+        if number < MOST_LISTED:
+            yield fault
+        else:
+            more += 1
+    if more:
+        yield f"and {more} more"

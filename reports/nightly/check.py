@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges the nights of a history that are not judged yet, and keeps what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from campaigns.errors import ExitStatus
+from campaigns.history.model import Change, History, Kind, Night
+from campaigns.history.reading import read_history
+from campaigns.history.store import Store
+from reports.nightly.findings import Finding, Judgement
+from reports.nightly.judge import NightJudge
+from reports.nightly.rules import Rules, rules_for
+from reports.nightly.segments import ContextChange, context_changes
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The newest night with its judgement, in a history whose changes are up to date."""
+
+    history: History
+    judgement: Judgement
+    rules: Rules
+
+    @property
+    def night(self) -> Night:
+        """The night that was judged."""
+        return self.history.nights[self.judgement.night]
+
+    @property
+    def context(self) -> list[ContextChange]:
+        """What changed in software, machine and nodes since the night before."""
+        place = self.judgement.night
+        nights = self.history.nights
+        return context_changes(nights[place - 1], nights[place]) if place else []
+
+    @property
+    def bad_launches(self) -> int:
+        """Launches of the night that were not ok (skipped cases do not count)."""
+        return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
+
+    @property
+    def status(self) -> ExitStatus:
+        """FAIL: a regression, new or open, or bad launches. INCONCLUSIVE: something to run again,
+        or nothing could be judged."""
+        if self.judgement.of("regression", "open") or self.bad_launches:
+            return ExitStatus.FAIL
+        if self.judgement.of("suspect") or not self.judgement.judged:
+            return ExitStatus.INCONCLUSIVE
+        return ExitStatus.PASS
+
+    def groups(self, *verdicts: str) -> Iterator[tuple[str, list[Finding]]]:
+        """Findings with these verdicts by case id, the greatest worsening first."""
+        found: dict[str, list[Finding]] = {}
+        for item in sorted(self.judgement.findings, key=lambda finding: -abs(finding.worse)):
+            if item.verdict in verdicts:
+                found.setdefault(self.history.series[item.series].case_id, []).append(item)
+        yield from found.items()
+
+
+def check_history(store: Store, site: str, campaign: str, alarms_a_month: float = 1.0) -> Checked:
+    """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
+    history = read_history(store, site, campaign)
+    rules = rules_for(len(history.series), alarms_a_month)
+    judge = NightJudge(history, rules)
+    places = [place for place, night in enumerate(history.nights) if not night.judged]
+    last = len(history.nights) - 1
+    judgement: Judgement | None = None
+    changes = history.changes
+    for place in sorted({*places, last}):
+        night = history.nights[place]
+        judgement = judge.judge(place, _before(changes, history, place))
+        store.keep_judgement(
+            night, [(history.series_ids[item.series], item) for item in judgement.changes]
+        )
+        changes = read_history(store, site, campaign).changes if _new(judgement) else changes
+    assert judgement is not None
+    return Checked(replace(history, changes=changes), _numbered(judgement, changes), rules)
+
+
+def _new(judgement: Judgement) -> bool:
+    return any(finding.change for finding in judgement.findings)
+
+
+def _before(changes: list[Change], history: History, place: int) -> list[Change]:
+    """The changes as they were known before a night; what somebody accepted stays."""
+    night = history.nights[place].id
+    return [
+        replace(change, closed=None) if change.closed == night else change
+        for change in changes
+        if change.accepted or history.position(change.found) < place
+    ]
+
+
+def _numbered(judgement: Judgement, changes: list[Change]) -> Judgement:
+    """The judgement with the store's numbers in its changes."""
+    known = {(item.series, item.kind, item.found): item for item in changes}
+    return replace(
+        judgement,
+        findings=[
+            replace(item, change=known.get(_key(item.change), item.change)) if item.change else item
+            for item in judgement.findings
+        ],
+        changes=changes,
+    )
+
+
+def _key(change: Change) -> tuple[int, Kind, int]:
+    return change.series, change.kind, change.found

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A checked night for other programs: JSON and JUnit XML. Values in SI base units."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from campaigns.errors import ExitStatus
+from campaigns.history.model import Change
+from reports.nightly.check import Checked
+from reports.nightly.findings import Finding
+from reports.nightly.wording import case_name, group_line, headline, point_name
+from reports.render import without_control_characters
+
+
+def as_json(checked: Checked) -> str:
+    """night.json: verdict, findings, changes of context, what was not judged."""
+    night = checked.night
+    content = {
+        "schema": 1,
+        "site": night.site,
+        "campaign": night.campaign,
+        "run_id": night.run_id,
+        "started_at": night.started_at,
+        "verdict": ExitStatus(checked.status).name,
+        "exit_status": int(checked.status),
+        "summary": headline(checked),
+        "nodes": list(night.nodes),
+        "launches": dict(night.statuses),
+        "failures": list(night.failures),
+        "warnings": list(night.warnings),
+        "judged": checked.judgement.judged,
+        "not_judged": dict(checked.judgement.unjudged),
+        "context_changes": [
+            {"name": item.name, "before": item.before, "after": item.after}
+            for item in checked.context
+        ],
+        "findings": [_finding(checked, item) for item in checked.judgement.findings],
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
+    key = checked.history.series[finding.series]
+    numbers = {
+        name: value if value is not None and math.isfinite(value) else None
+        for name, value in (
+            ("value", finding.value),
+            ("rerun", finding.rerun),
+            ("reference", finding.reference),
+            ("worse", finding.worse),
+            ("limit", finding.limit),
+        )
+    }
+    return {
+        "verdict": finding.verdict,
+        "case_id": key.case_id,
+        "check": key.check,
+        "environment": key.environment,
+        "metric": key.metric,
+        "unit": key.unit,
+        "better": key.better,
+        "at": dict(key.at),
+        **numbers,
+        "nights": finding.n,
+        "change": _change(checked, finding.change) if finding.change else None,
+    }
+
+
+def _change(checked: Checked, change: Change) -> dict[str, Any]:
+    history = checked.history
+    return {
+        "id": change.id,
+        "kind": change.kind,
+        "stage": change.stage,
+        "since": history.nights[history.position(change.since)].started_at,
+        "before": change.before,
+        "after": change.after,
+        "nights_before": change.n_before,
+    }
+
+
+def as_junit(checked: Checked) -> str:
+    """One test case for each series: regressions are failures, suspects are skipped; launches
+    without a result are errors."""
+    night = checked.night
+    worst = {"regression": "failure", "open": "failure", "suspect": "skipped"}
+    said = {item.series: item for item in checked.judgement.findings if item.verdict in worst}
+    body = []
+    for series, key in enumerate(checked.history.series):
+        head = (
+            f"<testcase classname={_attribute(case_name(key))} name={_attribute(point_name(key))}"
+        )
+        finding = said.get(series)
+        if finding is None:
+            body.append(f"{head}/>\n")
+            continue
+        text = _attribute(group_line(checked.history, [finding]))
+        body.append(f"{head}><{worst[finding.verdict]} message={text}/></testcase>\n")
+    body += [
+        f'<testcase classname="launches" name={quoted}><error message={quoted}/></testcase>\n'
+        for quoted in map(_attribute, night.failures)
+    ]
+    failures = sum(worst[item.verdict] == "failure" for item in said.values())
+    counts = (
+        f'tests="{len(body)}" failures="{failures}" errors="{len(night.failures)}"'
+        f' skipped="{len(said) - failures}"'
+    )
+    name = _attribute(f"{night.campaign} on {night.site}, {night.date}")
+    return (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n'
+        f"<testsuite name={name} {counts}>\n{''.join(body)}</testsuite>\n</testsuites>\n"
+    )
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(without_control_characters(text))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the judgement of a night says: findings of series, and the changes as they then stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Literal
+
+from campaigns.history.model import Change
+
+#: regression: found tonight, confirmed. open: found earlier, still there, not accepted. suspect:
+#: worse than it may be, not re-run yet. dismissed: the re-run was good. improvement: stays. better:
+#: tonight only. recovered: a regression that went back by itself.
+Verdict = Literal[
+    "regression", "open", "suspect", "dismissed", "improvement", "better", "recovered"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is to be said of one series in one night.
+
+    `value` is the night's median, `rerun` the re-run's, `reference` the median of `n` nights, all
+    in SI base units; `limit` and `worse` are fractions of the reference (worse is positive).
+    """
+
+    series: int
+    verdict: Verdict
+    value: float
+    rerun: float | None
+    reference: float
+    n: int
+    worse: float
+    limit: float
+    change: Change | None = None
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A night's findings; the changes as they are after it; what could not be judged and why.
+
+    `night` is the position of the night in its history, `judged` counts series.
+    """
+
+    night: int
+    findings: list[Finding]
+    changes: list[Change]
+    judged: int
+    unjudged: Counter[str] = field(default_factory=Counter)
+
+    def of(self, *verdicts: Verdict) -> list[Finding]:
+        """The findings with one of these verdicts."""
+        return [finding for finding in self.findings if finding.verdict in verdicts]

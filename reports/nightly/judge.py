@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts of one night: pure, from a history up to that night to findings and changes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaigns.history.model import Change, History, Kind
+from reports.nightly.findings import Finding, Judgement, Verdict
+from reports.nightly.lasting import Shift, drifts, lasting
+from reports.nightly.reference import (
+    Mask,
+    Matrix,
+    last_nights,
+    limits,
+    references,
+    worsening,
+)
+from reports.nightly.rules import Rules
+from reports.nightly.segments import bad_nights, context_starts, reference_starts
+from reports.nightly.tail import fit_tail
+
+#: Message lengths up to this are start-up bound; their floor is wider.
+SMALL_MESSAGE_BYTES = 1024
+
+
+def judge(history: History, place: int, changes: Sequence[Change], rules: Rules) -> Judgement:
+    """The verdicts of the night at `place`, given the changes known before it."""
+    return NightJudge(history, rules).judge(place, changes)
+
+
+class NightJudge:
+    """Judges nights of one history; what is the same for all nights is worked out once."""
+
+    def __init__(self, history: History, rules: Rules) -> None:
+        self.history = history
+        self.rules = rules
+        self.values = _enough_launches(history.values, history.counts, rules)
+        self.reruns = _enough_launches(history.reruns, history.rerun_counts, rules)
+        lower = [1.0 if key.better == "lower" else -1.0 for key in history.series]
+        self.direction = np.array(lower, dtype=np.float64)
+        self.floors = _floors(history, rules)
+
+    @cached_property
+    def _context_starts(self) -> NDArray[np.int64]:
+        """The first night of each night's context, shape (series, nights)."""
+        environments = {key.environment for key in self.history.series}
+        starts = {name: context_starts(self.history.nights, name) for name in environments}
+        shape = (len(self.history.series), len(self.history.nights))
+        rows = [starts[key.environment] for key in self.history.series]
+        return np.array(rows, dtype=np.int64).reshape(shape)
+
+    def judge(self, place: int, changes: Sequence[Change]) -> Judgement:
+        """The verdicts of the night at `place`; later nights are not looked at."""
+        return _Tonight(self, place, changes).judgement()
+
+    def usual_range(self, place: int, changes: Sequence[Change]) -> tuple[Matrix, Matrix]:
+        """For each series the median of its reference and the limit of stage A, a fraction."""
+        tonight = _Tonight(self, place, changes)
+        return tonight.reference.median, tonight.suspect
+
+    def starts(self, place: int) -> NDArray[np.int64]:
+        """For each series the first night of the context of the night at `place`."""
+        return self._context_starts[:, place]
+
+
+class _Tonight:
+    """One night under judgement: gathers findings and changes."""
+
+    def __init__(self, judge: NightJudge, place: int, changes: Sequence[Change]) -> None:
+        self.of = judge
+        self.place = place
+        self.rules = judge.rules
+        self.night_id = judge.history.nights[place].id
+        self.values = judge.values[:, : place + 1]
+        self.bad = bad_nights(judge.history, changes)[:, : place + 1]
+        self.since = reference_starts(judge.history, changes)
+        chosen = self._reference_nights()
+        self.reference = references(self.values, chosen, self.rules)
+        self.suspect, self.confirm = self._limits(chosen)
+        self.worse = worsening(self.values[:, place], self.reference, judge.direction)
+        self.again = worsening(judge.reruns[:, place], self.reference, judge.direction)
+        self.changes = list(changes)
+        self.open = {item.series: place for place, item in enumerate(changes) if item.open}
+        self.findings: list[Finding] = []
+
+    def judgement(self) -> Judgement:
+        """Judge everything, open regressions first."""
+        reasons = self._unjudged()
+        judged = np.array([reason is None for reason in reasons], dtype=np.bool_)
+        known = np.zeros(len(reasons), dtype=np.bool_)
+        known[list(self.open)] = True
+        self._judge_open()
+        for series in np.flatnonzero(judged & ~known & (self.worse > self.suspect)).tolist():
+            self._judge_suspect(series)
+        for series in np.flatnonzero(judged & ~known & (-self.worse > self.suspect)).tolist():
+            self._say(series, "better")
+        for shift in self._shifts():
+            self._take(shift)
+        unjudged = Counter(reason for reason in reasons if reason)
+        return Judgement(self.place, self.findings, self.changes, int(judged.sum()), unjudged)
+
+    def _reference_nights(self) -> Mask:
+        """Nights of tonight's own context; where those are too few, all of the reference."""
+        nights = np.arange(self.place + 1)
+        since = self.since[:, np.newaxis]
+        before = (nights >= since) & (nights < self.place) & ~self.bad
+        own = before & (nights >= self.of.starts(self.place)[:, np.newaxis])
+        enough = (own & np.isfinite(self.values)).sum(axis=1) >= self.rules.robust_from
+        chosen: Mask = np.where(enough[:, np.newaxis], own, before)
+        return last_nights(chosen & np.isfinite(self.values), self.rules.most_nights)
+
+    def _limits(self, chosen: Mask) -> tuple[Matrix, Matrix]:
+        """How much worse a night and its re-run may be: normal theory, and the site's own tail."""
+        tail = fit_tail(self._deviations(chosen))
+        beyond = [
+            (tail.quantile(chance) if tail else 0.0)
+            for chance in (self.rules.allowed, 10 * self.rules.allowed)
+        ]
+        levels = (self.rules.level_suspect, self.rules.level_confirm)
+        suspect, confirm = (
+            limits(self.reference, self.of.floors, level, least)
+            for level, least in zip(levels, beyond, strict=True)
+        )
+        return suspect, confirm
+
+    def _deviations(self, chosen: Mask) -> Matrix:
+        """How much worse than its median each reference night was, in units of the spread; a
+        night that was run again counts by the better of both."""
+        robust = (self.reference.n >= self.rules.robust_from) & (self.reference.spread > 0)
+        again = self.of.reruns[robust, : self.place + 1]
+        direction = self.of.direction[robust, np.newaxis]
+        worse = np.fmin(direction * self.values[robust], direction * again)
+        centre = direction * self.reference.median[robust, np.newaxis]
+        deviations: Matrix = (worse - centre) / self.reference.spread[robust, np.newaxis]
+        return deviations[chosen[robust]]
+
+    def _unjudged(self) -> list[str | None]:
+        """For each series why it is not judged tonight, or None."""
+        least, earlier = self.rules.least_launches, self.rules.judged_from
+        counts = self.of.history.counts[:, self.place]
+        texts = np.full(len(counts), None, dtype=object)
+        texts[~np.isfinite(self.suspect)] = "the reference is not positive"
+        texts[self.reference.n < earlier] = f"fewer than {earlier} earlier nights to compare with"
+        texts[counts < least] = f"fewer than {least} valid launches tonight"
+        texts[counts == 0] = "no valid launch tonight"
+        reasons: list[str | None] = texts.tolist()
+        return reasons
+
+    def _say(self, series: int, verdict: Verdict, change: Change | None = None) -> None:
+        rerun = float(self.of.reruns[series, self.place])
+        self.findings.append(
+            Finding(
+                series=series,
+                verdict=verdict,
+                value=float(self.values[series, self.place]),
+                rerun=rerun if np.isfinite(rerun) else None,
+                reference=float(self.reference.median[series]),
+                n=int(self.reference.n[series]),
+                worse=float(self.worse[series]),
+                limit=float(self.suspect[series]),
+                change=change,
+            )
+        )
+
+    def _judge_open(self) -> None:
+        for series, place in list(self.open.items()):
+            change = self.changes[place]
+            if self._went_back(change):
+                self.changes[place] = change = replace(change, closed=self.night_id)
+                del self.open[series]
+                self._say(series, "recovered", change)
+            else:
+                self._say(series, "open", change)
+
+    def _went_back(self, change: Change) -> bool:
+        """Whether the last nights (at most 3, the first bad one left out) are nearer to the old
+        level than to the new."""
+        since = self.of.history.position(change.since)
+        row = self.values[change.series, since + 1 :]
+        row = row[np.isfinite(row)][-3:]
+        now = float(np.median(row)) if len(row) else change.after
+        return abs(now - change.before) < abs(now - change.after)
+
+    def _judge_suspect(self, series: int) -> None:
+        if not np.isfinite(self.again[series]):
+            self._say(series, "suspect")
+        elif self.again[series] <= self.confirm[series]:
+            self._say(series, "dismissed")
+        else:
+            both = (self.values[series, self.place], self.of.reruns[series, self.place])
+            shift = Shift(
+                series=series,
+                stage="lasting",
+                since=self.place,
+                before=float(self.reference.median[series]),
+                after=float(np.mean(both)),
+                n_before=int(self.reference.n[series]),
+            )
+            self._add(replace(self._change(shift), stage="tonight"))
+
+    def _change(self, shift: Shift) -> Change:
+        less = shift.after < shift.before
+        better = less == (self.of.history.series[shift.series].better == "lower")
+        kind: Kind = "improvement" if better else "regression"
+        return Change(
+            series=shift.series,
+            kind=kind,
+            stage=shift.stage,
+            since=self.of.history.nights[shift.since].id,
+            found=self.night_id,
+            before=shift.before,
+            after=shift.after,
+            n_before=shift.n_before,
+        )
+
+    def _add(self, change: Change) -> None:
+        if change.kind == "regression":
+            self.open[change.series] = len(self.changes)
+        self.changes.append(change)
+        self._say(change.series, change.kind, change)
+
+    def _shifts(self) -> list[Shift]:
+        """Lasting changes of the series whose change is not yet known to stay."""
+        history, bad = self.of.history, self.bad.copy()
+        settled, proven = np.zeros((2, len(history.series)), dtype=np.bool_)
+        for series, place in self.open.items():
+            change = self.changes[place]
+            settled[series] = change.stage != "tonight"
+            proven[series] = True
+            bad[series, history.position(change.since) :] = False
+        chosen = self._candidates(bad, settled)
+        found = lasting(self.values, chosen, self.of.floors, proven, self.rules)
+        chosen[[shift.series for shift in found] + list(self.open)] = False
+        return found + drifts(self.values, chosen, self.of.floors, self.rules)
+
+    def _candidates(self, bad: Mask, settled: Mask) -> Mask:
+        nights = np.arange(self.place + 1)
+        chosen: Mask = (nights >= self.since[:, np.newaxis]) & ~bad & ~settled[:, np.newaxis]
+        with np.errstate(invalid="ignore"):
+            chosen &= self.values > 0
+        return chosen
+
+    def _take(self, shift: Shift) -> None:
+        """A lasting change is new, or makes an open one of tonight's stage lasting."""
+        change = self._change(shift)
+        place = self.open.get(shift.series)
+        if place is None:
+            self._add(change)
+        elif change.kind == "regression":
+            self.changes[place] = replace(
+                self.changes[place],
+                stage="lasting",
+                since=change.since,
+                before=change.before,
+                after=change.after,
+            )
+
+
+def _enough_launches(values: Matrix, counts: NDArray[np.int64], rules: Rules) -> Matrix:
+    return np.where(counts >= rules.least_launches, values, np.nan)
+
+
+def _floors(history: History, rules: Rules) -> Matrix:
+    """The least change worth a word: 3 %, 5 % for the latency of small messages."""
+    return np.array(
+        [
+            rules.floor_small_latency
+            if key.unit == "s" and key.at.get("message_bytes", np.inf) <= SMALL_MESSAGE_BYTES
+            else rules.floor
+            for key in history.series
+        ],
+        dtype=np.float64,
+    )

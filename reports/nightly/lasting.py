@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes that stay: change points over the last nights, and slow drifts since the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reports.nightly.change_points import lasting_changes, median_shift, rank_p
+from reports.nightly.reference import Mask, Matrix
+from reports.nightly.rules import Rules
+
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A series' level before and after (medians, unit of the values); `since` is a night's
+    position, the first of the new level."""
+
+    series: int
+    stage: Literal["lasting", "drift"]
+    since: int
+    before: float
+    after: float
+    n_before: int
+
+
+def lasting(
+    values: Matrix, chosen: Mask, floors: Matrix, proven: NDArray[np.bool_], rules: Rules
+) -> list[Shift]:
+    """Stage B over the last chosen nights; shapes (series, nights), floors and proven (series,).
+
+    Series that were measured tonight only: the last column must be chosen.
+    """
+    found: list[Shift] = []
+    for series, nights in _windows(chosen, rules.window):
+        rows = np.take_along_axis(values[series], nights, axis=1)
+        for row, place in enumerate(lasting_changes(rows, floors[series], proven[series], rules)):
+            if place is None:
+                continue
+            found.append(
+                Shift(
+                    series=int(series[row]),
+                    stage="lasting",
+                    since=int(nights[row, place]),
+                    before=float(np.median(rows[row, :place])),
+                    after=float(np.median(rows[row, place:])),
+                    n_before=place,
+                )
+            )
+    return found
+
+
+def _windows(chosen: Mask, most: int) -> Iterator[tuple[Places, Places]]:
+    """Series with equally many chosen nights, and the positions of their last nights."""
+    tonight = np.flatnonzero(chosen[:, -1]) if chosen.shape[1] else np.empty(0, dtype=np.intp)
+    order = np.argsort(chosen[tonight], axis=1, kind="stable")[:, -most:]
+    counts = np.minimum(chosen[tonight].sum(axis=1), most)
+    for count in np.unique(counts):
+        rows = np.flatnonzero(counts == count)
+        yield tonight[rows], order[rows, order.shape[1] - count :]
+
+
+def drifts(values: Matrix, chosen: Mask, floors: Matrix, rules: Rules) -> list[Shift]:
+    """Changes too slow for a window: the last nights against the first of the reference.
+
+    The reference's first nights (30) against the last 10, once they are apart by as many as the
+    window: median shift above the floor, Mann–Whitney p small. It finds what wanders by less than
+    the floor in any window.
+    """
+    enough = chosen.sum(axis=1) >= rules.drift_anchor + rules.window
+    enough &= chosen[:, -1] if chosen.shape[1] else False
+    found: list[Shift] = []
+    for series in np.flatnonzero(enough).tolist():
+        places = np.flatnonzero(chosen[series])
+        first, last = places[: rules.drift_anchor], places[-rules.drift_recent :]
+        joined = np.concatenate([values[series, first], values[series, last]])
+        if abs(median_shift(joined, len(first))) <= floors[series]:
+            continue
+        if rank_p(values[series, first], values[series, last]) <= rules.p_drift:
+            found.append(
+                Shift(
+                    series=series,
+                    stage="drift",
+                    since=int(last[0]),
+                    before=float(np.median(values[series, first])),
+                    after=float(np.median(values[series, last])),
+                    n_before=len(first),
+                )
+            )
+    return found

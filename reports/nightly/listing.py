@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a history holds, as plain lines."""
+
+from __future__ import annotations
+
+from campaigns.history.model import Change, History
+from reports.nightly.wording import amount, case_name, causes_of, point_name
+
+_MOST_NIGHTS = 30
+
+
+def nights_text(history: History) -> str:
+    """The last nights: date, run, launches by status, changes found."""
+    lines = []
+    for place in range(max(0, len(history.nights) - _MOST_NIGHTS), len(history.nights)):
+        night = history.nights[place]
+        counts = ", ".join(f"{n} {word}" for word, n in sorted(night.statuses.items()))
+        found = sum(change.found == night.id for change in history.changes)
+        changed = f"; {found} changes found" if found else ""
+        lines.append(f"  {night.date}  {night.run_id}  {counts or 'no launch'}{changed}")
+    return "\n".join(lines)
+
+
+def changes_text(history: History) -> str:
+    """Every change with its state and what else changed that night."""
+    return "\n".join(_change_text(history, change) for change in history.changes) or "  no change"
+
+
+def state_of(history: History, change: Change) -> str:
+    """Open, gone back, accepted by whom and why, or a lasting improvement."""
+    if change.accepted:
+        return f"accepted by {change.accepted.author}: {change.accepted.reason}"
+    if change.closed is not None:
+        return f"went back on {history.nights[history.position(change.closed)].date}"
+    return "open" if change.open else "new reference"
+
+
+def _change_text(history: History, change: Change) -> str:
+    key, place = history.series[change.series], history.position(change.since)
+    causes = causes_of(history, place, key.environment)
+    also = f"; changed that night: {', '.join(causes)}" if causes else ""
+    return (
+        f"  {change.id}: {change.kind} ({change.stage}) since {history.nights[place].date}:"
+        f" {case_name(key)}: {point_name(key)} {amount(key, change.before, change.after)};"
+        f" {state_of(history, change)}{also}"
+    )

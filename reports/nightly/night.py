@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a run directory to what a history keeps of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from campaigns.history.context import context_of
+from campaigns.history.model import Night, NightValues, SeriesKey
+from campaigns.metrics import CHECK_METRICS, REGISTER
+from reports.load import load_run
+from reports.run import Run, Series
+
+MOST_FAILURES = 50
+
+
+def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
+    """The night of a run directory: its context, its counts, the values of its ok launches.
+
+    Of each check its deciding metric is kept, all metrics where none decides. A metric that is not
+    positive (and may not be zero) is left out with a warning. Raises AssayError for a directory
+    that is no run or whose records are damaged: nothing of it may then enter a history.
+    """
+    run = load_run(directory)
+    warnings = list(run.warnings)
+    values = []
+    for series in run.series:
+        if not _kept(run, series):
+            continue
+        if (series.values <= 0).any() and not REGISTER[series.metric].may_be_zero:
+            case = run.plan.cases[series.case]
+            warnings.append(f"{case.id}: {series.metric} is not positive; it was left out")
+            continue
+        values.append(NightValues(_key(run, series), tuple(series.values.tolist())))
+    return _night(run, directory, warnings), values
+
+
+def _kept(run: Run, series: Series) -> bool:
+    check = CHECK_METRICS.get(run.plan.cases[series.case].check)
+    return check is None or check.deciding in ("", series.metric)
+
+
+def _key(run: Run, series: Series) -> SeriesKey:
+    case, metric = run.plan.cases[series.case], REGISTER[series.metric]
+    return SeriesKey(
+        case_id=case.id,
+        check=case.check,
+        environment=case.environment,
+        params=case.params,
+        metric=series.metric,
+        unit=metric.unit,
+        better=metric.better,
+        at=dict(series.at),
+    )
+
+
+def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
+    counted = list(run.counted())
+    starts = sorted(launch.started_at for launch in run.launches if launch.started_at)
+    begun = run.provenance.get("started_at") or (starts[0] if starts else run.run_id)
+    failures = [
+        f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
+        f" {launch.status}: {launch.reason or 'no reason recorded'}"
+        for launch in counted
+        if launch.status in ("failed", "wrong", "lost")
+    ]
+    return Night(
+        run_id=run.run_id,
+        site=run.plan.site,
+        campaign=run.plan.campaign,
+        started_at=str(begun),
+        context=context_of(run.provenance, run.nodes),
+        nodes=run.nodes,
+        statuses=dict(Counter(launch.status for launch in counted)),
+        failures=tuple(failures[:MOST_FAILURES]),
+        warnings=tuple(warnings),
+        run_path=str(directory),
+    )

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The night's page with its trends, and the files for machines, each written whole."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+import jinja2
+import matplotlib as mpl
+from markupsafe import Markup
+
+from campaigns.errors import ExitStatus, InfrastructureError
+from reports.canvas import ID_MARK, STYLE, Panel
+from reports.nightly.check import Checked
+from reports.nightly.exports import as_json, as_junit
+from reports.nightly.judge import NightJudge
+from reports.nightly.listing import state_of
+from reports.nightly.reference import Matrix
+from reports.nightly.trends import trend
+from reports.nightly.wording import (
+    HEADLINES,
+    amount,
+    case_name,
+    causes_of,
+    group_line,
+    headline,
+    point_name,
+    short_text,
+)
+from reports.render import without_control_characters
+
+MOST_PANELS_A_CASE = 6
+MOST_PANELS = 120
+_KINDS = {"regression": "bad", "open": "bad", "suspect": "warn", "improvement": "good"}
+
+
+@dataclass(frozen=True)
+class CaseTrends:
+    """The pictures of one case; `shown` of its `total` series, those with a finding first."""
+
+    title: str
+    anchor: str
+    panels: list[Panel]
+    total: int
+
+
+def write_pages(checked: Checked, out: Path) -> Path:
+    """Write index.html, night.txt, night.json, junit.xml into `out`; gives the page."""
+    files = {
+        "index.html": render_page(checked),
+        "night.txt": short_text(checked) + "\n",
+        "night.json": as_json(checked),
+        "junit.xml": as_junit(checked),
+    }
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            temporary = out / f".{name}.{os.getpid()}.part"
+            temporary.write_text(text, encoding="utf-8", errors="replace")
+            temporary.replace(out / name)
+    except OSError as error:
+        raise InfrastructureError(
+            f"{out}: the night's pages could not be written ({error.strerror}); the history itself"
+            " is untouched"
+        ) from error
+    return out / "index.html"
+
+
+def render_page(checked: Checked) -> str:
+    """One HTML file: verdict, findings, what changed, trends of every case."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    numbers = count(1)
+    environment.globals["svg"] = lambda panel: Markup(  # noqa: S704 our own drawings
+        panel.svg.replace(ID_MARK, f"p{next(numbers)}-")
+    )
+    page = environment.get_template("nightly.html.j2").render(
+        night=checked.night,
+        status=ExitStatus(checked.status).name.replace("_", " "),
+        headline=headline(checked),
+        found=[
+            (verdict, _KINDS.get(verdict, ""), title, _lines(checked, verdict))
+            for verdict, title in HEADLINES.items()
+            if any(item.verdict == verdict for item in checked.judgement.findings)
+        ],
+        context=checked.context,
+        unjudged=checked.judgement.unjudged.most_common(),
+        judged=checked.judgement.judged,
+        nights=len(checked.history.nights),
+        changes=_changes(checked),
+        cases=_cases(checked),
+        rules=checked.rules,
+    )
+    return without_control_characters(page)
+
+
+def _lines(checked: Checked, verdict: str) -> list[tuple[str, str]]:
+    return [
+        (f"case-{case_id}", group_line(checked.history, found))
+        for case_id, found in checked.groups(verdict)
+    ]
+
+
+def _changes(checked: Checked) -> list[tuple[str, ...]]:
+    history = checked.history
+    rows: list[tuple[str, ...]] = []
+    for change in reversed(history.changes):
+        key, place = history.series[change.series], history.position(change.since)
+        rows.append(
+            (
+                str(change.id),
+                history.nights[place].date,
+                f"{case_name(key)}: {point_name(key)}",
+                f"{change.kind} ({change.stage})",
+                amount(key, change.before, change.after),
+                "; ".join(causes_of(history, place, key.environment)) or "nothing known",
+                state_of(history, change),
+            )
+        )
+    return rows[:400]
+
+
+def _cases(checked: Checked) -> list[CaseTrends]:
+    """Cases with findings first; of each case some pictures."""
+    said = {item.series: item for item in reversed(checked.judgement.findings)}
+    rank = {word: place for place, word in enumerate(HEADLINES)}
+    members: dict[str, list[int]] = {}
+    for series, key in enumerate(checked.history.series):
+        members.setdefault(key.case_id, []).append(series)
+
+    def weight(series: int) -> tuple[int, float]:
+        finding = said.get(series)
+        return (rank[finding.verdict], -abs(finding.worse)) if finding else (len(rank), 0.0)
+
+    ordered = sorted(members.items(), key=lambda item: min(map(weight, item[1])))
+    left = MOST_PANELS
+    cases: list[CaseTrends] = []
+    judge = NightJudge(checked.history, checked.rules)
+    reference = judge.usual_range(checked.judgement.night, checked.history.changes)
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for case_id, places in ordered:
+            chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
+            left -= len(chosen)
+            panels = [trend(checked.history, place, _range(reference, place)) for place in chosen]
+            title = case_name(checked.history.series[places[0]])
+            cases.append(CaseTrends(title, f"case-{case_id}", panels, len(places)))
+    return cases
+
+
+def _range(reference: tuple[Matrix, Matrix], series: int) -> tuple[float, float] | None:
+    middle, limit = float(reference[0][series]), float(reference[1][series])
+    return (middle, limit) if math.isfinite(limit) else None

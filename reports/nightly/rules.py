@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers that the nightly verdicts go by, and how they follow from the alarms allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NIGHTS_A_MONTH = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Limits of both stages; fractions of the reference's median, probabilities, nights.
+
+    `allowed` is the chance of a false alarm a series and night that stage A may have (never above
+    0.001 in 80 nights);
+    `level_suspect` and `level_confirm` are levels of two-sided prediction intervals; `p_energy`,
+    `p_ranks` and `p_drift` the greatest p of a change that stays.
+    """
+
+    least_launches: int = 3
+    floor: float = 0.03
+    floor_small_latency: float = 0.05
+    least_spread: float = 0.002
+    most_nights: int = 60
+    robust_from: int = 10
+    judged_from: int = 3
+    allowed: float = 0.001 / 80
+    level_suspect: float = 0.999
+    level_confirm: float = 0.99
+    window: int = 30
+    least_before: int = 8
+    least_after: int = 4
+    p_energy: float = 1e-4
+    p_ranks: float = 1e-3
+    p_drift: float = 1e-4
+    drift_anchor: int = 30
+    drift_recent: int = 10
+
+
+def rules_for(series: int, false_alarms_a_month: float = 1.0) -> Rules:
+    """The rules for so many series, so that all together give no more false alarms than allowed.
+
+    Each stage may spend half of the budget: a chance of budget / (2 · 30 nights · series) a test.
+    Stage A takes its limit from the site's own tail at that chance (tail.py), and while the history
+    is too short for that, from a re-run's level raised so that the product of both tails keeps it;
+    stage B's chance is bounded by its rank test. The levels never become laxer than the defaults.
+    """
+    base = Rules()
+    allowed = min(0.5, false_alarms_a_month / (2 * NIGHTS_A_MONTH * max(series, 1)))
+    tail = allowed / ((1 - base.level_suspect) / 2)
+    return Rules(
+        allowed=min(base.allowed, allowed),
+        level_confirm=max(base.level_confirm, 1 - 2 * min(tail, 0.5)),
+        p_ranks=min(base.p_ranks, allowed),
+        p_drift=min(base.p_drift, allowed),
+    )

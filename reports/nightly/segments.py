@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which earlier nights a night may be compared with: contexts, accepted changes, bad nights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from campaigns.history.model import Change, History, Night
+
+_OWN = "environments."
+
+
+@dataclass(frozen=True, slots=True)
+class ContextChange:
+    """One thing that differs between two nights; None: it was not there."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+#: Shown when they change, but no new segment: they cannot make the measured programs slower.
+_SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
+
+
+def context_changes(before: Night, after: Night) -> list[ContextChange]:
+    """What changed in software, machine and node set from one night to another."""
+    names = sorted(before.context.keys() | after.context.keys())
+    return [
+        ContextChange(name, before.context.get(name), after.context.get(name))
+        for name in names
+        if before.context.get(name) != after.context.get(name)
+    ]
+
+
+def concerns(name: str, environment: str) -> bool:
+    """Whether an entry of the context bears on an environment: its own, or all environments'."""
+    return not name.startswith(_OWN) or name.startswith(f"{_OWN}{environment}.")
+
+
+def _relevant(context: Mapping[str, str], environment: str) -> frozenset[tuple[str, str]]:
+    return frozenset(
+        (name, text)
+        for name, text in context.items()
+        if concerns(name, environment) and name not in _SHOWN_ONLY
+    )
+
+
+def context_starts(nights: Sequence[Night], environment: str) -> NDArray[np.int64]:
+    """For each night the first night of its context, as seen by one environment."""
+    starts = np.zeros(len(nights), dtype=np.int64)
+    previous: frozenset[tuple[str, str]] | None = None
+    seen: dict[int, frozenset[tuple[str, str]]] = {}
+    for place, night in enumerate(nights):
+        now = seen.setdefault(id(night.context), _relevant(night.context, environment))
+        starts[place] = starts[place - 1] if place and now == previous else place
+        previous = now
+    return starts
+
+
+def reference_starts(history: History, changes: Sequence[Change]) -> NDArray[np.int64]:
+    """For each series the night its present reference begins: its last accepted change, or its
+    last improvement that stayed."""
+    starts = np.zeros(len(history.series), dtype=np.int64)
+    for change in changes:
+        if change.accepted is not None or change.kind == "improvement":
+            since = history.position(change.since)
+            starts[change.series] = max(starts[change.series], since)
+    return starts
+
+
+def bad_nights(history: History, changes: Sequence[Change]) -> NDArray[np.bool_]:
+    """Nights inside a regression that was not accepted, shape (series, nights)."""
+    nights = len(history.nights)
+    bad = np.zeros((len(history.series), nights), dtype=np.bool_)
+    for change in changes:
+        if change.kind != "regression" or change.accepted is not None:
+            continue
+        end = history.position(change.closed) if change.closed is not None else nights
+        bad[change.series, history.position(change.since) : end] = True
+    return bad

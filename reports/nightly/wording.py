@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was found, in words: names of series, changes, and the short text for a mail."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from campaigns.errors import ExitStatus
+from campaigns.history.model import History, SeriesKey
+from reports.labels import check_title, metric_title, value_text
+from reports.nightly.check import Checked
+from reports.nightly.findings import Finding
+from reports.nightly.segments import concerns, context_changes
+from reports.units import bytes_text, count_text, fixed, percent, readable_unit
+
+HEADLINES = {
+    "regression": "Slower, confirmed",
+    "open": "Still slower, not accepted",
+    "suspect": "Worse than it may be, to be run again",
+    "dismissed": "Worse at first, good when run again",
+    "recovered": "Back to its former level",
+    "improvement": "Faster, and stays so (a change, no regression)",
+    "better": "Better tonight",
+}
+_MOST_LINES = 8
+_MOST_PARAMETERS = 4
+
+
+def case_name(key: SeriesKey) -> str:
+    """Check, its plain parameters, and the environment."""
+    plain = [
+        f"{name} {value_text(value)}"
+        for name, value in key.params.items()
+        if not isinstance(value, list | dict)
+    ]
+    return f"{check_title(key.check)} in {key.environment} ({', '.join(plain[:_MOST_PARAMETERS])})"
+
+
+def point_name(key: SeriesKey) -> str:
+    """Metric and point."""
+    at = ", ".join(
+        bytes_text(value) if name == "message_bytes" else value_text(value)
+        for name, value in sorted(key.at.items())
+    )
+    title = metric_title(key.metric)
+    return f"{title} at {at}" if at else title
+
+
+def amount(key: SeriesKey, before: float, after: float) -> str:
+    """ "1.20 ms → 1.35 ms (12.5 % worse)"."""
+    unit = readable_unit(key.unit, [before, after])
+    worse = (after / before - 1) * (1 if key.better == "lower" else -1)
+    word = "worse" if worse > 0 else "better"
+    first, second = (f"{value / unit.factor:.4g} {unit.label}" for value in (before, after))
+    return f"{first} → {second} ({percent(abs(worse))} {word})"
+
+
+def group_line(history: History, findings: Sequence[Finding]) -> str:
+    """All findings of one case in one line."""
+    key = history.series[findings[0].series]
+    worst = findings[0]
+    many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
+    text = f"{case_name(key)}{many}: {point_name(key)} {_amount_of(key, worst)}"
+    if worst.rerun is not None:
+        again = amount(key, worst.reference, worst.rerun)
+        text += f"; run again {again.split(' → ')[1]}"
+    return text + _since(history, key, worst)
+
+
+def _amount_of(key: SeriesKey, finding: Finding) -> str:
+    change = finding.change
+    if change and (not math.isfinite(finding.value) or finding.verdict in ("improvement", "open")):
+        return amount(key, change.before, change.after)
+    return f"{amount(key, finding.reference, finding.value)}, limit {percent(finding.limit)}"
+
+
+def _since(history: History, key: SeriesKey, finding: Finding) -> str:
+    change = finding.change
+    if change is None:
+        return f" [n = {finding.n} nights]"
+    place = history.position(change.since)
+    text = f", since {history.nights[place].date} [{change.stage}, n = {change.n_before} nights]"
+    causes = causes_of(history, place, key.environment)
+    text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
+    return text + (f" [change {change.id}]" if change.id else "")
+
+
+def causes_of(history: History, place: int, environment: str) -> list[str]:
+    """What changed, from the night before, of what bears on an environment."""
+    if place == 0:
+        return []
+    nights = history.nights
+    changed = context_changes(nights[place - 1], nights[place])
+    return [
+        f"{item.name}: {item.before or 'none'} → {item.after or 'none'}"
+        for item in changed
+        if concerns(item.name, environment)
+    ]
+
+
+def headline(checked: Checked) -> str:
+    """The night in one sentence."""
+    judgement = checked.judgement
+    fresh, known = len(judgement.of("regression")), len(judgement.of("open"))
+    judged = count_text(judgement.judged, "series", "series")
+    if fresh or known:
+        return f"{fresh} new and {known} open regressions among {judged} judged"
+    if checked.bad_launches:
+        return f"{count_text(checked.bad_launches, 'launch', 'launches')} did not give a result"
+    if judgement.of("suspect"):
+        return f"{len(judgement.of('suspect'))} of {judged} must be run again tonight"
+    if not judgement.judged:
+        return "nothing could be judged yet"
+    return f"no regression among {judged} judged"
+
+
+def short_text(checked: Checked, details: str = "") -> str:
+    """The night on one screen: verdict, findings by case, what changed, what was not judged."""
+    night = checked.night
+    status = ExitStatus(checked.status).name.replace("_", " ")
+    lines = [
+        f"{status}: {night.campaign} on {night.site}, night of {night.date} (run {night.run_id})",
+        f"  {headline(checked)}",
+    ]
+    for verdict, title in HEADLINES.items():
+        groups = list(checked.groups(verdict))
+        lines += [f"{title}:"] if groups else []
+        lines += [f"  {group_line(checked.history, found)}" for _, found in groups[:_MOST_LINES]]
+        if len(groups) > _MOST_LINES:
+            lines.append(f"  and {count_text(len(groups) - _MOST_LINES, 'further case')}")
+    lines += _remarks(checked)
+    return "\n".join([*lines, details] if details else lines)
+
+
+def _remarks(checked: Checked) -> list[str]:
+    night, lines = checked.night, []
+    if checked.context:
+        lines.append("Changed since the night before:")
+        lines += [
+            f"  {item.name}: {item.before or 'none'} → {item.after or 'none'}"
+            for item in checked.context
+        ]
+    if checked.bad_launches:
+        lines.append("Launches without a result:")
+        lines += [f"  {text}" for text in night.failures[:_MOST_LINES]]
+    if checked.judgement.unjudged:
+        lines.append("Not judged:")
+        counts = checked.judgement.unjudged.most_common()
+        lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in counts]
+    lines += [f"Warning: {text}" for text in night.warnings]
+    return lines

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeded run directories of an acceptance: known slow nodes and links, no measurement."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+NODES = ("n1", "n2", "n3", "n4")
+RATES = {"stream_triad": (8e9, "bytes/s"), "dgemm_rate": (4e10, "flop/s")}
+BANDWIDTH, LATENCY = 11.7e6, 60e-6
+HPL_PARAMS = {"p": 2, "q": 2, "n": 4000, "nb": 128, "ranks_per_node": 1}
+CASES: dict[str, dict[str, Any]] = {
+    "node": {"ranks": 4, "ranks_per_node": 1},
+    "alltoall_pairs": {"ranks": 4},
+    "hpl": HPL_PARAMS,
+}
+
+
+def write_run(
+    directory: Path,
+    *,
+    blocks: int = 5,
+    seed: int = 1,
+    nodes: tuple[str, ...] = NODES,
+    slow_node: dict[str, float] | None = None,
+    slow_link: dict[str, float] | None = None,
+    noise: float = 0.01,
+    checks: tuple[str, ...] = tuple(CASES),
+) -> Path:
+    """A run in environment `mpich`; shares below 1 make nodes, a node's link ("n3") or a single
+    pair ("n1-n2") slow."""
+    rng = np.random.default_rng(seed)
+    (directory / "raw").mkdir(parents=True)
+    cases = [_case(check, len(nodes)) for check in checks]
+    plan = {
+        "schema": 1,
+        "campaign": "acceptance",
+        "question": "Does the machine meet the contract?",
+        "site": "virtual",
+        "seed": seed,
+        "blocks": blocks,
+        "environments": ["mpich"],
+        "cases": cases,
+    }
+    (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
+    (directory / "campaign.yaml").write_text("schema: 1\n")
+    provenance = {"schema": 1, "run_id": directory.name, "site": {"name": "virtual"}}
+    (directory / "provenance.json").write_bytes(msgspec.json.encode(provenance))
+    made = _Machine(nodes, slow_node or {}, slow_link or {}, noise)
+    with (directory / "records.jsonl").open("wb") as file:
+        for block in range(1, blocks + 1):
+            for case in cases:
+                metrics = _metrics(case["check"], made, rng)
+                record = _record(directory, case, block, metrics, nodes)
+                file.write(msgspec.json.encode(record) + b"\n")
+    return directory
+
+
+def _case(check: str, nodes: int) -> dict[str, Any]:
+    params = CASES[check]
+    return {
+        "id": f"{check}-{hashlib.sha256(check.encode()).hexdigest()[:8]}",
+        "check": check,
+        "environment": "mpich",
+        "params": params,
+        "ranks": nodes if check != "hpl" else 4,
+        "nodes": nodes if check != "hpl" else 4,
+        "estimate_s": 1.0,
+        "skipped": None,
+    }
+
+
+@dataclass(frozen=True)
+class _Machine:
+    nodes: tuple[str, ...]
+    slow_node: dict[str, float]
+    slow_link: dict[str, float]
+    noise: float
+
+
+def _metrics(check: str, made: _Machine, rng: np.random.Generator) -> list[dict[str, Any]]:
+    drift = 1 + 0.05 * rng.standard_normal()
+
+    def value(centre: float) -> float:
+        return float(centre * drift * (1 + made.noise * rng.standard_normal()))
+
+    if check == "hpl":
+        return [_metric("rate", "flop/s", "higher", value(0.8 * 4 * RATES["dgemm_rate"][0]))]
+    if check == "node":
+        return [
+            _metric(name, unit, "higher", value(centre * made.slow_node.get(node, 1.0)), node=node)
+            for name, (centre, unit) in RATES.items()
+            for node in made.nodes
+        ]
+    metrics = []
+    for pair in combinations(made.nodes, 2):
+        share = min(made.slow_link.get(name, 1.0) for name in (*pair, "-".join(pair)))
+        share *= min(made.slow_node.get(name, 1.0) for name in pair)
+        at = {"node": pair[0], "peer": pair[1]}
+        metrics += [
+            _metric("pair_bandwidth", "bytes/s", "higher", value(BANDWIDTH * share), **at),
+            _metric("pair_latency", "s", "lower", value(LATENCY), **at),
+        ]
+    return metrics
+
+
+def _metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[str, Any]:
+    metric = {"name": name, "unit": unit, "better": better, "value": value}
+    return metric | {"at": at} if at else metric
+
+
+def _record(
+    directory: Path,
+    case: dict[str, Any],
+    block: int,
+    metrics: list[dict[str, Any]],
+    nodes: tuple[str, ...],
+) -> dict[str, Any]:
+    name = f"raw/{case['id']}.b{block}.a1.out"
+    content = f"{case['id']} block {block}\n".encode()
+    (directory / name).write_bytes(content)
+    return {
+        "schema": 1,
+        "run_id": directory.name,
+        "case_id": case["id"],
+        "check": case["check"],
+        "environment": "mpich",
+        "site": "virtual",
+        "params": case["params"],
+        "block": block,
+        "attempt": 1,
+        "status": "ok",
+        "reason": None,
+        "started_at": "2026-11-20T23:50:11.120Z",
+        "ended_at": "2026-11-20T23:50:19.904Z",
+        "job_id": "41",
+        "nodes": list(nodes),
+        "ranks": case["ranks"],
+        "metrics": metrics,
+        "flags": [],
+        "artifacts": {"stdout": name, "stdout_sha256": hashlib.sha256(content).hexdigest()},
+    }

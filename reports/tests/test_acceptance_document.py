@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The document says what was judged, is safe and whole; verification finds every change."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+
+from campaigns.criteria.loading import criteria_from_text
+from campaigns.errors import AssayError
+from reports.acceptance import store
+from reports.acceptance.document import render_document
+from reports.acceptance.dossier import make_dossier
+from reports.acceptance.verify import verify
+from reports.pdf import find_browser
+
+from . import acceptance_runs as runs
+
+DAY = date(2026, 11, 21)
+RUN, RERUN = "20261120T000000Z-0001", "20261121T000000Z-0002"
+CRITERIA = """\
+schema: 1
+name: mine
+title: Contract <b>4711</b>
+criteria:
+  - {id: triad, kind: nodes, title: Triad, check: node, metric: stream_triad}
+  - id: bw
+    kind: links
+    title: Links
+    check: alltoall_pairs
+    metric: pair_bandwidth
+    of: best
+    at_least: 0.9
+  - id: abs
+    kind: limit
+    title: Promise
+    check: node
+    metric: stream_triad
+    at_least: 4.0e+9
+    unit: bytes/s
+"""
+
+
+def made(path, reruns=()):
+    return make_dossier(
+        path,
+        list(reruns),
+        criteria=criteria_from_text("mine.yaml", CRITERIA),
+        criteria_text=CRITERIA,
+        day=DAY,
+        made_with=store.made_with(),
+    )
+
+
+@pytest.fixture(scope="module")
+def judged_once(tmp_path_factory):
+    """A judged run with a re-run; without the print, which takes long and is tested apart."""
+    slow = {"slow_node": {"n2": 0.7}, "slow_link": {"n3": 0.5}}
+    place = tmp_path_factory.mktemp("judged")
+    run = runs.write_run(place / RUN, **slow)
+    again = runs.write_run(place / RERUN, seed=9, blocks=3, **slow)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "find_browser", lambda: None)
+        store.write(made(run, [again]), CRITERIA)
+    return place
+
+
+@pytest.fixture
+def accepted(judged_once, tmp_path):
+    """A copy of the judged run, to be tampered with."""
+    shutil.copytree(judged_once, tmp_path / "results")
+    return tmp_path / "results" / RUN
+
+
+def faults(run, **more):
+    return [fault for check in verify(run, criteria_from_text, **more) for fault in check.faults]
+
+
+_VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class _Tags(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.targets, self.links = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids += [found["id"]] if "id" in found else []
+        href = found.get("href") or ""
+        (self.targets if href.startswith("#") else self.links).append(href.removeprefix("#"))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in _VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_well_formed_escaped_and_its_links_lead_somewhere(accepted):
+    text = (accepted / "acceptance" / store.DOCUMENT).read_text()
+    tags = _Tags()
+    tags.feed(text)
+    assert tags.open == []
+    assert len(tags.ids) == len(set(tags.ids))
+    assert {target for target in tags.targets if target} <= set(tags.ids)
+    raw = [link for link in tags.links if "/raw/" in link]
+    assert raw
+    assert all((accepted / "acceptance" / link).is_file() for link in raw)
+    assert "<b>4711" not in text
+    assert "Slow node n2" in text
+    assert "Slow link of n3" in text
+
+
+def test_the_same_run_gives_the_same_seal_and_page(accepted):
+    again = store.known_reruns(accepted)
+    one, two = made(accepted, again), made(accepted, again)
+    assert one.seal == two.seal
+    assert render_document(one) == render_document(two)
+    sums = (accepted / "acceptance" / store.SUMS).read_text()
+    assert one.seal in sums
+
+
+def test_the_machine_form_has_each_verdict_with_its_raw_output(accepted):
+    content = json.loads((accepted / "acceptance" / store.MACHINE).read_bytes())
+    assert content["verdict"] == "FAIL"
+    assert content["named"] == ["slow node n2", "slow link of n3"]
+    item = content["results"][1]["items"][0]
+    assert item["n"] == 8
+    assert all(re.search(r"/raw/.*\.out$", launch) for launch in item["launches"])
+
+
+def test_what_was_not_touched_is_verified(accepted):
+    assert faults(accepted) == []
+    seal = made(accepted, store.known_reruns(accepted)).seal
+    assert faults(accepted, seal=seal[:16]) == []
+
+
+def test_another_seal_is_found(accepted):
+    assert "the seal of this document is" in faults(accepted, seal="0" * 16)[0]
+
+
+def change(path, old, new):
+    content = path.read_bytes()
+    assert old in content
+    path.write_bytes(content.replace(old, new, 1))
+
+
+def _record_better(run):
+    lines = (run / "records.jsonl").read_bytes().splitlines(keepends=True)
+    for place, line in enumerate(lines):
+        record = json.loads(line)
+        for metric in record["metrics"]:
+            if metric.get("at") == {"node": "n2"}:
+                metric["value"] *= 1.4
+        lines[place] = json.dumps(record).encode() + b"\n"
+    (run / "records.jsonl").write_bytes(b"".join(lines))
+
+
+def _raw(run):
+    path = next((run / "raw").glob("node-*.b1.a1.out"))
+    path.write_text("faster\n")
+
+
+@pytest.mark.parametrize(
+    ("tamper", "told"),
+    [
+        (_record_better, "records.jsonl was changed"),
+        (_record_better, "criterion triad: FAIL in the document"),
+        (_raw, "is not what the record of"),
+        (lambda run: next((run / "raw").iterdir()).unlink(), "is missing"),
+        (lambda run: (run / "raw" / "more.out").write_text(""), "raw/more.out was added"),
+        (
+            lambda run: change(run / "acceptance" / store.CRITERIA, b"4.0e+9", b"3.0e+9"),
+            "criteria.yaml was changed",
+        ),
+        (
+            lambda run: change(run / "acceptance" / store.DOCUMENT, b"FAIL", b"PASS"),
+            "document.html does not say what the records say",
+        ),
+        (
+            lambda run: change(run / "acceptance" / store.MACHINE, b'"FAIL"', b'"PASS"'),
+            "verdict differs: 'PASS' in the document, 'FAIL' now",
+        ),
+        (lambda run: (run / "acceptance" / store.MACHINE).write_text("{}"), "cannot be read"),
+        (lambda run: (run / "acceptance" / store.SUMS).unlink(), "SHA256SUMS is missing"),
+        (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json was changed"),
+        (lambda run: (run / "records.jsonl").write_text("{\n"), "not a record"),
+        (
+            lambda run: change(run.parent / RERUN / "records.jsonl", b'"block":1', b'"block":9'),
+            "0002/records.jsonl was changed",
+        ),
+    ],
+)
+def test_tampering_is_found(accepted, tamper, told):
+    tamper(accepted)
+    assert any(told in fault for fault in faults(accepted)), faults(accepted)
+
+
+def test_a_changed_copy_of_the_document_is_found(accepted, tmp_path):
+    copy = tmp_path / "copy.html"
+    content = (accepted / "acceptance" / store.DOCUMENT).read_bytes()
+    copy.write_bytes(content)
+    assert faults(accepted, document=copy) == []
+    copy.write_bytes(content.replace(b"suspected", b"cleared") + b" ")
+    assert "is none of the run's documents" in faults(accepted, document=copy)[0]
+
+
+def test_a_run_that_was_not_judged_still_has_its_raw_output_verified(tmp_path):
+    run = runs.write_run(tmp_path / RUN)
+    assert faults(run) == []
+    _raw(run)
+    assert len(faults(run)) == 1
+
+
+def test_another_run_is_no_re_run(tmp_path):
+    run = runs.write_run(tmp_path / RUN, checks=("node",))
+    other = runs.write_run(tmp_path / RERUN, checks=("hpl",))
+    with pytest.raises(AssayError, match="is no re-run of"):
+        made(run, [other])
+
+
+@pytest.mark.skipif(find_browser() is None, reason="no browser: apt-get install chromium")
+def test_the_document_is_printed_too(tmp_path):
+    run = runs.write_run(tmp_path / RUN, checks=("node",))
+    names = [path.name for path in store.write(made(run), CRITERIA)]
+    assert names == ["document.html", "document.pdf", "acceptance.json"]
+    assert faults(run) == []
+    with (run / "acceptance" / store.PRINT).open("ab") as file:
+        file.write(b"x")
+    assert faults(run) == ["document.pdf was changed"]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slow nodes and links are named, nothing else is; each kind of criterion gives its verdict."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from campaigns.criteria.model import Criteria
+from reports.acceptance.judge import judge
+from reports.acceptance.values import gather
+from reports.load import load_run
+
+from . import acceptance_runs as runs
+
+DAY = date(2026, 11, 21)
+STREAM: dict[str, object] = {"id": "stream", "kind": "nodes", "title": "STREAM", "check": "node"}
+STREAM |= {"metric": "stream_triad", "within": 0.05}
+LINKS: dict[str, object] = {
+    "id": "links",
+    "kind": "links",
+    "title": "Links",
+    "check": "alltoall_pairs",
+}
+LINKS |= {"metric": "pair_bandwidth", "of": "best", "at_least": 0.9}
+
+
+def criteria(*entries, **more):
+    return Criteria.model_validate(
+        {
+            "schema": 1,
+            "name": "c",
+            "title": "C",
+            "criteria": list(entries) or [STREAM, LINKS],
+            **more,
+        }
+    )
+
+
+def judgement(tmp_path, *entries, reruns=(), more=None, **made):
+    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001", **made))
+    again = [load_run(path) for path in reruns]
+    return judge(criteria(*entries, **(more or {})), gather(run, again), DAY, len(again))
+
+
+def rerun(tmp_path, number=1, **made):
+    return runs.write_run(
+        tmp_path / f"20261121T00000{number}Z-1000", seed=50 + number, blocks=3, **made
+    )
+
+
+def verdicts(result):
+    return {criterion.id: criterion.verdict for criterion in result.criteria}
+
+
+def named(result):
+    return {(finding.title, finding.state) for finding in result.named}
+
+
+def test_a_clean_machine_passes_and_nothing_is_named(tmp_path):
+    result = judgement(tmp_path)
+    assert verdicts(result) == {"answers": "PASS", "stream": "PASS", "links": "PASS"}
+    assert named(result) == set()
+    assert result.verdict == "PASS"
+    assert result.rerun == ()
+
+
+def test_a_slow_node_and_a_slow_link_are_suspected_and_their_cases_run_again(tmp_path):
+    result = judgement(tmp_path, slow_node={"n2": 0.6}, slow_link={"n3": 0.5})
+    assert named(result) == {("slow node n2", "suspected"), ("slow link of n3", "suspected")}
+    assert result.verdict == "INCONCLUSIVE"
+    assert {case.split("-")[0] for case in result.rerun} == {"node", "alltoall_pairs"}
+
+
+def test_re_runs_confirm_the_slow_node_and_link_and_nothing_else(tmp_path):
+    slow = {"slow_node": {"n2": 0.6}, "slow_link": {"n3": 0.5}}
+    result = judgement(tmp_path, reruns=[rerun(tmp_path, **slow)], **slow)
+    assert named(result) == {("slow node n2", "confirmed"), ("slow link of n3", "confirmed")}
+    assert verdicts(result) == {"answers": "PASS", "stream": "FAIL", "links": "FAIL"}
+    assert result.rerun == ()
+    node = next(finding for finding in result.findings if finding.kind == "node")
+    assert "n1–n2" in node.note
+
+
+def test_a_slow_pair_is_named_by_itself(tmp_path):
+    slow = {"slow_link": {"n1-n4": 0.5}}
+    result = judgement(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], **slow)
+    assert named(result) == {("slow link n1–n4", "confirmed")}
+
+
+def test_a_suspect_that_re_runs_do_not_show_is_not_named(tmp_path):
+    result = judgement(tmp_path, STREAM, reruns=[rerun(tmp_path)], slow_node={"n2": 0.9})
+    assert named(result) == set()
+    assert [finding.state for finding in result.findings] == ["not confirmed"]
+    assert verdicts(result)["stream"] == "INCONCLUSIVE"
+
+
+def test_half_the_nodes_slow_fail_the_limit_but_none_stands_out(tmp_path):
+    result = judgement(tmp_path, STREAM, slow_node={"n1": 0.5, "n2": 0.5})
+    assert named(result) == set()
+    assert verdicts(result)["stream"] == "FAIL"
+
+
+def test_two_launches_give_no_verdict(tmp_path):
+    result = judgement(tmp_path, blocks=2)
+    assert set(verdicts(result).values()) == {"PASS", "INCONCLUSIVE"}
+    assert verdicts(result)["answers"] == "PASS"
+    assert "a verdict needs 3" in result.criteria[1].items[0].note
+
+
+@pytest.mark.parametrize(
+    ("least", "verdict"), [(6e9, "PASS"), (8e9, "INCONCLUSIVE"), (10e9, "FAIL")]
+)
+def test_an_absolute_limit_is_met_missed_or_left_open(tmp_path, least, verdict):
+    entry = {"id": "abs", "kind": "limit", "title": "abs", "check": "node"}
+    entry |= {"metric": "stream_triad", "at_least": least, "unit": "bytes/s"}
+    assert verdicts(judgement(tmp_path, entry))["abs"] == verdict
+
+
+def test_efficiency_is_paired_by_block_so_that_drift_does_not_count(tmp_path):
+    entry = {"id": "eff", "kind": "efficiency", "title": "eff", "check": "hpl", "metric": "rate"}
+    entry |= {"peak": "measured", "at_least": 0.5}
+    entry |= {"reference": {"check": "node", "metric": "dgemm_rate"}}
+    result = judgement(tmp_path, entry)
+    item = result.criteria[1].items[0]
+    assert verdicts(result)["eff"] == "PASS"
+    assert item.bounds.centre == pytest.approx(0.8, rel=0.15)
+
+
+def test_nominal_peak_needs_the_sites_declaration(tmp_path):
+    entry = {"id": "eff", "kind": "efficiency", "title": "eff", "check": "hpl", "metric": "rate"}
+    entry |= {"peak": "nominal", "at_least": 0.5}
+    result = judgement(tmp_path, entry)
+    assert verdicts(result)["eff"] == "INCONCLUSIVE"
+    assert "core_peak_flop_per_s" in result.criteria[1].note
+
+
+def test_spread_is_judged_by_its_bounds(tmp_path):
+    entry = {"id": "cv", "kind": "spread", "title": "cv", "check": "hpl", "metric": "rate"}
+    assert verdicts(judgement(tmp_path, entry | {"cv_at_most": 0.5}))["cv"] == "PASS"
+
+
+def test_a_waiver_counts_for_its_subject_until_its_day(tmp_path):
+    slow = {"slow_link": {"n3": 0.5}}
+    waiver = {"criterion": "links", "subject": "n3", "author": "A", "reason": "RMA"}
+    for expires, verdict, state in (
+        ("2026-11-21", "PASS", "applied"),
+        ("2026-11-20", "FAIL", "expired"),
+    ):
+        place = tmp_path / expires
+        more = {"waivers": [waiver | {"expires": expires}]}
+        result = judgement(place, LINKS, reruns=[rerun(place, **slow)], more=more, **slow)
+        assert result.verdict == verdict
+        assert result.waivers[0].state == state
+        assert verdicts(result)["links"] == "FAIL"
+
+
+def test_a_waiver_for_another_node_does_not_help(tmp_path):
+    slow = {"slow_link": {"n3": 0.5}}
+    waiver = {"criterion": "links", "subject": "n1", "author": "A", "reason": "RMA"}
+    more = {"waivers": [waiver | {"expires": "2027-01-01"}]}
+    result = judgement(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], more=more, **slow)
+    assert result.verdict == "FAIL"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""On resampled records a clean machine names nobody, a faulty one always the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from campaigns.criteria.loading import load_criteria
+from reports.acceptance.bench_resampling import names
+from reports.acceptance.values import gather
+from reports.load import load_run
+
+from . import acceptance_runs as runs
+
+
+@pytest.mark.parametrize("noise", [0.001, 0.01, 0.03])
+def test_a_clean_machine_names_nobody_in_20_resamples(tmp_path, noise):
+    run = load_run(runs.write_run(tmp_path / "run", noise=noise))
+    assert names(gather(run, []), load_criteria("standard")[0], 20) == {}
+
+
+def test_a_faulty_machine_names_its_faults_in_20_resamples(tmp_path):
+    slow = {"slow_node": {"n2": 0.6}, "slow_link": {"n3": 0.5}}
+    run = load_run(runs.write_run(tmp_path / "run", **slow))
+    found = names(gather(run, []), load_criteria("rehearsal")[0], 20)
+    assert found == {"slow node n2": 20, "slow link of n3": 20}

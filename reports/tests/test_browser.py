@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each page in a real browser and before a strict HTML parser: no error, nothing missing."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import html5lib  # type: ignore[import-untyped]
+import pytest
+from pypdf import PdfReader
+
+from reports.build import build_report
+from reports.compare import compare
+from reports.compare_page import write_page
+from reports.pdf import find_browser
+from reports.tests.synthetic import write_run
+
+needs_browser = pytest.mark.skipif(
+    find_browser() is None, reason="no Chromium: apt-get install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The report, an unfinished report, a comparison."""
+    root = tmp_path_factory.mktemp("pages")
+    run = write_run(root / "run", blocks=6)
+    half = write_run(root / "half", blocks=2, slower=1.1)
+    lines = (half / "records.jsonl").read_text().splitlines(keepends=True)
+    (half / "records.jsonl").write_text("".join(lines[: len(lines) // 2]))
+    for path in (run, half):
+        build_report(path, formats=("html",))
+    write_page(compare(run, half), root / "compare.html")
+    return {
+        "report": run / "report/index.html",
+        "unfinished": half / "report/index.html",
+        "compare": root / "compare.html",
+    }
+
+
+@pytest.mark.parametrize("name", ["report", "unfinished", "compare"])
+def test_page_is_valid_html(pages: dict[str, Path], name: str) -> None:
+    parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
+    tree = parser.parse(pages[name].read_text())
+    assert tree.find(".//h1") is not None
+
+
+def browse(page: Path, profile: Path, *options: str) -> tuple[str, str]:
+    """What the page has become after its script ran, and what the browser complained about."""
+    argv = [str(find_browser()), "--headless=new", "--disable-gpu", f"--user-data-dir={profile}"]
+    argv += ["--no-sandbox"] if os.geteuid() == 0 else []
+    argv += ["--enable-logging=stderr", "--disable-background-networking", *options]
+    done = subprocess.run(
+        [*argv, "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    shutil.rmtree(profile, ignore_errors=True)
+    return done.stdout, "\n".join(re.findall(r".*CONSOLE.*", done.stderr))
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["report", "unfinished", "compare"])
+def test_page_opens_without_an_error_and_its_script_runs(
+    pages: dict[str, Path], tmp_path: Path, name: str
+) -> None:
+    dom, complaints = browse(pages[name], tmp_path / "profile")
+    assert complaints == ""
+    assert 'class="sort"' in dom
+    assert 'type="search"' in dom
+    assert "<img" not in dom
+    assert dom.count('<div class="panel"') == dom.count("<svg viewBox") - dom.count('class="score"')
+
+
+@needs_browser
+def test_report_prints_with_page_numbers(pages: dict[str, Path]) -> None:
+    run = pages["report"].parent.parent
+    paths = build_report(run, formats=("pdf",))
+    assert paths.pdf is not None
+    printed = PdfReader(paths.pdf).pages
+    assert len(printed) > 1
+    assert f"Page 1 of {len(printed)}" in printed[0].extract_text()

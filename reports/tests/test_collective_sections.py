@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the report shows of collective operations and of interference."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports import collectives, interference
+from reports.analysis import analyse
+from reports.build import build_report
+from reports.load import load_run
+from reports.tests import synthetic
+
+COUNTS = (2, 3, 4, 6, 8, 16)
+SIZES = (4, 1024, 65536, 1048576)
+SPEED = {"mpich": 1.0, "lam": 2.0}
+
+
+def _time(operation, p, size):
+    """24 p + 90 µs and (0.082 p) µs a byte for total exchange, else 50 µs and 0.01 µs a byte."""
+    if operation == "total_exchange":
+        return 1e-6 * (24 * p + 90 + 0.082 * p * size)
+    return 1e-6 * (50 + 0.01 * size)
+
+
+def _collectives(item, rng, drift):
+    metrics = []
+    for operation in item["params"]["operations"]:
+        for size in (0,) if operation == "barrier" else SIZES:
+            value = _time(operation, item["ranks"], size) * SPEED[item["environment"]] * drift
+            at = {"operation": operation, "message_bytes": size}
+            metrics.append(synthetic._metric("collective_time", "s", "lower", value, **at))
+    return metrics
+
+
+def _interference(item, rng, drift):
+    def one(name, unit, value, **at):
+        better = "higher" if name in ("overlap", "availability", "stream_rate") else "lower"
+        return synthetic._metric(name, unit, better, value, **at)
+
+    metrics = []
+    for size in SIZES:
+        metrics += [
+            one("compute_slowdown", "1", 1.25, counting="endpoint", message_bytes=size),
+            one("overlap", "1", 0.0, message_bytes=size),
+            one("availability", "1", 0.5, message_bytes=size),
+            one("exchange_time", "s", 1e-5, message_bytes=size),
+            one("stream_rate", "bytes/s", 1e8, neighbours="resting", message_bytes=size),
+        ]
+    return metrics
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setitem(synthetic.METRICS, "collectives", _collectives)
+    monkeypatch.setitem(synthetic.METRICS, "interference", _interference)
+    operations = ["barrier", "broadcast", "total_exchange", "allreduce"]
+    cases = [
+        synthetic.case("collectives", name, {"ranks": p, "operations": operations}, p)
+        for name in SPEED
+        for p in COUNTS
+    ]
+    cases += [synthetic.case("interference", name, {"ranks": 2}, 2) for name in SPEED]
+    return synthetic.write_run(tmp_path / "run", cases, blocks=3)
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_expressions_stand_beside_those_of_1996(run):
+    table = collectives.expressions(analyse(load_run(run)))
+    assert [column.environment for column in table.columns[1:3]] == ["mpich", "lam"]
+    assert [column.title for column in table.columns[3:]] == [
+        "SP2, 1996",
+        "T3D, 1996",
+        "Paragon, 1996",
+    ]
+    rows = {row[0]: row[1:] for row in texts(table)}
+    assert list(rows) == ["barrier", "broadcast", "total exchange", "allreduce"]
+    assert rows["total exchange"][2] == "24 p + 90 + (0.082 p − 0.29) m"
+    assert " p + " in rows["total exchange"][0]
+    assert rows["allreduce"][2:] == ["–"] * 3
+
+
+def test_the_choice_of_each_law_is_shown(run):
+    rows = texts(collectives.choices(analyse(load_run(run))))
+    exchange = [row for row in rows if row[:2] == ["total exchange", "mpich"]]
+    assert [row[2] for row in exchange] == ["T0", "D"]
+    assert {row[-1] for row in exchange} == {"determined"}
+    assert [row[2] for row in rows if row[0] == "barrier"] == ["T0", "T0"]
+
+
+def test_latency_and_bandwidth_a_process_count(run):
+    table = collectives.latencies(analyse(load_run(run)))
+    titles = [column.title for column in table.columns]
+    row = next(r for r in texts(table) if r[:2] == ["total exchange", "mpich"])
+    assert float(row[titles.index("T0(2), µs")]) == pytest.approx(138, rel=0.05)
+    rate = 16 * 15 / (0.082e-6 * 16) / 1e6
+    assert float(row[titles.index("R∞(16), MB/s")]) == pytest.approx(rate, rel=0.05)
+
+
+def test_too_few_process_counts_give_no_law(run, tmp_path):
+    operations = ["scan"]
+    cases = [
+        synthetic.case("collectives", "mpich", {"ranks": p, "operations": operations}, p)
+        for p in (2, 4)
+    ]
+    few = synthetic.write_run(tmp_path / "few", cases, blocks=3)
+    analysis = analyse(load_run(few))
+    assert texts(collectives.expressions(analysis))[0][1] == "no law"
+    assert "2 process counts" in texts(collectives.choices(analysis))[0][-1]
+
+
+def test_interference_is_one_row_a_size_and_environment(run):
+    table = interference.interference_table(analyse(load_run(run)))
+    assert len(table.rows) == len(SIZES) * len(SPEED)
+    row = texts(table)[0]
+    assert row[2] == "1.25 ± 0"
+    assert row[3:5] == ["–", "–"]
+    assert row[6].startswith("0 %")
+
+
+def test_the_report_has_both_sections(run):
+    paths = build_report(run)
+    page = paths.html.read_text()
+    for anchor in (
+        "picture-collective-length",
+        "picture-collective-counts",
+        "table-collective-expressions",
+        "table-interference",
+        "picture-interference",
+    ):
+        assert f'id="{anchor}"' in page
+    assert "as Table 3 of Hwang" in paths.md.read_text()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PVM's protocols in the report: known laws come out again, the order is judged by intervals."""
+
+from __future__ import annotations
+
+import pytest
+
+from reports import pvm
+from reports.analysis import analyse
+from reports.build import build_report
+from reports.load import load_run
+from reports.tests import synthetic
+
+SHORT = (0, 256, 512, 1024)
+LONG = (65536, 800000)
+#: α in s, β in s a byte: half a round trip of m bytes takes α + β·m.
+LAWS = {
+    "psend": (20e-6, 1e-8),
+    "InPlace": (20e-6, 1e-8),
+    "Raw": (30e-6, 2e-8),
+    "Default": (30e-6, 4e-8),
+}
+
+
+def _echo(item, rng, drift):
+    metrics = []
+    for construct, (alpha, beta) in LAWS.items():
+        for size in item["params"]["sizes"]:
+            half = (alpha + beta * size) * drift
+            if construct == "InPlace":
+                half *= 1 + 0.01 * rng.standard_normal()
+            at = {"construct": construct, "message_bytes": size}
+            for name in ("half_round_trip", "half_round_trip_mean"):
+                metrics.append(synthetic._metric(name, "s", "lower", half, **at))
+            metrics.append(synthetic._metric("send_time", "s", "lower", half / 4, **at))
+            if construct != "psend":
+                metrics.append(synthetic._metric("pack_time", "s", "lower", 3e-6, **at))
+    metrics += [
+        synthetic._metric("copy_time", "s", "lower", size * 1e-10, message_bytes=size)
+        for size in item["params"]["sizes"]
+        if size
+    ]
+    return metrics
+
+
+def _case(check, environment, sizes, **params):
+    params = {"placement": "between-nodes", "sizes": list(sizes), **params}
+    return synthetic.case(check, environment, params)
+
+
+@pytest.fixture
+def make_run(tmp_path, monkeypatch):
+    monkeypatch.setitem(synthetic.METRICS, "pvm_echo", _echo)
+
+    def make(blocks=4):
+        cases = [
+            _case("pt2pt", "lam", [], constructs=["Send/Recv", "Ssend/Recv"]),
+            *(_case("pvm_echo", "pvm", sizes, route="direct") for sizes in (SHORT, LONG)),
+        ]
+        return synthetic.write_run(tmp_path / f"run-{blocks}", cases, blocks=blocks)
+
+    return make
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_latency_of_the_line_and_bandwidth_of_the_longest_message_stand_beside_mpis(make_run):
+    table = pvm.protocols_table(analyse(load_run(make_run())))
+    rows = texts(table)
+    assert [row[2] for row in rows] == ["Send/Recv (pt2pt)", *LAWS]
+    for row in rows[1:]:
+        alpha, beta = LAWS[row[2]]
+        assert float(row[4].split()[0]) == pytest.approx(alpha * 1e6, rel=0.05)
+        assert float(row[7].split()[0]) == pytest.approx(1e-6 / beta, rel=0.05)
+        assert row[6] == "0 B"
+        assert row[-1] == "4"
+    assert rows[0][4] != "–"
+
+
+def test_the_order_is_judged_by_its_interval(make_run):
+    rows = texts(pvm.order_table(analyse(load_run(make_run()))))
+    long = next(row for row in rows if row[3].startswith("800"))
+    assert "not resolved at n = 4" in long[4]
+    assert long[5].startswith("2 (2 to 2): as in 1995")
+    assert "as in 1995" in long[6]
+    assert long[7].startswith("2 (")
+
+
+def test_an_order_is_never_read_from_two_launches(make_run):
+    rows = texts(pvm.order_table(analyse(load_run(make_run(blocks=2)))))
+    assert all("not resolved at n = 2" in cell for row in rows for cell in row[4:])
+
+
+def test_a_reversed_order_is_said(make_run, monkeypatch):
+    monkeypatch.setitem(LAWS, "Raw", (5e-6, 1e-9))
+    rows = texts(pvm.order_table(analyse(load_run(make_run()))))
+    assert all(row[5].endswith("reversed") for row in rows)
+
+
+def test_steps_show_what_packs_and_what_a_copy_costs(make_run):
+    rows = texts(pvm.steps_table(analyse(load_run(make_run()))))
+    assert [row[2] for row in rows[:4]] == list(LAWS)
+    assert rows[0][3] == "–"
+    assert rows[1][3].startswith("3.0")
+
+
+def test_the_machines_of_1995_stand_as_printed(make_run):
+    rows = texts(pvm.study_table(analyse(load_run(make_run()))))
+    assert ["CM-5", "PVM", "pvm_psend", "–", "190", "8.21"] in rows
+    assert len(rows) == 16
+
+
+def test_a_run_without_pvm_has_none_of_it(tmp_path):
+    analysis = analyse(load_run(synthetic.write_run(tmp_path / "run")))
+    assert pvm.protocols_table(analysis) is None
+    assert pvm.order_table(analysis) is None
+    assert pvm.steps_table(analysis) is None
+    assert pvm.study_table(analysis) is None
+
+
+def test_the_report_holds_the_tables(make_run):
+    directory = make_run()
+    build_report(directory)
+    html = (directory / "report" / "index.html").read_text()
+    for anchor in ("protocols", "order", "steps", "study"):
+        assert f'id="table-pvm-{anchor}"' in html
