@@ -29,7 +29,7 @@ _Key = tuple[str, str, AtKey]
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Run B against run A: what they are, what differs in provenance and builds, one table a check."""
+    """Run B against run A: what they are, and what differs: provenance, builds, each check."""
 
     first: Analysis
     second: Analysis

@@ -28,6 +28,11 @@ _KNOWN = (
         False,
     ),
     (
+        re.compile(r"Timed out waiting for a \w+ lock"),
+        "another Spack is building below {home}; wait for it, then begin again",
+        False,
+    ),
+    (
         re.compile(r"no module named 'clingo'|cannot bootstrap the \"clingo\"", re.IGNORECASE),
         "Spack's solver clingo is missing; run: make setup",
         False,
