@@ -18,6 +18,8 @@ echo "== what the intervals cover on simulated launches (goal: 93–97 %)"
 .venv/bin/python -m reports.bench_statistics
 echo "== wrong winners in simulated campaigns (goal: at most 5 %)"
 .venv/bin/python -m reports.bench_choice
+echo "== laws of collective operations found in simulated times (goal: at most 5 % wrong)"
+.venv/bin/python -m reports.models.bench_collectives
 echo "== report on 1,000,000 metric values (goal: 10 s, 1 GiB)"
 .venv/bin/python -m reports.bench_report
 echo "== nightly verdicts on simulated series: delays, false alarms, cost of years of history"

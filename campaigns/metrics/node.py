@@ -22,7 +22,11 @@ DEFINITIONS = (
     _stream("add", "c = a + b", 3),
     _stream("triad", "a = b + 3 c", 3),
     MetricDefinition(
-        "dgemm_rate", "flop/s", "higher", "product of matrices of order n: 2n³ over the time"
+        "dgemm_rate",
+        "flop/s",
+        "higher",
+        "product of matrices of order n: 2n³ over the time",
+        title="DGEMM rate",
     ),
     MetricDefinition(
         "node_hpl_rate",

@@ -146,6 +146,9 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _result(result: JudgedCriterion, evidence: Evidence) -> dict[str, Any]:
+    """A criterion; items share lists of launches, so each list stands once in `launches`."""
+    lists = dict.fromkeys(item.launches for item in result.items)
+    sets = {keys: place for place, keys in enumerate(lists)}
     return {
         "id": result.id,
         "kind": result.kind,
@@ -154,11 +157,12 @@ def _result(result: JudgedCriterion, evidence: Evidence) -> dict[str, Any]:
         "verdict": result.verdict,
         "without_waived": result.effective,
         "note": result.note,
-        "items": [_item(item, evidence) for item in result.items],
+        "items": [_item(item, sets[item.launches]) for item in result.items],
+        "launches": [[_launch(key, evidence) for key in keys] for keys in sets],
     }
 
 
-def _item(item: Item, evidence: Evidence) -> dict[str, Any]:
+def _item(item: Item, launches: int) -> dict[str, Any]:
     return {
         "subject": item.subject,
         "point": item.group,
@@ -175,7 +179,7 @@ def _item(item: Item, evidence: Evidence) -> dict[str, Any]:
         "state": item.state,
         "waived": item.waived,
         "note": item.note,
-        "launches": [_launch(key, evidence) for key in item.launches],
+        "launches": launches,
     }
 
 

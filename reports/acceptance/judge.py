@@ -86,8 +86,9 @@ def _answers(at: Bench) -> JudgedCriterion:
     criteria allow; launches lost to the machine or still to come leave it open.
     """
     groups: dict[tuple[str, str], dict[str, list[tuple[str, int]]]] = {}
+    planned = {case.id: case for case in at.evidence.planned}
     for key, launch in at.evidence.launches.items():
-        case = next((c for c in at.evidence.planned if c.id == launch.case_id), None)
+        case = planned.get(launch.case_id)
         if case is not None and launch.status != "skipped":
             statuses = groups.setdefault((case.check, case.environment), {})
             statuses.setdefault(launch.status, []).append(key)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from campaigns.criteria.model import Criterion, Waiver
 from reports.acceptance.bounds import Bounds, Verdict, worst
+from reports.units import readable_unit
 
 State = Literal["suspected", "confirmed", "not confirmed"]
 SubjectKind = Literal["node", "link", "pair"]
@@ -142,13 +143,14 @@ class Judgement:
 
 
 def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
-    """A limit in words, SI units: "at least 0.95", "between 1 and 2 s"."""
-    suffix = "" if unit == "1" else f" {unit}"
-    if at_least is not None and at_most is not None:
-        return f"between {at_least:g} and {at_most:g}{suffix}"
-    if at_least is not None:
-        return f"at least {at_least:g}{suffix}"
-    return f"at most {at_most:g}{suffix}" if at_most is not None else ""
+    """A limit in words: "at least 0.95", "between 1 and 2 s"."""
+    limits = [limit for limit in (at_least, at_most) if limit is not None]
+    readable = readable_unit(unit, limits)
+    suffix = "" if unit == "1" else f" {readable.label}"
+    told = [f"{limit / readable.factor:g}" for limit in limits]
+    if len(told) == 2:
+        return f"between {told[0]} and {told[1]}{suffix}"
+    return f"at {'least' if at_most is None else 'most'} {told[0]}{suffix}"
 
 
 def empty(criterion: Criterion, statement: str, note: str) -> JudgedCriterion:

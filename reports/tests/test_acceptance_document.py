@@ -7,9 +7,10 @@ import json
 import re
 import shutil
 from datetime import date
-from html.parser import HTMLParser
 
+import html5lib  # type: ignore[import-untyped]
 import pytest
+from pypdf import PdfReader
 
 from campaigns.criteria.loading import criteria_from_text
 from campaigns.errors import AssayError
@@ -81,39 +82,14 @@ def faults(run, **more):
     return [fault for check in verify(run, criteria_from_text, **more) for fault in check.faults]
 
 
-_VOID = {"meta", "br", "hr", "img", "link", "input"}
-
-
-class _Tags(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.open, self.ids, self.targets, self.links = [], [], [], []
-
-    def handle_starttag(self, tag, attrs):
-        found = dict(attrs)
-        self.ids += [found["id"]] if "id" in found else []
-        href = found.get("href") or ""
-        (self.targets if href.startswith("#") else self.links).append(href.removeprefix("#"))
-        if tag not in _VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in _VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
 def test_the_page_is_well_formed_escaped_and_its_links_lead_somewhere(accepted):
     text = (accepted / "acceptance" / store.DOCUMENT).read_text()
-    tags = _Tags()
-    tags.feed(text)
-    assert tags.open == []
-    assert len(tags.ids) == len(set(tags.ids))
-    assert {target for target in tags.targets if target} <= set(tags.ids)
-    raw = [link for link in tags.links if "/raw/" in link]
+    tree = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False).parse(text)
+    ids = [element.get("id") for element in tree.iter() if element.get("id")]
+    links = [element.get("href") for element in tree.iter("a")]
+    assert len(ids) == len(set(ids))
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    raw = [link for link in links if "/raw/" in link]
     assert raw
     assert all((accepted / "acceptance" / link).is_file() for link in raw)
     assert "<b>4711" not in text
@@ -134,9 +110,11 @@ def test_the_machine_form_has_each_verdict_with_its_raw_output(accepted):
     content = json.loads((accepted / "acceptance" / store.MACHINE).read_bytes())
     assert content["verdict"] == "FAIL"
     assert content["named"] == ["slow node n2", "slow link of n3"]
-    item = content["results"][1]["items"][0]
-    assert item["n"] == 8
-    assert all(re.search(r"/raw/.*\.out$", launch) for launch in item["launches"])
+    triad = content["results"][1]
+    assert triad["items"][0]["n"] == 8
+    launches = triad["launches"][triad["items"][0]["launches"]]
+    assert len(launches) == 8
+    assert all(re.search(r"/raw/.*\.out$", launch) for launch in launches)
 
 
 def test_what_was_not_touched_is_verified(accepted):
@@ -234,6 +212,9 @@ def test_the_document_is_printed_too(tmp_path):
     run = runs.write_run(tmp_path / RUN, checks=("node",))
     names = [path.name for path in store.write(made(run), CRITERIA)]
     assert names == ["document.html", "document.pdf", "acceptance.json"]
+    printed = PdfReader(run / "acceptance" / store.PRINT).pages
+    assert f"page 1 of {len(printed)}" in printed[0].extract_text()
+    assert "Signatures" in printed[-1].extract_text()
     assert faults(run) == []
     with (run / "acceptance" / store.PRINT).open("ab") as file:
         file.write(b"x")

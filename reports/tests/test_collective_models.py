@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pytest
 
 from reports.collectives.expressions import expression_text
 from reports.collectives.published import MACHINES, published
+from reports.models.bench_collectives import COUNTS, DELAYS, SIZES, STARTUPS, verdicts
 from reports.models.collectives import (
     Choice,
     Law,
@@ -19,16 +18,7 @@ from reports.models.collectives import (
     points,
 )
 
-SIZES = tuple(4 * 4**step for step in range(8))
-NARROW = (2, 3, 4, 5, 6, 8)
-WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
-STARTUPS = (Law("constant", 50e-6, 0), Law("log2_p", 30e-6, 55e-6), Law("p", 90e-6, 24e-6))
-DELAYS = (
-    Law("constant", 5e-8, 0),
-    Law("log2_p", 5.3e-8, 1.4e-8),
-    Law("p", 1e-8, 8.2e-8),
-    Law("(p-1)/p", 1e-8, 1e-7),
-)
+NARROW, WIDE = COUNTS.values()
 
 
 def times(counts, startup, delay, noise=0.0, seed=1):
@@ -42,34 +32,28 @@ def times(counts, startup, delay, noise=0.0, seed=1):
     )
 
 
-def verdicts(counts, startup, delay, datasets=25):
-    """How often each part came out right, undetermined or wrong, at 5 % noise."""
-    found = Counter()
-    for seed in range(datasets):
-        model = fit_collective(times(counts, startup, delay, 0.05, seed))
-        assert not isinstance(model, str)
-        for part, choice, law in (("T0", model.startup, startup), ("D", model.delay, delay)):
-            right = "right" if choice.law.form == law.form else "wrong"
-            found[part, right if choice.determined else "undetermined"] += 1
+def rates(counts, startup, delay, datasets=25):
+    """The share of each verdict at 5 % noise."""
+    found = verdicts(counts, startup, delay, datasets)
     return {key: count / datasets for key, count in found.items()}
 
 
 @pytest.mark.parametrize("startup", STARTUPS, ids=lambda law: law.form)
 @pytest.mark.parametrize("delay", DELAYS, ids=lambda law: law.form)
 def test_over_many_counts_known_laws_are_found_and_never_mistaken(startup, delay):
-    rate = verdicts(WIDE, startup, delay)
+    rate = rates(WIDE, startup, delay)
     for part, law in (("T0", startup), ("D", delay)):
-        assert rate.get((part, "wrong"), 0) <= 0.05
-        assert rate.get((part, "right"), 0) >= (0.6 if law.form == "constant" else 0.95)
+        assert rate.get(f"{part} wrong", 0) <= 0.05
+        assert rate.get(f"{part} right", 0) >= (0.6 if law.form == "constant" else 0.95)
 
 
 @pytest.mark.parametrize("delay", DELAYS, ids=lambda law: law.form)
 def test_over_six_counts_near_laws_are_undetermined_rather_than_mistaken(delay):
-    rate = verdicts(NARROW, STARTUPS[1], delay, datasets=40)
-    assert rate.get(("T0", "right"), 0) >= 0.9
-    assert rate.get(("D", "wrong"), 0) <= 0.1
+    rate = rates(NARROW, STARTUPS[1], delay, datasets=40)
+    assert rate.get("T0 right", 0) >= 0.9
+    assert rate.get("D wrong", 0) <= 0.1
     if delay.form == "log2_p":  # over 2 to 8 processes almost a straight line
-        assert rate["D", "undetermined"] >= 0.8
+        assert rate["D undetermined"] >= 0.8
 
 
 @pytest.mark.parametrize("startup", STARTUPS, ids=lambda law: law.form)

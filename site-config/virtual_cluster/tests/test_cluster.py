@@ -31,6 +31,8 @@ pytestmark = [
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
 ]
 STAGE_TIMEOUT_S = 20.0
+#: A job that keeps a core busy for some hundredths of a second.
+BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +194,48 @@ def test_a_node_without_power_comes_back(name: str) -> None:
         cluster.restore_node("n2")
     with pytest.raises(AssayError, match="no node 'n3'"):
         cluster.kill_node("n3")
+
+
+def test_a_node_is_made_slow_and_mended(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="fast-ethernet"))
+
+    def link_rate() -> str:
+        enter = ["nsenter", f"--net=/run/netns/assay-{name}-n2", "tc", "qdisc", "show"]
+        said = subprocess.run([*enter, "dev", "eth0"], capture_output=True, text=True, check=True)
+        return said.stdout.split(" rate ")[1].split()[0]
+
+    def throttled() -> bool:
+        """Whether the kernel held back a busy job of the node."""
+        as_user(cluster, "srun", "-wn2", "-n1", "sh", "-c", BUSY)
+        found = list(Path("/sys/fs/cgroup").glob(f"**/assay-{name}-n2/cpu.stat"))
+        return any("nr_throttled 0" not in path.read_text() for path in found)
+
+    assert link_rate() == "100Mbit"
+    cluster.degrade("n2", cpu_share=0.5, link_share=0.5)
+    assert link_rate() == "50Mbit"
+    assert throttled()
+    cluster.mend("n2")
+    assert link_rate() == "100Mbit"
+    assert not throttled()
+    cluster.degrade("n1", cpu_share=0.5)
+    virtual_cluster.down(name)
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/assay-{name}-n*"))
+
+
+@pytest.mark.parametrize(
+    ("network", "cpu", "link", "told"),
+    [
+        ("unlimited", None, 0.5, "--network gigabit or fast-ethernet"),
+        ("unlimited", None, None, "give --cpu SHARE"),
+        ("unlimited", 1.5, None, "from 0.01 to below 1"),
+    ],
+)
+def test_what_cannot_be_made_slow_is_said(
+    name: str, network: str, cpu: float | None, link: float | None, told: str
+) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=1, network=network))
+    with pytest.raises(AssayError, match=told):
+        cluster.degrade("n1", cpu, link)
 
 
 def test_a_job_on_a_node_that_lost_power_is_a_node_failure(name: str) -> None:
