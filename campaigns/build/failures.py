@@ -28,6 +28,11 @@ _KNOWN = (
         False,
     ),
     (
+        re.compile(r"Skipping build of \S+ since (?P<what>\S+) failed"),
+        "{what} could not be built; the log ends with its reason",
+        False,
+    ),
+    (
         re.compile(r"Timed out waiting for a \w+ lock"),
         "another Spack is building below {home}; wait for it, then begin again",
         False,

@@ -52,7 +52,10 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
         },
         "host": _host(),
         "slurm": _slurm(site),
-        "environments": {name: _environment(site, name) for name in names},
+        "environments": {
+            name: {**_environment(described.environments[name]), "spack": site.spack_facts(name)}
+            for name in names
+        },
         "variables": {k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
     }
 
@@ -108,8 +111,7 @@ def _slurm(site: Site) -> dict[str, Any]:
     return {"version": config.get("SLURM_VERSION"), "settings": settings}
 
 
-def _environment(site: Site, name: str) -> dict[str, Any]:
-    described = site.description.environments[name]
+def _environment(described: EnvironmentDescription) -> dict[str, Any]:
     return {
         "description": described.description,
         "source": described.source,
@@ -124,7 +126,6 @@ def _environment(site: Site, name: str) -> dict[str, Any]:
         "settings": {**_defaults(described), **described.chosen},
         "preload": described.preload or None,
         "packages": {name: _package_version(name) for name in described.packages},
-        "spack": site.spack_facts(name),
     }
 
 
