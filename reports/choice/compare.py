@@ -29,9 +29,9 @@ from reports.units import bytes_text
 
 @dataclass(frozen=True)
 class Comparisons:
-    """`overall`: over all points of a scope; `groups`: over a curve of several points; `points`:
-    the finest cells. Every pair of environments, or of the last two those with `reference` only
-    (`every_pair` false).
+    """`overall`: over all points of a scope; `groups`: over each curve; `points`: the finest cells,
+    empty where every curve has one point only. Every pair of environments, or of the last two those
+    with `reference` only (`every_pair` false).
 
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
     because a value is not above 0 and has no logarithm.
@@ -47,13 +47,9 @@ class Comparisons:
     unusable: int = 0
 
     @property
-    def curves(self) -> list[Comparison]:
-        """One cell a curve: those of several points and those of one."""
-        several = {(cell.scope, cell.label) for cell in self.groups}
-        return [
-            *self.groups,
-            *(cell for cell in self.points if (cell.scope, cell.curve) not in several),
-        ]
+    def finest(self) -> list[Comparison]:
+        """The cells of single points, whichever family holds them."""
+        return self.points or self.groups
 
 
 #: More (points × pairs) than this are compared with the reference only, and the report says so.
@@ -93,7 +89,7 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
         reference=names[0] if names else "",
         overall=_by_scope(_judged(overall)),
         groups=_by_scope(_judged(groups)),
-        points=_by_scope(_judged(points)),
+        points=_by_scope(_judged(points)) if len(points) > len(groups) else [],
         unranked=wrong,
         score=overall_score(table, names, run.plan.weights, wrong),
         every_pair=every_pair,
@@ -160,10 +156,9 @@ class _Cells:
             yield from self._cell(scope, "all points", keys)
 
     def groups(self) -> Iterator[_Cell]:
-        """One cell for each curve of several points."""
+        """One cell for each curve."""
         for (scope, label), keys in self._groups.items():
-            if len(keys) > 1:
-                yield from self._cell(scope, label, keys)
+            yield from self._cell(scope, label, keys)
 
     def points(self) -> Iterator[_Cell]:
         """One cell for each point: the finest cells there are."""

@@ -49,7 +49,7 @@ def forest(analysis: Analysis) -> Picture | None:
     """Advantage of each environment over the reference, with intervals; one panel a scope."""
     comparisons = analysis.comparisons
     scopes: dict[str, list[Comparison]] = {}
-    for cell in (*comparisons.overall, *comparisons.curves):
+    for cell in (*comparisons.overall, *comparisons.groups):
         if cell.reference == comparisons.reference and cell.effect:
             scopes.setdefault(cell.scope, []).append(cell)
     if not scopes:

@@ -94,7 +94,7 @@ def _vetoes(analysis: Analysis) -> Iterator[Sentence]:
 
 
 def _crossovers(analysis: Analysis) -> Iterator[Sentence]:
-    found = crossovers(analysis.comparisons.points)
+    found = crossovers(analysis.comparisons.finest)
     if not found:
         return
     item = found[0]

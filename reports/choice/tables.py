@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
@@ -11,6 +11,7 @@ from reports.choice.compare import Comparisons
 from reports.choice.matrix import Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
+from reports.choice.startup_cost import startup_table
 from reports.labels import check_title, metric_title
 from reports.tables import MOST_ROWS, Cell, Column, Table, slug
 from reports.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
@@ -18,12 +19,7 @@ from reports.units import bytes_text, fixed, level_text, p_text, percent, signed
 
 def choice_tables(analysis: Analysis) -> list[Table]:
     """The tables above the comparisons of single cells; those without content left out."""
-    made = (
-        score_table(analysis),
-        matrix_table(analysis),
-        crossover_table(analysis),
-        pairs_table(analysis),
-    )
+    made = (make(analysis) for make in CHOICE_TABLES)
     return [table for table in made if table is not None]
 
 
@@ -150,7 +146,7 @@ def matrix_table(analysis: Analysis) -> Table | None:
 
 def countable_cells(comparisons: Comparisons) -> tuple[list[Comparison], str]:
     """The finest family in which n suffices for the exact test to resolve anything after Holm."""
-    families = ((comparisons.points, "points"), (comparisons.curves, "curves"))
+    families = ((comparisons.points, "points"), (comparisons.groups, "curves"))
     for cells, what in families:
         if any(cell.effect and cell.needed_n <= cell.n for cell in cells):
             return cells, what
@@ -167,8 +163,8 @@ def _tally_cell(tally: Tally | None) -> Cell:
 
 def crossover_table(analysis: Analysis) -> Table | None:
     """Message lengths at which the winner changes, each end resolved by itself."""
-    found = crossovers(analysis.comparisons.points)
-    if not any(cell.at for cell in analysis.comparisons.points):
+    found = crossovers(analysis.comparisons.finest)
+    if not any(cell.at for cell in analysis.comparisons.finest):
         return None
     columns = [
         Column("scope"),
@@ -194,8 +190,8 @@ def crossover_table(analysis: Analysis) -> Table | None:
         if rows
         else "As far as resolved, no environment wins at one length and loses at another."
     )
-    least = min((c.needed_n for c in analysis.comparisons.points), default=0)
-    most = max((c.n for c in analysis.comparisons.points), default=0)
+    least = min((c.needed_n for c in analysis.comparisons.finest), default=0)
+    most = max((c.n for c in analysis.comparisons.finest), default=0)
     if most < least:
         note = f"With so many points nothing can be resolved at a point before n = {least}."
     title = "Message lengths at which the winner changes"
@@ -212,6 +208,16 @@ def comparison_tables(analysis: Analysis) -> list[Table]:
         comparison_table("table-points", f"Each point, {whom}", comparisons.points),
     ]
     return [table for table in made if table.rows]
+
+
+#: Tables of the choice in their order; models add theirs here.
+CHOICE_TABLES: tuple[Callable[[Analysis], Table | None], ...] = (
+    score_table,
+    matrix_table,
+    crossover_table,
+    startup_table,
+    pairs_table,
+)
 
 
 def comparison_table(anchor: str, title: str, cells: Sequence[Comparison], note: str = "") -> Table:

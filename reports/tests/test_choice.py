@@ -40,7 +40,7 @@ def test_cells_agree_with_one_by_one_computation(tmp_path: Path) -> None:
         for s in analysis.run.series
         if s.metric == "rate"
     }
-    cells = analysis.comparisons.curves
+    cells = analysis.comparisons.groups
     assert len(cells) == 2
     for n, cell in zip((1000, 2000), cells, strict=True):
         direct = paired_effect(values["lam", n].tolist(), values["mpich", n].tolist())
@@ -111,7 +111,7 @@ def test_faults_shown_on_purpose_do_not_count_as_wrong_answers(tmp_path: Path) -
     analysis = analysed(tmp_path, cases, blocks=3)
     assert analysis.comparisons.unranked == frozenset()
     assert analysis.invalid
-    assert all("reply" not in cell.label for cell in analysis.comparisons.curves)
+    assert all("reply" not in cell.label for cell in analysis.comparisons.groups)
 
 
 def test_placements_are_never_mixed(tmp_path: Path) -> None:

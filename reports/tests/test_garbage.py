@@ -41,7 +41,7 @@ def test_zero_variance_is_resolved_or_equivalent_without_dividing_by_it(tmp_path
 
     text, verdicts = reported(small(tmp_path, edit))
     assert "nan" not in text.lower().split()
-    assert {cell["verdict"] for cell in verdicts["choice"]["points"]} == {"equivalent"}
+    assert {cell["verdict"] for cell in verdicts["choice"]["groups"]} == {"equivalent"}
 
 
 def test_one_launch_has_no_interval_and_no_verdict(tmp_path: Path) -> None:

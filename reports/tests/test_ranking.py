@@ -141,9 +141,19 @@ def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:
         for name in ("mpich", "lam")
     ]
     analysis = analysed(tmp_path, plan, edit, blocks=10)
-    (change,) = crossovers(analysis.comparisons.points)
+    (change,) = crossovers(analysis.comparisons.finest)
     assert (change.below, change.above) == ("lam", "mpich")
     assert (change.last_bytes, change.first_bytes) == (1024, 262144)
-    (tally, turned) = win_tie_loss(analysis.comparisons.points, ["mpich", "lam"])
+    (tally, turned) = win_tie_loss(analysis.comparisons.finest, ["mpich", "lam"])
     assert (tally.wins, tally.ties, tally.losses, tally.unresolved) == (1, 1, 2, 0)
     assert (turned.wins, turned.losses) == (tally.losses, tally.wins)
+
+
+def test_startup_cost_is_the_paired_difference(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, cases(("mpich", "lam")), factor(mpich=1.0, lam=1.5))
+    table = next(t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
+    text = table.rows[0][2].text
+    value, difference = (float(part) for part in text.replace("(+", "").rstrip(")").split())
+    assert value == pytest.approx(1.5, rel=0.02)
+    assert difference == pytest.approx(0.5, rel=0.05)
+    assert "% interval +0.4" in table.rows[0][2].title
