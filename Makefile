@@ -34,8 +34,9 @@ physics: ## plaquettes and the square law of the lattice program (about ten minu
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor
 
-schema: setup ## write campaigns/campaign.schema.json anew
+schema: setup ## write the JSON Schemas of campaign and criteria files anew
 	@$(ASSAY) schema > campaigns/campaign.schema.json
+	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 
 lock: ## renew requirements.lock from pyproject.toml
 	@.venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \

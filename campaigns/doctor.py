@@ -30,6 +30,8 @@ _PROGRAMS = {
     "mpirun.openmpi": "openmpi-bin",
     "mpicc.lam": "lam4-dev",
     "lamboot": "lam-runtime",
+    "pvm": "pvm",
+    "aimk": "pvm-dev",
 }
 
 

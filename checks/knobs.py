@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import types
-from typing import Any, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 import reframe as rfm
 from pydantic import BaseModel
@@ -33,6 +33,15 @@ def knobs_of(model: type[BaseModel]) -> type:
 def _variable(model: type[BaseModel], name: str) -> Any:
     field = model.model_fields[name]
     if field.is_required():
-        return variable(get_origin(field.annotation) or field.annotation)
+        return variable(_plain_type(field.annotation))
     default = field.get_default(call_default_factory=True)
     return variable(type(default), value=default)
+
+
+def _plain_type(annotation: Any) -> type:
+    """The type of a field's values: of words and choices between words, that of the first."""
+    origin = get_origin(annotation)
+    if origin in (Literal, Union, types.UnionType):
+        first = get_args(annotation)[0]
+        return type(first) if origin is Literal else _plain_type(first)
+    return origin or annotation

@@ -172,13 +172,15 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _add_schema(subparsers: Any) -> None:
-    _command(subparsers, "schema", _schema, "print the JSON Schema of campaign files")
+    parser = _command(subparsers, "schema", _schema, "print the JSON Schema of what people write")
+    parser.add_argument("of", nargs="?", choices=["campaign", "criteria"], default="campaign")
 
 
 def _schema(arguments: argparse.Namespace) -> int:
+    from campaigns.criteria.json_schema import criteria_schema  # noqa: PLC0415
     from campaigns.schema import campaign_schema  # noqa: PLC0415
 
-    del arguments
-    json.dump(campaign_schema(), sys.stdout, indent=2, ensure_ascii=False)
+    schema = criteria_schema() if arguments.of == "criteria" else campaign_schema()
+    json.dump(schema, sys.stdout, indent=2, ensure_ascii=False)
     print()
     return ExitStatus.PASS

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
 from reports.estimators import one_sided_bound
@@ -38,8 +39,8 @@ class Bounds:
     method: str
 
 
-def median_bounds(values: Sequence[float], confidence: float) -> Bounds:
-    """One-sided bounds of the median of n >= 1 launches.
+def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:
+    """One-sided bounds of the median of n >= 1 launches; none below `least_n`.
 
     Order statistics x(j) and x(n+1−j) with the greatest j for which P(Bin(n, ½) <= j−1) <=
     1 − confidence: they hold for whatever distribution the launches have [Le Boudec, Performance
@@ -50,13 +51,15 @@ def median_bounds(values: Sequence[float], confidence: float) -> Bounds:
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     n = len(ordered)
     centre = float(np.median(ordered))
+    if n < least_n:
+        return Bounds(n, centre, None, None, confidence, "none")
     rank = bound_rank(n, confidence)
     if rank is not None:
         j, level = rank
         return Bounds(n, centre, float(ordered[j - 1]), float(ordered[n - j]), level, "order")
     low = one_sided_bound(ordered.tolist(), "lower", confidence)
     high = one_sided_bound(ordered.tolist(), "upper", confidence)
-    return Bounds(n, centre, low, high, confidence, "t" if n > 1 else "none")
+    return Bounds(n, centre, low, high, confidence, "t")
 
 
 @lru_cache(maxsize=512)
@@ -67,8 +70,8 @@ def bound_rank(n: int, confidence: float) -> tuple[int, float] | None:
     return (rank, float(1 - below[rank - 1])) if rank >= 1 else None
 
 
-def spread_bounds(values: Sequence[float], confidence: float) -> Bounds:
-    """One-sided bounds of the coefficient of variation, from n = 2 on.
+def spread_bounds(values: Sequence[float], confidence: float, least_n: int = 2) -> Bounds:
+    """One-sided bounds of the coefficient of variation, from n = 2 or `least_n` on.
 
     CV·√((n−1)/χ²(confidence; n−1)) and CV·√((n−1)/χ²(1−confidence; n−1)): the interval of σ over
     the mean, for near normal launches and a CV below a third [Vangel, The American Statistician 50
@@ -76,13 +79,20 @@ def spread_bounds(values: Sequence[float], confidence: float) -> Bounds:
     """
     array = np.asarray(values, dtype=np.float64)
     n = len(array)
-    if n < 2:
-        return Bounds(n, 0.0, None, None, confidence, "none")
+    if n < max(least_n, 2):
+        return Bounds(n, _cv(array), None, None, confidence, "none")
     if array.min() == array.max():
         return Bounds(n, 0.0, 0.0, 0.0, confidence, "chi-squared")
-    cv = float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
+    cv = _cv(array)
     low, high = np.sqrt((n - 1) / stats.chi2.ppf([confidence, 1 - confidence], n - 1)).tolist()
     return Bounds(n, cv, cv * low, cv * high, confidence, "chi-squared")
+
+
+def _cv(array: NDArray[np.float64]) -> float:
+    """s/|mean|, ddof 1; 0 for one value."""
+    if len(array) < 2 or array.min() == array.max():
+        return 0.0
+    return float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
 
 
 def decide(

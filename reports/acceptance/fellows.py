@@ -10,7 +10,7 @@ import numpy as np
 
 from campaigns.criteria.model import LinksCriterion, NodesCriterion
 from campaigns.metrics import REGISTER
-from reports.acceptance.bounds import Verdict, decide, median_bounds
+from reports.acceptance.bounds import Verdict, decide
 from reports.acceptance.kinds import Bench, keys_of, nothing_found
 from reports.acceptance.model import Item, JudgedCriterion, State, empty, limit_text
 from reports.acceptance.uniformity import shares_of_best, shares_of_median
@@ -142,7 +142,7 @@ def _item(
 ) -> Item:
     values = parts[0]
     numbers = [shares[block] for block in sorted(shares)]
-    bounds = median_bounds(numbers or [0.0], at.criteria.confidence)
+    bounds = at.bounds(numbers)
     verdict, note = decide(bounds, *limits, at.criteria.least_launches)
     if not numbers:
         verdict, note = "INCONCLUSIVE", "no block in which a fellow was measured too"
@@ -193,7 +193,7 @@ def _cleared(item: Item, shares: Mapping[int, float], at: Bench) -> Item:
     first = [share for block, share in shares.items() if block < at.evidence.fresh]
     if len(first) == len(shares) or not first:
         return item
-    alone = median_bounds(first, at.criteria.confidence)
+    alone = at.bounds(first)
     before, _ = decide(alone, item.at_least, item.at_most, at.criteria.least_launches)
     if before != "FAIL":
         return item

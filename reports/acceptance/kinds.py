@@ -15,7 +15,7 @@ from campaigns.criteria.model import (
     SpreadCriterion,
 )
 from campaigns.metrics import REGISTER
-from reports.acceptance.bounds import decide, median_bounds, spread_bounds
+from reports.acceptance.bounds import Bounds, decide, median_bounds, spread_bounds
 from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, empty, limit_text
 from reports.acceptance.values import Evidence, Values, environments_of
 from reports.labels import CheckLabels, check_labels, metric_title
@@ -32,6 +32,12 @@ class Bench:
     def subject(self, values: Values, without: Sequence[str] = ()) -> str:
         """A value's place in words: its case's varying parameters and its point."""
         return self.point(values, without) or values.case.check
+
+    def bounds(self, values: Sequence[float]) -> Bounds:
+        """Bounds of the median as the criteria ask for them; of nothing, none."""
+        return median_bounds(
+            values or [0.0], self.criteria.confidence, self.criteria.least_launches
+        )
 
     def point(self, values: Values, without: Sequence[str] = ()) -> str:
         """The same, "" where nothing tells it from others."""
@@ -59,7 +65,7 @@ def judge_limit(criterion: LimitCriterion, at: Bench) -> JudgedCriterion:
 
 
 def _limit_item(criterion: LimitCriterion, values: Values, at: Bench) -> Item:
-    bounds = median_bounds(values.values.tolist(), at.criteria.confidence)
+    bounds = at.bounds(values.values.tolist())
     verdict, note = decide(
         bounds, criterion.at_least, criterion.at_most, at.criteria.least_launches
     )
@@ -91,7 +97,8 @@ def judge_spread(criterion: SpreadCriterion, at: Bench) -> JudgedCriterion:
     )
     items = []
     for values in _selected(criterion, at):
-        bounds = spread_bounds(values.values.tolist(), at.criteria.confidence)
+        least_n = at.criteria.least_launches
+        bounds = spread_bounds(values.values.tolist(), at.criteria.confidence, least_n)
         verdict, note = decide(bounds, None, criterion.cv_at_most, at.criteria.least_launches)
         items.append(
             Item(
@@ -161,7 +168,7 @@ def ratio_item(
 ) -> Item:
     """A value judged by ratios, one a block."""
     numbers = list(ratios.values())
-    bounds = median_bounds(numbers or [0.0], at.criteria.confidence)
+    bounds = at.bounds(numbers)
     verdict, note = decide(bounds, at_least, at_most, at.criteria.least_launches)
     if not numbers:
         verdict, note = "INCONCLUSIVE", "no block has both values"
@@ -177,7 +184,7 @@ def ratio_item(
         launches=launches,
         place=_place(values),
         metric=values.metric,
-        measured=median_bounds(values.values.tolist(), at.criteria.confidence).centre,
+        measured=at.bounds(values.values.tolist()).centre,
         measured_unit=REGISTER[values.metric].unit,
         shares=tuple(numbers),
     )

@@ -25,6 +25,7 @@ def sentences(dossier: Dossier) -> list[Sentence]:
     return [
         _verdict(dossier),
         *_named(dossier.judgement.named),
+        *_unfinished(dossier),
         *_reruns(dossier),
         *_waivers(dossier),
         *_caveats(dossier),
@@ -59,6 +60,19 @@ def _named(named: Sequence[Finding]) -> Iterator[Sentence]:
         if mine:
             shown = ", ".join(mine[:8]) + (" and others" if len(mine) > 8 else "")
             yield Sentence(f"{word}: {shown}.", "named", "bad")
+
+
+def _unfinished(dossier: Dossier) -> Iterator[Sentence]:
+    evidence = dossier.evidence
+    planned = sum(case.skipped is None for case in evidence.planned) * dossier.run.plan.blocks
+    done = len({(launch.case, launch.block) for launch in dossier.run.counted() if launch.block})
+    if done < planned:
+        yield Sentence(
+            f"The run is not finished, {count_text(planned - done, 'launch', 'launches')} are"
+            " still to come: assay run --resume goes on with it.",
+            "details",
+            "open",
+        )
 
 
 def _reruns(dossier: Dossier) -> Iterator[Sentence]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from campaigns.criteria.loading import load_criteria
+from campaigns.criteria.loading import criteria_from_text, load_criteria
 from reports.acceptance.bench_resampling import names
 from reports.acceptance.values import gather
 from reports.load import load_run
@@ -22,5 +22,6 @@ def test_a_clean_machine_names_nobody_in_20_resamples(tmp_path, noise):
 def test_a_faulty_machine_names_its_faults_in_20_resamples(tmp_path):
     slow = {"slow_node": {"n2": 0.6}, "slow_link": {"n3": 0.5}}
     run = load_run(runs.write_run(tmp_path / "run", **slow))
-    found = names(gather(run, []), load_criteria("rehearsal")[0], 20)
+    text = load_criteria("rehearsal")[1].replace("    environment: lam\n", "")
+    found = names(gather(run, []), criteria_from_text("any.yaml", text), 20)
     assert found == {"slow node n2": 20, "slow link of n3": 20}
