@@ -28,14 +28,21 @@ lint: setup ## format, lint, types, shell, YAML, spelling
 bench: setup ## measure the harness itself (overhead a launch, plan and report at scale)
 	@setup/bench.sh
 
+spack: setup ## bring Spack itself, at a pinned release, unless there is one
+	@setup/spack.sh
+
+test-spack: setup ## build every library with Spack without the web, run campaign quick on them
+	@setup/test-spack.sh
+
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
 	@$(MAKE) --no-print-directory -C checks/src/su3_rmd physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
 
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor
 
-schema: setup ## write campaigns/campaign.schema.json anew
+schema: setup ## write the JSON Schemas of campaign and criteria files anew
 	@$(ASSAY) schema > campaigns/campaign.schema.json
+	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 
 lock: ## renew requirements.lock from pyproject.toml
 	@.venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
@@ -44,4 +51,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test check lint bench physics doctor schema lock clean
+.PHONY: help setup demo test check lint bench spack test-spack physics doctor schema lock clean

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import jsonschema
 import pytest
+import yaml
 
+from campaigns.criteria.json_schema import SCHEMA_FILE, criteria_schema, schema_text
 from campaigns.criteria.loading import criteria_from_text, criteria_names, load_criteria
 from campaigns.errors import AssayError
 
@@ -30,6 +33,22 @@ def test_criteria_that_come_with_assay_are_right(name):
     criteria, text = load_criteria(name)
     assert criteria.name == name
     assert text
+
+
+@pytest.mark.parametrize("name", criteria_names())
+def test_the_shipped_schema_is_up_to_date_and_describes_them(name):
+    assert SCHEMA_FILE.read_text() == schema_text(), "run make schema"
+    text = load_criteria(name)[1]
+    jsonschema.Draft202012Validator(criteria_schema()).validate(yaml.safe_load(text))
+    assert "$schema=criteria.schema.json" in text
+
+
+def test_every_key_of_the_schema_has_its_meaning_and_unit():
+    schema = criteria_schema()
+    parts = [schema, *schema["$defs"].values()]
+    keys = [key for part in parts for key in part.get("properties", {}).items()]
+    assert len(keys) > 40
+    assert [name for name, key in keys if not {"description", "unit"} <= key.keys()] == []
 
 
 def test_a_good_file_is_read():

@@ -54,7 +54,7 @@ STARTUP_TESTS = frozenset({"osu_init", "osu_hello"})
 class OsuParameters(Parameters):
     """One run of one test."""
 
-    test: Test = quantity("The suite's program.", "none")
+    test: Test = quantity("The suite's program.", "none", "osu_latency")
     ranks: int = quantity("Ranks of the launch.", "ranks", 2, ge=2, le=MAX_RANKS)
     ranks_per_node: RanksPerNode = ranks_per_node_field()
     least_bytes: int = quantity("Least message (-m).", "bytes", 1, ge=0, le=2**30)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes' tables and the echo's witness: numbers that follow from known records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaigns.metrics import REGISTER
+from reports import node
+from reports.analysis import Analysis, analyse
+from reports.load import load_run
+from reports.tables import Table
+from reports.tests.synthetic import case, write_run
+
+CYCLE_S = 0.25e-9
+CASES = [
+    case("node", "mpich", {"ranks": 2}),
+    case("echo", "mpich", {"placement": "between-nodes", "distance": 1}),
+    case("netpipe", "mpich", {"transport": "library", "placement": "between-nodes"}),
+    case("netpipe", "mpich", {"transport": "tcp", "placement": "between-nodes"}),
+]
+
+
+def metric(name: str, value: float, **at: str | int) -> dict[str, Any]:
+    definition = REGISTER[name]
+    return {
+        "name": name,
+        "unit": definition.unit,
+        "better": definition.better,
+        "value": value,
+        "at": at,
+    }
+
+
+def of_nodes() -> list[dict[str, Any]]:
+    return [
+        made
+        for name in ("n1", "n2")
+        for made in (
+            metric("stream_triad", 2e10, node=name),
+            metric("linpack_100_rate", 5e9, node=name),
+            metric("core_clock", 1 / CYCLE_S, node=name),
+            metric("operations_per_cycle", 1.25, node=name, kernel="linpack_100"),
+            metric("operation_time", 4 * CYCLE_S, node=name, operand="real64", operation="*"),
+            metric("sieve_time", 1e-3, node=name),
+        )
+    ]
+
+
+def with_metrics(record: dict[str, Any]) -> dict[str, Any]:
+    transport = record["params"].get("transport")
+    if record["check"] == "node":
+        record["metrics"] = of_nodes()
+    elif record["check"] == "echo":
+        # Slower from block to block; the ratio to a witness that is so too stays.
+        record["metrics"] = [
+            metric("half_round_trip", record["block"] * t, message_bytes=size)
+            for size, t in ((0, 10e-6), (1, 10e-6), (8, 11e-6), (1024, 12e-6))
+        ]
+    else:
+        time_s = 8e-6 if transport == "library" else 5e-6
+        record["metrics"] = [
+            metric("netpipe_half_round_trip", record["block"] * time_s, message_bytes=1)
+        ]
+    return record
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    folder: Path = tmp_path_factory.mktemp("runs") / "nodes"
+    return analyse(load_run(write_run(folder, CASES, blocks=3, edit=with_metrics)))
+
+
+def row_of(table: Table | None, *begin: str) -> list[str]:
+    assert table is not None
+    found = [[cell.text for cell in row] for row in table.rows]
+    return next(texts for texts in found if texts[: len(begin)] == list(begin))
+
+
+def test_a_line_a_node_and_environment(analysis: Analysis) -> None:
+    table = node.rates_table(analysis)
+    assert "20.00 (20.00 … 20.00)" in row_of(table, "n2", "mpich")
+    assert table is not None
+    assert len(table.rows) == 2
+
+
+def test_operations_stand_beside_those_of_1988(analysis: Analysis) -> None:
+    row = row_of(node.operations_table(analysis), "real64 *")
+    assert row[1].startswith("1.000")
+    assert row[2:] == ["33.9", "43.0", "7.0", "13.5", "6.5"]
+    assert row_of(node.synthetic_table(analysis), "sieve")[2:] == [
+        "22.0",
+        "29.3",
+        "5.7",
+        "21.4",
+        "13.6",
+    ]
+
+
+def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) -> None:
+    row = row_of(node.balance_table(analysis), "mpich")
+    latency_s = 2 * 10e-6  # the second of three blocks is the median
+    assert row[3].startswith("20.00")
+    assert row[4].replace("\u202f", "").startswith(f"{latency_s / CYCLE_S:.0f} ")
+    assert row[5].replace("\u202f", "").startswith(f"{latency_s * 5e9:.0f} ")
+    assert row[6].replace("\u202f", "").startswith(f"{2 * 11e-6 / (4 * CYCLE_S):.0f} ")
+
+
+def test_the_witness_is_paired_by_block(analysis: Analysis) -> None:
+    row = row_of(node.witness_table(analysis), "1 B", "mpich")
+    assert row[4] == "1.250 (1.250 … 1.250)"
+    assert row[6] == "2.000 (2.000 … 2.000)"
+    empty = row_of(node.witness_table(analysis), "1\u202f024 B", "mpich")
+    assert empty[3] == "–"
+
+
+def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:
+    analysis = analyse(load_run(write_run(tmp_path / "quick", blocks=1)))
+    assert node.rates_table(analysis) is None
+    assert node.balance_table(analysis) is None
+    assert node.witness_table(analysis) is None
