@@ -28,6 +28,12 @@ lint: setup ## format, lint, types, shell, YAML, spelling
 bench: setup ## measure the harness itself (overhead a launch, plan and report at scale)
 	@setup/bench.sh
 
+spack: setup ## bring Spack itself, at a pinned release, unless there is one
+	@setup/spack.sh
+
+test-spack: setup ## build every library with Spack without the web, run campaign quick on them
+	@setup/test-spack.sh
+
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
 	@$(MAKE) --no-print-directory -C checks/src/su3_rmd physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
 
@@ -45,4 +51,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test check lint bench physics doctor schema lock clean
+.PHONY: help setup demo test check lint bench spack test-spack physics doctor schema lock clean

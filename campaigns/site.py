@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from campaigns.errors import AssayError, InfrastructureError
 from campaigns.schema.model import Variant
+from campaigns.site_builds import SpackDescription, build_facts, replaced_by_spack, with_spack
 from campaigns.site_facts import SiteFacts
 from campaigns.site_settings import SettingDescription, refuse_wrong_variants, told
 
@@ -50,6 +51,9 @@ class EnvironmentDescription(_Described):
     modules: list[str] = []
     prepare: list[str] = []
     source: str = Field("site", description="distribution, spack or site: where the build is from")
+    mpirun: str = Field("", description="path of its mpirun, where the launcher's own will not do")
+    ready_programs: str = Field("", description="folder of our programs, built beforehand for it")
+    spack_view: str | None = Field(None, description="view that Spack built it in")
     packages: list[str] = []
 
     @field_validator("programs")
@@ -92,6 +96,7 @@ class SiteDescription(_Described):
     work_dir: str | None = None
     concurrency: int = Field(1, ge=1, description="launches that may run at a time")
     environments: dict[str, EnvironmentDescription]
+    spack: SpackDescription | None = Field(None, description="what Spack builds for this site")
 
 
 class Site:
@@ -128,6 +133,29 @@ class Site:
         made = {name: _vary(own[variant.of], variant) for name, variant in variants.items()}
         description = self.description.model_copy(update={"environments": {**own, **made}})
         return Site(description, self.cluster)
+
+    def with_builds(self, builder: str | None) -> Site:
+        """The site with `builder`'s builds under the names of what they stand in for.
+
+        None: as described. Raises AssayError when the site has no Spack builds.
+        """
+        if builder in (None, "distribution"):
+            return self
+        if self.description.spack is None:
+            raise AssayError(f"site {self.name}: its site.yaml has no section `spack`")
+        environments = replaced_by_spack(self.description.environments)
+        description = self.description.model_copy(update={"environments": environments})
+        return Site(description, self.cluster)
+
+    def spack_facts(self, name: str) -> dict[str, Any] | None:
+        """What the environment `name` was built from by Spack; None if by somebody else.
+
+        Raises InfrastructureError when it is not built.
+        """
+        view = self.description.environments[name].spack_view
+        if view is None or self.description.spack is None:
+            return None
+        return build_facts(self.description.spack, view, self.name)
 
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
@@ -187,13 +215,21 @@ def load_site(name: str) -> Site:
     cluster is not up.
     """
     site, _, cluster_name = name.partition(":")
-    path = _site_file(site)
-    description = _read(path)
+    description = read_description(site)
     if description.virtual_cluster is None:
         if cluster_name:
             raise AssayError(f"site {site} is no virtual cluster; write --site {site}")
         return Site(description)
     return _with_cluster(description, cluster_name or description.virtual_cluster)
+
+
+def read_description(site: str) -> SiteDescription:
+    """A site as its folder describes it, with what Spack builds for it; no cluster is asked."""
+    description = _read(_site_file(site))
+    if description.spack is None:
+        return description
+    environments = with_spack(description.environments, description.spack)
+    return description.model_copy(update={"environments": environments})
 
 
 def _site_file(site: str) -> Path:

@@ -79,6 +79,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
         launcher.extra_options = tuple(extras["launcher_options"])
+        launcher.mpirun = extras["mpirun"]
         self.job.launcher = launcher
 
     @run_before("run")

@@ -30,13 +30,21 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
 
+    @property
+    def ready(self) -> str:
+        """Folder of programs that were built beforehand for the environment (by Spack), or ""."""
+        return str(self.current_environ.extras.get("ready_programs", ""))
+
     @run_before("compile")
     def set_make_options(self) -> None:
         """Choose target and compiler; two jobs at once, because small machines have two cores."""
+        if self.ready:
+            self.build_system.makefile = "ready.mk"
         report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
+            *([shlex.quote(f"READY={self.ready}")] if self.ready else []),
             self.target,
         ]
         self.build_system.flags_from_environ = False
@@ -65,6 +73,8 @@ class Hpl(MakeBuild):
     @run_before("compile")
     def unpack(self) -> None:
         """Unpack the archive beside the sources."""
+        if self.ready:
+            return
         archive = os.environ.get(HPL_ARCHIVE, "")
         if not Path(archive).is_file():
             raise rfm.core.exceptions.BuildError(

@@ -25,6 +25,8 @@ class SessionLauncher(JobLauncher):
     daemons = "none"
     limit_s = 60.0
     extra_options: tuple[str, ...] = ()
+    #: The environment's own mpirun, if it names one.
+    mpirun = ""
 
     def command(self, job: Any) -> list[str]:
         """The launch command of `job`, which knows ranks and ranks per node."""
@@ -53,7 +55,8 @@ class OpenMpiSession(SessionLauncher):
     def mpi_command(self, job: Any) -> list[str]:
         """`mpirun.openmpi`, ranks mapped by node."""
         per_node = job.num_tasks_per_node
-        return ["mpirun.openmpi", "-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
+        mpirun = self.mpirun or "mpirun.openmpi"
+        return [mpirun, "-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
 
 
 @register_launcher("assay-lam")
@@ -64,7 +67,7 @@ class LamSession(SessionLauncher):
 
     def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
-        return ["mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
+        return [self.mpirun or "mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
 
 
 @register_launcher("assay-pvm")

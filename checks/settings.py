@@ -22,7 +22,15 @@ SITE_FILE = "ASSAY_SITE_FILE"
 def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, Any]:
     extras = {
         key: described[key]
-        for key in ("launcher", "launcher_options", "library", "preload", "programs")
+        for key in (
+            "launcher",
+            "launcher_options",
+            "library",
+            "mpirun",
+            "preload",
+            "programs",
+            "ready_programs",
+        )
     }
     extras["seen"] = {
         described["settings"][setting]["seen_as"]: str(value)

@@ -10,6 +10,7 @@ from pathlib import Path
 from campaigns.errors import AssayError
 from campaigns.metrics import REGISTER
 from reports.analysis import Analysis, Row, analyse
+from reports.builds import belongs_to_builds, build_differences
 from reports.labels import check_title, metric_title
 from reports.listings import provenance_rows
 from reports.load import AtKey, load_run
@@ -28,7 +29,7 @@ _Key = tuple[str, str, AtKey]
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Run B against run A: what they are, what differs in provenance, one table a check."""
+    """Run B against run A: what they are, and what differs: provenance, builds, each check."""
 
     first: Analysis
     second: Analysis
@@ -66,7 +67,7 @@ def compare(run_a: Path, run_b: Path) -> RunComparison:
         second,
         _facts(first, second, len(shared)),
         _differences(first, second),
-        [table for table in made if table is not None],
+        [*_builds(first, second), *(table for table in made if table is not None)],
     )
 
 
@@ -111,13 +112,24 @@ def _state(analysis: Analysis) -> str:
 
 def _differences(first: Analysis, second: Analysis) -> Table:
     a, b = _flat(first), _flat(second)
-    changed = [key for key in sorted({*a, *b}) if a.get(key) != b.get(key)]
+    keys = (key for key in sorted({*a, *b}) if not belongs_to_builds(key))
+    changed = [key for key in keys if a.get(key) != b.get(key)]
     unknown = "not recorded"
     rows = [[Cell(key), Cell(a.get(key, unknown)), Cell(b.get(key, unknown))] for key in changed]
     note = "" if rows else "Provenance: no difference."
     columns = [Column("what"), Column("A"), Column("B")]
     title = "What differs in provenance"
     return Table("table-differences", title, columns, rows, note, len(rows))
+
+
+def _builds(first: Analysis, second: Analysis) -> list[Table]:
+    differences = build_differences(first.run.provenance, second.run.provenance)
+    cells = [
+        [Cell(one.environment), Cell(one.what), Cell(one.a), Cell(one.b)] for one in differences
+    ]
+    columns = [Column(title) for title in ("environment", "what", "A", "B")]
+    title = "What differs between the builds"
+    return [Table("table-builds", title, columns, cells, "", len(cells))] if cells else []
 
 
 def _flat(analysis: Analysis) -> dict[str, str]:

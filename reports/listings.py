@@ -219,7 +219,7 @@ def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, list[tuple
 def _flat(items: Iterable[tuple[Any, Any]], prefix: str) -> Iterator[tuple[str, str]]:
     for key, value in items:
         name = f"{prefix}{key}"
-        if isinstance(value, Mapping) and value:
+        if isinstance(value, Mapping) and value and "hash" not in value:
             yield from _flat(value.items(), f"{name}.")
         else:
             yield name, _text(value)

@@ -22,6 +22,7 @@ def add_parsers(subparsers: Any) -> None:
     _add_doctor(subparsers)
     _add_cluster(subparsers)
     _add_plan(subparsers)
+    _add_builds(subparsers)
     _add_run(subparsers)
     _add_status(subparsers)
     _add_report(subparsers)
@@ -63,6 +64,12 @@ def _add_cluster(subparsers: Any) -> None:
     command.add_parser(subparsers)
 
 
+def _add_builds(subparsers: Any) -> None:
+    from campaigns.build import command  # noqa: PLC0415
+
+    command.add_parsers(subparsers)
+
+
 def _add_plan(subparsers: Any) -> None:
     parser = _command(subparsers, "plan", _plan, "what would run on a site, and what it costs")
     _add_campaign(parser)
@@ -92,6 +99,12 @@ def _add_run(subparsers: Any) -> None:
     parser.add_argument("--site", default=_DEFAULT_SITE, help="a folder of site-config/")
     parser.add_argument("--resume", metavar="RUN", help="go on with this run")
     parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
+    parser.add_argument(
+        "--with",
+        dest="builder",
+        choices=["spack", "distribution"],
+        help="whose builds stand behind the campaign's environments; default: as the site says",
+    )
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -104,7 +117,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.resume:
         status = resume_run(arguments.resume, arguments.site, live)
     else:
-        status = start_run(arguments.campaign, arguments.site, live)
+        status = start_run(arguments.campaign, arguments.site, live, arguments.builder)
     good = status.complete and set(status.counts) <= {"ok"}
     return ExitStatus.PASS if good else ExitStatus.FAIL
 

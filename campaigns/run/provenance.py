@@ -52,7 +52,10 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
         },
         "host": _host(),
         "slurm": _slurm(site),
-        "environments": {name: _environment(described.environments[name]) for name in names},
+        "environments": {
+            name: {**_environment(described.environments[name]), "spack": site.spack_facts(name)}
+            for name in names
+        },
         "variables": {k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
     }
 

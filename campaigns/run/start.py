@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 
+from campaigns.build.fresh import refuse_stale_builds
 from campaigns.errors import AssayError
 from campaigns.plan import make_plan
 from campaigns.run.directory import RunDirectory, create_run, open_run, write_durably
@@ -18,15 +19,22 @@ from campaigns.schema.model import Variant
 from campaigns.site import Site, load_site
 
 
-def start_run(campaign_name: str, site_name: str, live: bool | None) -> RunStatus:
-    """Run a campaign on a site from its beginning."""
+def start_run(
+    campaign_name: str, site_name: str, live: bool | None, builder: str | None = None
+) -> RunStatus:
+    """Run a campaign on a site from its beginning.
+
+    `builder`: whose builds the environments are (spack, distribution); None: as the site says.
+    """
     campaign = load_campaign(campaign_name)
-    site = load_site(site_name).with_variants(campaign.variants)
+    site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
     plan = make_plan(campaign, site.facts())
+    refuse_stale_builds(site, plan.environments)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan)
     provenance = gather(site, run.run_id, plan)
     provenance["site"]["asked_as"] = site_name
+    provenance["site"]["builds"] = builder
     write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
     return _drive(run, site, Progress(live))
 
@@ -35,8 +43,13 @@ def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
     """Go on with a run where it stopped, on the site where it began."""
     run = open_run(run_name)
     plan = run.plan()
-    site = load_site(site_name).with_variants(
-        {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
+    builder = run.provenance().get("site", {}).get("builds")
+    site = (
+        load_site(site_name)
+        .with_builds(builder)
+        .with_variants(
+            {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
+        )
     )
     began_on = plan.site
     if site.name != began_on:

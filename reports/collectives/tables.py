@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from reports.analysis import Analysis
 from reports.collectives.expressions import delay_text, expression_text, startup_text
 from reports.collectives.measured import Measured, measured, words
-from reports.collectives.published import MACHINES, published
+from reports.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import Choice, Law, asymptotic_bandwidth
 from reports.tables import Cell, Column, Table
 from reports.units import bytes_text, fixed, percent
@@ -159,7 +159,12 @@ def latencies(analysis: Analysis) -> Table | None:
         f"T0: median time of the shortest message ({lengths}; the barrier has none). R∞ = f/D from"
         " the fitted delay, f = p − 1 messages for broadcast, gather, scatter, reduce and scan,"
         " p(p − 1) for total exchange (1996), and so for allgather and reduce-scatter, 2(p − 1)"
-        " for allreduce. 1996 at 64 nodes, total exchange: T3D 1745, Paragon 879, SP2 818 MB/s.",
+        " for allreduce. R∞ in 1996: "
+        + ", ".join(
+            f"{words(operation)} {machine} {rate / 1e6:.0f} MB/s at {p}"
+            for operation, machine, p, rate in quoted_bandwidths()
+        )
+        + ".",
         total=len(rows),
     )
 

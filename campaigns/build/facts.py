@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a view was built from: package, version, variants, compiler, hash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+#: Parameters of a spec that say nothing about this build.
+_NO_VARIANTS = {"build_system", "cflags", "cppflags", "cxxflags", "fflags", "ldflags", "ldlibs"}
+
+
+class Lock:
+    """A spack.lock: its root specs and all specs by hash."""
+
+    def __init__(self, path: Path) -> None:
+        content = json.loads(path.read_bytes())
+        self.roots: dict[str, str] = {root["hash"]: root["spec"] for root in content["roots"]}
+        self.specs: dict[str, dict[str, Any]] = content["concrete_specs"]
+
+    def roots_of(self, library: str) -> list[str]:
+        """Hashes of the roots that use (or are) `library`: name[@version] [variant=value…]."""
+        return [h for h in self.roots if any(self._is(x, library) for x in self.all(h))]
+
+    def _is(self, spec_hash: str, library: str) -> bool:
+        head, *variants = library.split()
+        name, _, version = head.partition("@")
+        spec = self.specs[spec_hash]
+        wanted = (word.split("=", 1) for word in variants)
+        return (
+            spec["name"] == name
+            and f"{spec['version']}.".startswith(f"{version}." if version else "")
+            and all(spec["parameters"].get(key) == value for key, value in wanted)
+        )
+
+    def all(self, root: str) -> Iterator[str]:
+        """Hashes of a root and of everything it depends on, each once."""
+        seen, rest = set[str](), [root]
+        while rest:
+            current = rest.pop()
+            if current not in seen:
+                seen.add(current)
+                yield current
+                rest += [d["hash"] for d in self._dependencies(current)]
+
+    def needed(self, roots: list[str]) -> set[str]:
+        """Hashes of `roots` and of all that they link or run, and of no mere build tool."""
+        seen, rest = set[str](), list(roots)
+        while rest:
+            current = rest.pop()
+            if current not in seen:
+                seen.add(current)
+                rest += [d["hash"] for d in self._dependencies(current) if _stays(d)]
+        return seen
+
+    def _dependencies(self, spec_hash: str) -> list[dict[str, Any]]:
+        dependencies: list[dict[str, Any]] = self.specs[spec_hash].get("dependencies", [])
+        return dependencies
+
+    def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
+        """Facts of each package below `roots` that is linked or run, by name."""
+        found = {self.specs[h]["name"]: self._facts(h) for h in self.needed(roots)}
+        return dict(sorted(found.items()))
+
+    def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
+        """Hashes of the packages of these names that `roots` need."""
+        return sorted(h for h in self.needed(roots) if self.specs[h]["name"] in names)
+
+    def _facts(self, spec_hash: str) -> dict[str, Any]:
+        spec = self.specs[spec_hash]
+        arch = spec["arch"]
+        target = arch["target"]
+        external = spec.get("external") or {}
+        return {
+            "version": spec["version"],
+            "variants": _variants(spec.get("parameters", {})),
+            "compiler": self._compiler(spec),
+            "target": target if isinstance(target, str) else target["name"],
+            "os": arch["platform_os"],
+            "hash": spec_hash,
+            "external": external.get("path"),
+            "namespace": spec["namespace"],
+        }
+
+    def _compiler(self, spec: dict[str, Any]) -> str | None:
+        for dependency in spec.get("dependencies", []):
+            if "c" in dependency.get("parameters", {}).get("virtuals", ()):
+                compiler = self.specs[dependency["hash"]]
+                return f"{compiler['name']}@{compiler['version']}"
+        return None
+
+
+def _stays(dependency: dict[str, Any]) -> bool:
+    return bool({"link", "run"} & set(dependency.get("parameters", {}).get("deptypes", ())))
+
+
+def _variants(parameters: dict[str, Any]) -> str:
+    words = []
+    for name, value in sorted(parameters.items()):
+        if name in _NO_VARIANTS:
+            continue
+        if isinstance(value, bool):
+            words.append(f"{'+' if value else '~'}{name}")
+        else:
+            text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+            words.append(f"{name}={text}")
+    return " ".join(words)

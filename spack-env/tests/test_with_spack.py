@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay build with a real Spack: what it resolves, and what it refuses."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from campaigns.build import places
+from campaigns.build.builder import BuildRequest, prepare
+from campaigns.build.mirror import _archives
+from campaigns.build.places import SPACK_ENV, find_spack
+from campaigns.errors import AssayError
+from campaigns.site import read_description
+from campaigns.site_builds import facts_file
+
+SPACK = Path(os.environ.get("SPACK_ROOT", "/nonexistent")) / "bin" / "spack"
+LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"
+pytestmark = [
+    pytest.mark.skipif(
+        not os.access(SPACK, os.X_OK),
+        reason="needs Spack: set SPACK_ROOT, and ASSAY_SPACK_PACKAGES where there is no web",
+    ),
+    pytest.mark.skipif(
+        not Path("/etc/debian_version").is_file() or os.uname().machine != "x86_64",
+        reason="the platform of these environments is Debian 12 on x86_64",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("spack")
+
+
+def assay(home: Path, *words: str) -> subprocess.CompletedProcess:
+    command = [str(Path(sys.executable).with_name("assay")), *words]
+    variables = {**os.environ, places.HOME: str(home)}
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+
+def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkeypatch):
+    monkeypatch.setenv(places.HOME, str(home))
+    answer = assay(home, "build", "--site", "virtual", "--offline", "--environments", "lam-spack")
+    assert answer.returncode == 4
+    (message,) = answer.stderr.strip().splitlines()
+    assert "fetching sources: no source for" in message
+    assert "assay mirror create" in message
+    assert not facts_file(read_description("virtual").spack, "lam").exists()
+
+
+def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
+    monkeypatch.setenv(places.HOME, str(home))
+    for archive in _archives("debian12"):
+        forged = archive.path_in(home / "mirror")
+        forged.parent.mkdir(parents=True, exist_ok=True)
+        forged.write_bytes(b"forged")
+    answer = assay(home, "build", "--site", "virtual", "--offline", "--environments", "lam-spack")
+    assert answer.returncode == 4
+    (message,) = answer.stderr.strip().splitlines()
+    assert "has not the checksum that its recipe states; it was not used" in message
+    assert not list((home / "sources").rglob("*.tar.gz"))
+    assert not list(home.glob("stage/*/*"))
+    assert not facts_file(read_description("virtual").spack, "lam").exists()
+
+
+def test_an_unknown_compiler_is_the_sites_fault(home, monkeypatch):
+    monkeypatch.setenv(places.HOME, str(home))
+    built = read_description("virtual").spack
+    commands = prepare(find_spack(), BuildRequest("virtual", built, offline=True), print)
+    environment = yaml.safe_load((commands.environment / "spack.yaml").read_text())
+    environment["spack"]["specs"] = ["netpipe ^lam"]
+    environment["spack"]["view"] = False
+    environment["spack"]["packages"] = {"c": {"require": ["gcc@99"]}}
+    commands.environment = home / "unknown"
+    commands.environment.mkdir()
+    (commands.environment / "spack.yaml").write_text(yaml.safe_dump(environment))
+    with pytest.raises(AssayError, match=r"Spack cannot resolve it: .*99") as caught:
+        commands.run("choosing", "concretize")
+    assert caught.value.status == 2
