@@ -20,8 +20,10 @@ def test_version_5_one_sided_and_rates():
         "# Size          Latency (us)\n0                       1.20\n1                       1.31\n"
     )
     assert [v.message_bytes for v in osu.parse(latency, [0, 1]).values] == [0, 1]
-    rate = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.3\n# [ pairs: 1 ] [ window size: 64 ]\n"
-    rate += "# Size                  MB/s        Messages/s\n1                       3.17        3173310.11\n"
+    rate = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.3\n"
+    rate += "# [ pairs: 1 ] [ window size: 64 ]\n"
+    rate += "# Size                  MB/s        Messages/s\n"
+    rate += "1                       3.17        3173310.11\n"
     values = osu.parse(rate, [1]).values
     assert [(v.metric, v.value) for v in values] == [
         ("osu_bandwidth", 3.17e6),
