@@ -35,6 +35,7 @@ PICTURES: dict[str, _Pictures] = {
     "echo": (point_to_point.fits_picture("echo"),),
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
     "interference": (interference.interference_picture,),
+    "netpipe": (point_to_point.fits_picture("netpipe"),),
     "pt2pt": (plots.latency, plots.bandwidth, point_to_point.fits_picture("pt2pt")),
     "startup": (plots.startup,),
     "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
@@ -45,14 +46,18 @@ TABLES: dict[str, _Tables] = {
     "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
     "echo": (point_to_point.fits_table("echo"), point_to_point.switches_table("echo")),
     "interference": (interference.interference_table,),
-    "pt2pt": (point_to_point.fits_table("pt2pt"), point_to_point.switches_table("pt2pt")),
-    "netpipe": (node.witness_table,),
+    "netpipe": (
+        node.witness_table,
+        point_to_point.fits_table("netpipe"),
+        point_to_point.switches_table("netpipe"),
+    ),
     "node": (
         node.rates_table,
         node.balance_table,
         node.operations_table,
         node.synthetic_table,
     ),
+    "pt2pt": (point_to_point.fits_table("pt2pt"), point_to_point.switches_table("pt2pt")),
     "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
     "su3_rmd": (
         su3_rmd.overview,
