@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong and echo as laws: lines per protocol segment, protocol switches, tables and picture."""
+"""Ping-pong, echo and NetPIPE as laws: lines per protocol segment, switches, tables, picture."""
 
 from __future__ import annotations
 
@@ -27,9 +27,14 @@ from reports.tables import Cell, Column, Table
 from reports.units import bytes_text, fixed, percent, signed_percent
 
 #: Curves beyond these are not fitted; the note says so.
-MOST_CURVES = 48
+MOST_CURVES = 24
+#: The metric that a check's curves are made of, where it is not the half round trip of our own.
+_METRICS = {"netpipe": "netpipe_half_round_trip"}
 #: Parameters in which the cases of one curve may differ.
-_JOINED = ("sizes", "iterations", "warmup", "seed")
+_JOINED = (
+    *("sizes", "iterations", "warmup", "seed"),
+    *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats"),
+)
 
 
 @dataclass(frozen=True)
@@ -50,17 +55,24 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """Title and environment."""
-        return f"{self.title}, {self.environment}"
+        """Title, where there is one, and environment."""
+        return f"{self.title}, {self.environment}" if self.title else self.environment
 
 
 @lru_cache(maxsize=16)
 def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
     """The curves of a check with enough sizes, at most MOST_CURVES; one construct of each."""
+    fitted = list(_groups(analysis, check).items())[:MOST_CURVES]
+    return tuple(_curve(*key, found) for key, found in fitted)
+
+
+@lru_cache(maxsize=16)
+def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, Row]]:
+    """By title and environment, the row of each size; in reading order."""
     groups: dict[tuple[str, str], dict[int, Row]] = {}
     for row in _rows(analysis, check):
         case = analysis.case(row)
-        title = ", ".join(analysis.labels[check].parts(case, _JOINED)) or "all cases"
+        title = ", ".join(analysis.labels[check].parts(case, _JOINED))
         found = groups.setdefault((title, case.environment), {})
         size = int(row.series.at_value("message_bytes") or 0)
         if size not in found or _iterations(analysis, found[size]) < _iterations(analysis, row):
@@ -68,18 +80,24 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
     order = list(analysis.looks)
     keys = [key for key, found in groups.items() if LEAST_POINTS <= len(found) <= MOST_SIZES]
     keys.sort(key=lambda key: (key[0], order.index(key[1])))
-    return tuple(_curve(*key, groups[key]) for key in keys[:MOST_CURVES])
+    return {key: groups[key] for key in keys}
+
+
+def _left_out(analysis: Analysis, check: str) -> str:
+    count = len(_groups(analysis, check)) - MOST_CURVES
+    return f" {count} further curves are not fitted." if count > 0 else ""
 
 
 def _rows(analysis: Analysis, check: str) -> list[Row]:
-    rows = analysis.rows_of(check, "half_round_trip")
+    rows = analysis.rows_of(check, _METRICS.get(check, "half_round_trip"))
     constructs = [row.series.at_value("construct") for row in rows]
     chosen = "Send/Recv" if "Send/Recv" in constructs else next(iter(constructs), None)
     return [row for row, one in zip(rows, constructs, strict=True) if one == chosen]
 
 
 def _iterations(analysis: Analysis, row: Row) -> int:
-    return int(analysis.case(row).params.get("iterations", 0))
+    params = analysis.case(row).params
+    return int(params.get("iterations") or params.get("repeats") or 0)
 
 
 def _curve(title: str, environment: str, found: dict[int, Row]) -> Curve:
@@ -124,7 +142,7 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
                     Column("rms of residuals", numeric=True),
                 ],
                 rows,
-                _FITS_NOTE,
+                _FITS_NOTE + _left_out(analysis, check),
                 groups=frozenset(groups),
             )
             if found
@@ -158,7 +176,7 @@ def _lead(curve: Curve, *, first: bool) -> list[Cell]:
     environment = Cell(
         curve.environment, environment=curve.environment, badges=curve.flags if first else ()
     )
-    return [Cell(curve.title, quiet=not first), environment]
+    return [Cell(curve.title or "all parameters fixed", quiet=not first), environment]
 
 
 def _fit_row(curve: Curve, law: str, line: Line, *, first: bool) -> list[Cell]:

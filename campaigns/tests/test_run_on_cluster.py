@@ -181,7 +181,7 @@ def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, en
     name = campaign(folder, "dead", environment, 1, cases)
     Path(name).write_text(Path(name).read_text().replace("launch_s: 40", "launch_s: 600"))
     process = start(name, "--site", "virtual:t-run")
-    for _ in range(600):
+    for _ in range(2400):  # the programs are built first
         ranks = _processes_of(cluster, "pt2pt")
         if len(ranks) == 2:
             break
@@ -272,7 +272,7 @@ def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
     file = Path(campaign(folder, "dead-pvm", "pvm", 1, endless))
     file.write_text(file.read_text().replace("launch_s: 40", "launch_s: 500"))
     process = start(str(file), "--site", "virtual:t-run")
-    for _ in range(600):
+    for _ in range(2400):  # the program is built first
         tasks = _processes_of(cluster, "pvm_echo")
         if len(tasks) == 2:
             break

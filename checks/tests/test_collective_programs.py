@@ -10,7 +10,7 @@ import pytest
 from checks.catalogue.collectives import OPERATIONS
 from checks.tests.program_runs import COMPILERS, built_programs, run_each
 
-SMALL = "collectives --sizes=4,1000 --repetitions=2"
+SMALL = "collectives --sizes=4,1000 --repetitions=1 --warmup=1"
 BESIDE = "interference --sizes=0,1,5000 --samples=3 --work=1e-4 --window=2"
 
 #: Commands that must come to their end.

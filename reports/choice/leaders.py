@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,7 +55,8 @@ def _rank(
         assert cell.effect is not None
         score[cell.environment] = score.get(cell.environment, 0.0) + np.log(cell.effect.ratio)
         score[cell.reference] = score.get(cell.reference, 0.0) - np.log(cell.effect.ratio)
-    best, second = sorted(score, key=lambda name: -score[name])[:2]
+    wins = Counter(_better(cell) for cell in usable)
+    best, second = sorted(score, key=lambda name: (-wins[name], -score[name]))[:2]
     pair = next((c for c in usable if {c.environment, c.reference} == {best, second}), None)
     if pair is None or pair.effect is None:
         return None
@@ -77,6 +79,12 @@ def _rank(
         ", ".join(others),
         tuple(sorted(unranked)),
     )
+
+
+def _better(cell: Comparison) -> str:
+    """The environment with the better estimate."""
+    assert cell.effect is not None
+    return cell.environment if cell.effect.ratio > 1 else cell.reference
 
 
 def _oriented(cell: Comparison, environment: str) -> tuple[float, float, float]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The expressions of Hwang, Wang and Wang (1996), Table 3, in SI units.
+"""The expressions of Hwang, Wang and Wang (1996), Table 3, in SI units, and quoted bandwidths.
 
 T(m, p) = a·f(p) + b + (c·g(p) + d)·m for m bytes on p nodes of SP2, T3D and Paragon; values as
 printed (reference/collectives-1996). The fits give a negative delay at 2 nodes for some.
@@ -36,6 +36,22 @@ def published() -> dict[tuple[str, str], Published]:
     with (_TABLE / "timing_expressions.csv").open(newline="") as file:
         cells = [_cell(row) for row in csv.DictReader(file)]
     return {(cell.operation, cell.machine): cell for cell in cells}
+
+
+@lru_cache(maxsize=1)
+def quoted_bandwidths() -> tuple[tuple[str, str, int, float], ...]:
+    """R∞ of the text: (operation, machine, processes, bytes/s)."""
+    with (_TABLE / "aggregated_bandwidth.csv").open(newline="") as file:
+        return tuple(
+            (
+                row["operation"],
+                row["machine"],
+                int(row["procs"]),
+                1e6 * float(row["bandwidth_mb_s"]),
+            )
+            for row in csv.DictReader(file)
+            if row["quantity"] == "r_infinity"
+        )
 
 
 def _cell(row: dict[str, str]) -> Published:

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from reports.analysis import Analysis
 from reports.collectives.expressions import delay_text, expression_text, startup_text
 from reports.collectives.measured import Measured, measured, words
-from reports.collectives.published import MACHINES, published
+from reports.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import Choice, Law, asymptotic_bandwidth
 from reports.tables import Cell, Column, Table
-from reports.units import bytes_text, fixed, percent
+from reports.units import bytes_text, fixed, percent, three_digits
 
 _UNDETERMINED = "undetermined"
 
@@ -159,7 +159,12 @@ def latencies(analysis: Analysis) -> Table | None:
         f"T0: median time of the shortest message ({lengths}; the barrier has none). R∞ = f/D from"
         " the fitted delay, f = p − 1 messages for broadcast, gather, scatter, reduce and scan,"
         " p(p − 1) for total exchange (1996), and so for allgather and reduce-scatter, 2(p − 1)"
-        " for allreduce. 1996 at 64 nodes, total exchange: T3D 1745, Paragon 879, SP2 818 MB/s.",
+        " for allreduce. R∞ in 1996: "
+        + ", ".join(
+            f"{words(operation)} {machine} {rate / 1e6:.0f} MB/s at {p}"
+            for operation, machine, p, rate in quoted_bandwidths()
+        )
+        + ".",
         total=len(rows),
     )
 
@@ -173,7 +178,7 @@ def _latency_row(family: Measured, counts: Sequence[int]) -> list[Cell]:
     for p in counts:
         at = (data.p == p) & (data.message_bytes == family.shortest)
         times = data.time_s[at].tolist()
-        cells.append(Cell(f"{times[0] * 1e6:.3g}" if times else "–"))
+        cells.append(Cell(three_digits(times[0] * 1e6) if times else "–"))
     return [*cells, *(_bandwidth_cell(family, p) for p in counts if p > 1)]
 
 
@@ -182,7 +187,7 @@ def _bandwidth_cell(family: Measured, p: int) -> Cell:
     if isinstance(model, str) or model.best.delay is None or p not in family.counts:
         return Cell("–")
     rate = asymptotic_bandwidth(family.operation, model.best.delay, p)
-    return Cell("–" if rate is None else f"{rate / 1e6:.3g}")
+    return Cell("–" if rate is None else three_digits(rate / 1e6))
 
 
 def _joined(operation: str, variant: str) -> str:

@@ -16,6 +16,7 @@ from markupsafe import Markup
 
 from campaigns.errors import ExitStatus, InfrastructureError
 from reports.canvas import ID_MARK, STYLE, Panel
+from reports.labels import check_title
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
 from reports.nightly.judge import NightJudge
@@ -41,10 +42,11 @@ _KINDS = {"regression": "bad", "open": "bad", "suspect": "warn", "improvement": 
 
 @dataclass(frozen=True)
 class CaseTrends:
-    """The pictures of one case; `shown` of its `total` series, those with a finding first."""
+    """The pictures of one case, those of series with a finding first; `total` counts its series."""
 
     title: str
     anchor: str
+    check: str
     panels: list[Panel]
     total: int
 
@@ -97,7 +99,7 @@ def render_page(checked: Checked) -> str:
         judged=checked.judgement.judged,
         nights=len(checked.history.nights),
         changes=_changes(checked),
-        cases=_cases(checked),
+        checks=_by_check(_cases(checked)),
         rules=checked.rules,
     )
     return without_control_characters(page)
@@ -152,9 +154,18 @@ def _cases(checked: Checked) -> list[CaseTrends]:
             chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
             left -= len(chosen)
             panels = [trend(checked.history, place, _range(reference, place)) for place in chosen]
-            title = case_name(checked.history.series[places[0]])
-            cases.append(CaseTrends(title, f"case-{case_id}", panels, len(places)))
+            key = checked.history.series[places[0]]
+            title = case_name(key)
+            cases.append(CaseTrends(title, f"case-{case_id}", key.check, panels, len(places)))
     return cases
+
+
+def _by_check(cases: list[CaseTrends]) -> list[tuple[str, list[CaseTrends]]]:
+    """Cases under the title of their check, checks with findings first."""
+    found: dict[str, list[CaseTrends]] = {}
+    for item in cases:
+        found.setdefault(check_title(item.check), []).append(item)
+    return list(found.items())
 
 
 def _range(reference: tuple[Matrix, Matrix], series: int) -> tuple[float, float] | None:

@@ -24,7 +24,7 @@ class ContextChange:
 
 
 #: Shown when they change, but no new segment: they cannot make the measured programs slower.
-_SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
+SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
 
 
 def context_changes(before: Night, after: Night) -> list[ContextChange]:
@@ -46,7 +46,7 @@ def _relevant(context: Mapping[str, str], environment: str) -> frozenset[tuple[s
     return frozenset(
         (name, text)
         for name, text in context.items()
-        if concerns(name, environment) and name not in _SHOWN_ONLY
+        if concerns(name, environment) and name not in SHOWN_ONLY
     )
 
 

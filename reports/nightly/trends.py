@@ -9,11 +9,14 @@ from matplotlib.axes import Axes
 from campaigns.history.model import Change, History, SeriesKey
 from reports.canvas import Panel, finish, new_panel
 from reports.nightly.segments import context_starts
-from reports.nightly.wording import amount, point_name
+from reports.nightly.wording import amount, case_name, point_name
 from reports.palette import INK, QUIET, looks
 from reports.units import readable_unit
 
 MOST_NIGHTS = 180
+#: A title of so many letters fills a panel.
+_TITLE_LETTERS = 37
+_FOOTER_LETTERS = 74
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
 
 
@@ -24,10 +27,12 @@ def trend(history: History, series: int, reference: tuple[float, float] | None) 
     values = history.values[series, first:]
     unit = readable_unit(key.unit, values[np.isfinite(values)].tolist())
     nights = np.arange(first, len(history.nights))
+    title = f"{key.environment}: {point_name(key)}"
     footer = (
-        f"{int(np.isfinite(values).sum())} nights to {history.nights[-1].date} UTC; median a night"
+        f"{case_name(key)}\n{int(np.isfinite(values).sum())} nights; median of a night's launches"
     )
-    figure, axes = new_panel(point_name(key), footer, 2.7)
+    figure, axes = new_panel(title, footer, 2.75)
+    axes.set_title(title, fontsize=min(11.5, 11.5 * _TITLE_LETTERS / len(title)), pad=9)
     look = looks([key.environment])[key.environment]
     if reference is not None:
         middle, limit = reference[0] / unit.factor, reference[1]
@@ -89,6 +94,7 @@ def _axes(axes: Axes, history: History, first: int, unit: str) -> None:
         labels[0].set_horizontalalignment("left")
         labels[-1].set_horizontalalignment("right")
     axes.set_ylabel(unit)
+    axes.set_xlabel("night (UTC)")
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     low, high = axes.get_ylim()
     axes.set_ylim(low, high + 0.14 * (high - low))

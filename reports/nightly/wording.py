@@ -11,7 +11,7 @@ from campaigns.history.model import History, SeriesKey
 from reports.labels import check_title, metric_title, value_text
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.segments import concerns, context_changes
+from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
 from reports.units import bytes_text, count_text, fixed, percent, readable_unit
 
 HEADLINES = {
@@ -95,7 +95,7 @@ def causes_of(history: History, place: int, environment: str) -> list[str]:
     return [
         f"{item.name}: {item.before or 'none'} → {item.after or 'none'}"
         for item in changed
-        if concerns(item.name, environment)
+        if concerns(item.name, environment) and item.name not in SHOWN_ONLY
     ]
 
 
@@ -105,7 +105,10 @@ def headline(checked: Checked) -> str:
     fresh, known = len(judgement.of("regression")), len(judgement.of("open"))
     judged = count_text(judgement.judged, "series", "series")
     if fresh or known:
-        return f"{fresh} new and {known} open regressions among {judged} judged"
+        new = f"{fresh} new and {known} open" if fresh and known else ""
+        new = new or (f"{fresh} new" if fresh else f"{known} open")
+        word = "regression" if fresh + known == 1 else "regressions"
+        return f"{new} {word} among {judged} judged"
     if checked.bad_launches:
         return f"{count_text(checked.bad_launches, 'launch', 'launches')} did not give a result"
     if judgement.of("suspect"):

@@ -11,7 +11,8 @@
 #define STOP_TAG 3
 /* Counting loops a neighbour keeps of one stream; later ones are counted and verified, not kept. */
 #define MOST_LOOPS 100000
-#define LEAST_LOOPS 5.0 /* that fit into a stream */
+#define LEAST_LOOPS 5.0 /* of a neighbour that fit into a stream */
+#define TURN_S 2e-9     /* about a turn of the loop, not less */
 
 static void count(const struct phases *p, uint64_t turns) {
     uint64_t found = counting_run(turns + (p->fault_count ? 1 : 0));
@@ -106,16 +107,18 @@ static double stream_alone(struct phases *p) {
     return seconds;
 }
 
-/* Endpoints: the same while neighbours count, as long as some of their loops last. */
-static double stream_beside(struct phases *p, double resting_s) {
+/* Endpoints: the same while neighbours count; a second, longer stream where some of their loops
+ * would not fit into the first. */
+static double stream_beside(struct phases *p) {
     struct timing_plan plan = p->plan;
-    double loop_s = LEAST_LOOPS * (double)p->turns * 2e-9;
-    int windows = (int)fmin(1e6, ceil(loop_s / fmax(resting_s, 1e-7)));
-    MPI_Bcast(&windows, 1, MPI_INT, 0, p->roles.pair);
-    if (windows > p->plan.iterations)
-        p->plan.iterations = windows;
     double seconds = stream_alone(p);
-    p->plan = plan;
+    int windows = (int)fmin(1e6, LEAST_LOOPS * (double)p->turns * TURN_S / fmax(seconds, 1e-7));
+    MPI_Bcast(&windows, 1, MPI_INT, 0, p->roles.pair);
+    if (windows > plan.iterations) {
+        p->plan.iterations = windows;
+        seconds = stream_alone(p);
+        p->plan = plan;
+    }
     return seconds;
 }
 
@@ -142,7 +145,7 @@ static double endpoint_phases(struct phases *p) {
     if (p->roles.ranks > 2) {
         if (p->roles.rank == p->roles.first)
             tell_all(&p->roles, p->roles.second, GO_TAG);
-        p->stream_computing_s = stream_beside(p, p->stream_resting_s);
+        p->stream_computing_s = stream_beside(p);
         if (p->roles.rank == p->roles.first)
             tell_all(&p->roles, p->roles.second, STOP_TAG);
     }

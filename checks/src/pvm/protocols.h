@@ -7,7 +7,11 @@
 /* PVM's ways to send one contiguous message and to receive it, as Casanova, Dongarra and Jiang
  * compared them in 1995: pvm_psend with pvm_precv, and pvm_send with pvm_recv and each encoding.
  * Encoded messages are packed as elements of one type, what is left over as bytes; only
- * PvmDataDefault (XDR) converts them, and only types longer than a byte. */
+ * PvmDataDefault (XDR) converts them, and only types longer than a byte.
+ *
+ * What PVM 3.4.6 makes of them on a direct route (seen by strace, 800000 bytes): psend and InPlace
+ * are the same four writes from the caller's buffer; Raw and Default are copied to fragments of
+ * 4080 bytes, a write each, 199 in all. The receiver copies once more in each. */
 
 struct element {
     const char *name;

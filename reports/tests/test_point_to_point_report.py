@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report says of ping-pong and echo: laws, switches, picture."""
+
+import pytest
+
+from reports.analysis import analyse
+from reports.load import load_run
+from reports.point_to_point import curves, fits_picture, fits_table, switches_table
+from reports.sections import check_section
+from reports.tests.synthetic import case, quick_cases, write_run
+
+LIMIT = 65536
+SHORT = [0, *(round(2 ** (k / 2)) for k in range(2, 29))]
+LONG = [SHORT[-1], *(round(2 ** (k / 2)) for k in range(29, 41))]
+#: The short sizes, often, and the long ones, less often; they share one size.
+ENTRIES = ((SHORT, 100), (LONG, 8))
+
+
+def half_round_trip(environment, size, iterations):
+    """The law of the environment: lam asks before messages above LIMIT; mpich never does."""
+    asked = 60e-6 if environment == "lam" and size > LIMIT else 0.0
+    doubled = 2 if iterations == 8 and size == SHORT[-1] else 1
+    return doubled * (20e-6 + 1e-9 * size + asked)
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    cases = [
+        case("echo", name, {"placement": "between-nodes", "sizes": sizes, "iterations": times})
+        for name in ("mpich", "lam")
+        for sizes, times in ENTRIES
+    ]
+
+    def fill(record):
+        params = record["params"]
+        record["metrics"] = [
+            {
+                "name": "half_round_trip",
+                "unit": "s",
+                "better": "lower",
+                "value": half_round_trip(record["environment"], size, params["iterations"]),
+                "at": {"message_bytes": size},
+            }
+            for size in params["sizes"]
+        ]
+        return record
+
+    directory = tmp_path_factory.mktemp("echo") / "run"
+    return analyse(load_run(write_run(directory, cases, blocks=3, edit=fill)))
+
+
+def texts(table, column):
+    place = [one.title for one in table.columns].index(column)
+    return [row[place].text for row in table.rows]
+
+
+def test_cases_of_different_sizes_are_one_curve(analysis):
+    found = curves(analysis, "echo")
+    assert [curve.environment for curve in found] == ["mpich", "lam"]
+    assert found[0].sizes == sorted({*SHORT, *LONG})
+
+
+def test_of_two_cases_with_one_size_that_of_more_iterations_counts(analysis):
+    curve = curves(analysis, "echo")[0]
+    time_s = curve.times_s[curve.sizes.index(SHORT[-1])]
+    assert time_s == pytest.approx(half_round_trip("mpich", SHORT[-1], 100))
+
+
+def test_the_switch_stands_in_the_interval_that_holds_it(analysis):
+    table = switches_table("echo")(analysis)
+    assert texts(table, "what") == ["none", "switch"]
+    assert texts(table, "environment") == ["mpich", "lam"]
+    assert texts(table, "between")[1].replace("\u202f", "") == "65536 B … 92682 B"
+
+
+def test_the_fits_give_each_segment_and_the_single_lines(analysis):
+    table = fits_table("echo")(analysis)
+    segment = ["segment", "one line, relative", "one line, plain", "direct n½"]
+    assert texts(table, "law") == [*segment, "segment", *segment]
+    first = next(row for row in table.rows if row[1].text == "lam")
+    assert first[5].text == "20.00"
+    assert first[6].text.replace("\u202f", "") == "1000.00"
+
+
+def test_the_picture_has_a_panel_a_curve_and_dashes_a_switch(analysis):
+    picture = fits_picture("echo")(analysis)
+    assert picture.environments == ["mpich", "lam"]
+    dashed = [panel.svg.count("stroke-dasharray: 4") for panel in picture.panels]
+    assert len(dashed) == 2
+    assert dashed[1] > dashed[0]
+
+
+def test_a_report_shows_them_and_none_without_an_echo(analysis, tmp_path):
+    section = check_section(analysis, "echo")
+    assert "table-echo-fits" in [table.anchor for table in section.tables]
+    assert "picture-echo-fits" in [picture.anchor for picture in section.pictures]
+    other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))
+    assert fits_table("echo")(other) is None
+    assert switches_table("echo")(other) is None
+    assert fits_picture("echo")(other) is None
+    assert [curve.environment for curve in curves(other, "pt2pt")] == ["mpich"]
