@@ -16,7 +16,7 @@ from reports.labels import value_text
 from reports.palette import QUIET
 from reports.plots import Picture, footer
 from reports.tables import Cell, Column, Table
-from reports.units import bytes_text, percent
+from reports.units import bytes_text, percent, three_digits
 
 _CHECK = "interference"
 _WHO = {
@@ -96,7 +96,7 @@ def _find(rows: Sequence[Row], metric: str, key: str = "", value: str = "") -> R
 
 
 def _ratio(row: Row | None) -> Cell:
-    return _cell(row, lambda value: f"{value:.3g}")
+    return _cell(row, three_digits)
 
 
 def _share(row: Row | None) -> Cell:
@@ -104,7 +104,7 @@ def _share(row: Row | None) -> Cell:
 
 
 def _scaled(row: Row | None, unit: float) -> Cell:
-    return _cell(row, lambda value: f"{value / unit:.3g}")
+    return _cell(row, lambda value: three_digits(value / unit))
 
 
 def _cell(row: Row | None, text: Callable[[float], str]) -> Cell:

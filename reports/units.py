@@ -61,6 +61,13 @@ def fixed(value: float | None, places: int) -> str:
     return f"{value:,.{places}f}".replace(",", "\u202f").replace("-", "−")
 
 
+def three_digits(value: float) -> str:
+    """Three significant digits without powers of ten; whole numbers from 100 on."""
+    if not value or not math.isfinite(value):
+        return f"{value:g}"
+    return fixed(value, max(0, 2 - math.floor(math.log10(abs(value)))))
+
+
 def percent(fraction: float | None, places: int = 1) -> str:
     """A fraction as a percentage."""
     if fraction is None:

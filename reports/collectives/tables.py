@@ -11,7 +11,7 @@ from reports.collectives.measured import Measured, measured, words
 from reports.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import Choice, Law, asymptotic_bandwidth
 from reports.tables import Cell, Column, Table
-from reports.units import bytes_text, fixed, percent
+from reports.units import bytes_text, fixed, percent, three_digits
 
 _UNDETERMINED = "undetermined"
 
@@ -178,7 +178,7 @@ def _latency_row(family: Measured, counts: Sequence[int]) -> list[Cell]:
     for p in counts:
         at = (data.p == p) & (data.message_bytes == family.shortest)
         times = data.time_s[at].tolist()
-        cells.append(Cell(f"{times[0] * 1e6:.3g}" if times else "–"))
+        cells.append(Cell(three_digits(times[0] * 1e6) if times else "–"))
     return [*cells, *(_bandwidth_cell(family, p) for p in counts if p > 1)]
 
 
@@ -187,7 +187,7 @@ def _bandwidth_cell(family: Measured, p: int) -> Cell:
     if isinstance(model, str) or model.best.delay is None or p not in family.counts:
         return Cell("–")
     rate = asymptotic_bandwidth(family.operation, model.best.delay, p)
-    return Cell("–" if rate is None else f"{rate / 1e6:.3g}")
+    return Cell("–" if rate is None else three_digits(rate / 1e6))
 
 
 def _joined(operation: str, variant: str) -> str:

@@ -10,6 +10,7 @@ from reports.analysis import analyse
 from reports.build import build_report
 from reports.load import load_run
 from reports.tests import synthetic
+from reports.units import three_digits
 
 COUNTS = (2, 3, 4, 6, 8, 16)
 SIZES = (4, 1024, 65536, 1048576)
@@ -68,6 +69,11 @@ def texts(table):
     return [[cell.text for cell in row] for row in table.rows]
 
 
+def number(text):
+    """A cell's number; thousands are set apart by narrow spaces."""
+    return float(text.replace("\u202f", ""))
+
+
 def test_expressions_stand_beside_those_of_1996(run):
     table = collectives.expressions(analyse(load_run(run)))
     assert [column.environment for column in table.columns[1:3]] == ["mpich", "lam"]
@@ -95,9 +101,9 @@ def test_latency_and_bandwidth_a_process_count(run):
     table = collectives.latencies(analyse(load_run(run)))
     titles = [column.title for column in table.columns]
     row = next(r for r in texts(table) if r[:2] == ["total exchange", "mpich"])
-    assert float(row[titles.index("T0(2), µs")]) == pytest.approx(138, rel=0.05)
+    assert number(row[titles.index("T0(2), µs")]) == pytest.approx(138, rel=0.05)
     rate = 16 * 15 / (0.082e-6 * 16) / 1e6
-    assert float(row[titles.index("R∞(16), MB/s")]) == pytest.approx(rate, rel=0.05)
+    assert number(row[titles.index("R∞(16), MB/s")]) == pytest.approx(rate, rel=0.05)
 
 
 def test_too_few_process_counts_give_no_law(run, tmp_path):
@@ -133,3 +139,11 @@ def test_the_report_has_both_sections(run):
     ):
         assert f'id="{anchor}"' in page
     assert "as Table 3 of Hwang" in paths.md.read_text()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(3412.3, "3\u202f412"), (99.96, "100.0"), (12.345, "12.3"), (0.0376, "0.0376"), (0, "0")],
+)
+def test_three_digits_need_no_powers_of_ten(value, shown):
+    assert three_digits(value) == shown
