@@ -38,7 +38,7 @@ class OsuCheck(MpiCheck, knobs_of(OsuParameters)):
         if self.test in STARTUP_TESTS:
             return []
         words = ["-i", str(self.iterations), "-x", str(self.warmup)]
-        if self.test not in UNSIZED_TESTS:
+        if self.test not in UNSIZED_TESTS and not self.suite_sizes:
             words += ["-m", f"{self.least_bytes}:{self.greatest_bytes}"]
         switches = {"-f": self.full, "-c": self.validate_data, "-z": self.tails}
         return [*words, *(switch for switch, wanted in switches.items() if wanted)]

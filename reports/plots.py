@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,26 +116,31 @@ def startup(analysis: Analysis) -> Picture | None:
 def invalid_bandwidth(analysis: Analysis) -> Picture | None:
     """What a reply before the wait would claim, next to the link's rate."""
     rows = [row for row in analysis.invalid if row.series.metric == "bandwidth"]
-    return _size_picture(
+    return size_picture(
         analysis, rows, "picture-invalid", "Apparent bandwidth of replies sent before the wait"
     )
 
 
 def _pt2pt_picture(analysis: Analysis, metric: str, anchor: str, title: str) -> Picture | None:
     rows = list(analysis.rows_of("pt2pt", metric))
-    return _size_picture(analysis, rows, anchor, title)
+    return size_picture(analysis, rows, anchor, title)
 
 
-def _size_picture(
-    analysis: Analysis, rows: Sequence[Row], anchor: str, title: str
+def size_picture(
+    analysis: Analysis,
+    rows: Sequence[Row],
+    anchor: str,
+    title: str,
+    caption: str = "One panel for each pair of send and receive.",
 ) -> Picture | None:
+    """A metric against message length, log-x; times log–log, rates beside the line rate."""
     is_time = any(row.unit == "s" for row in rows)
     return _lines_picture(
         analysis,
         _grouped(analysis, rows),
         anchor=anchor,
         title=f"{title} against message length",
-        caption="One panel for each pair of send and receive.",
+        caption=caption,
         x=lambda row: float(row.series.at_value("message_bytes") or 0),
         x_label=None,
         log_y=is_time,
@@ -227,11 +232,11 @@ def _draw_line_rate(axes: Any, rate: float, unit: str) -> None:
 def _grouped(
     analysis: Analysis, rows: Iterable[Row], without: tuple[str, ...] = ()
 ) -> list[_Curves]:
-    """Rows by all varying parameters but `without`, and by the construct; smallest first."""
+    """Rows by all varying parameters but `without` and the words of the point; smallest first."""
     titles: dict[tuple[int, str], str] = {}
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        construct = str(row.series.at_value("construct") or "")
+        construct = ", ".join(_own_words(row, analysis.case(row).params))
         title = titles.get((row.series.case, construct))
         if title is None:
             case = analysis.case(row)
@@ -240,6 +245,15 @@ def _grouped(
         groups.setdefault(title, []).append(row)
     curves = [_Curves(title or "all cases", found) for title, found in groups.items()]
     return sorted(curves, key=lambda item: _size(analysis, item.rows[0], without))
+
+
+def _own_words(row: Row, params: Mapping[str, Any]) -> list[str]:
+    """The point in words, without its message length and what the case says anyway."""
+    return [
+        str(value)
+        for name, value in row.series.at
+        if name != "message_bytes" and params.get(name) != value
+    ]
 
 
 def _size(analysis: Analysis, row: Row, without: tuple[str, ...]) -> tuple[float, float]:

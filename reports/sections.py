@@ -7,7 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports import collectives, interference, node, plots, point_to_point, pvm, su3_rmd, tables
+from reports import (
+    collectives,
+    interference,
+    node,
+    pairs,
+    plots,
+    point_to_point,
+    pvm,
+    su3_rmd,
+    tables,
+)
 from reports.analysis import Analysis
 from reports.labels import check_title
 from reports.mpi_profile import profile_pictures, profile_tables
@@ -31,13 +41,16 @@ class CheckSection:
 
 #: Pictures by check; a check without an entry has tables only.
 PICTURES: dict[str, _Pictures] = {
+    "alltoall_pairs": (pairs.bandwidth_matrix, pairs.latency_matrix),
     "collectives": (collectives.against_length, collectives.against_counts),
     "echo": (point_to_point.fits_picture("echo"),),
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
     "interference": (interference.interference_picture,),
     "netpipe": (point_to_point.fits_picture("netpipe"),),
     "pt2pt": (plots.latency, plots.bandwidth, point_to_point.fits_picture("pt2pt")),
+    "ring": (pairs.ring_picture,),
     "startup": (plots.startup,),
+    "streams": (pairs.streams_picture,),
     "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
 }
 

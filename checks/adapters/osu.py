@@ -18,8 +18,8 @@ _HEADING = re.compile(r"^# (?:Size +\S|Avg Latency\(us\)|Overall\(us\))")
 _NUMBER = re.compile(r"\d+\.\d\d", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
 _INIT = re.compile(
-    r"^nprocs: (?P<ranks>\d+), min: (?P<least>\d+(?:\.\d+)?) ms,"
-    r" max: (?P<greatest>\d+(?:\.\d+)?) ms, avg: (?P<mean>\d+(?:\.\d+)?) ms$",
+    r"^nprocs: (?P<ranks>\d+), min: (?P<least>\d+(?:\.\d+)?)(?P<unit>(?: ms)?),"
+    r" max: (?P<greatest>\d+(?:\.\d+)?)(?P=unit), avg: (?P<mean>\d+(?:\.\d+)?)(?P=unit)$",
     re.MULTILINE | re.ASCII,
 )
 _HELLO = re.compile(r"^This is a test with (?P<ranks>\d+) processes$", re.MULTILINE | re.ASCII)
@@ -115,8 +115,12 @@ def parse_partial(text: str) -> list[Value]:
 
 
 def parse_init(text: str, ranks: int) -> list[Value]:
-    """The times of osu_init over its ranks. Raises OutputError."""
-    _single_title(text)
+    """The times of osu_init over its ranks; version 5.3 prints neither title nor unit.
+
+    Raises OutputError.
+    """
+    if "# OSU " in text:
+        _single_title(text)
     found = list(_INIT.finditer(text))
     if len(found) != 1 or int(found[0]["ranks"]) != ranks or not text.endswith("\n"):
         raise OutputError(f"osu_init of {ranks} ranks printed {len(found)} results")

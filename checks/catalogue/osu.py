@@ -59,6 +59,12 @@ class OsuParameters(Parameters):
     ranks_per_node: RanksPerNode = ranks_per_node_field()
     least_bytes: int = quantity("Least message (-m).", "bytes", 1, ge=0, le=2**30)
     greatest_bytes: int = quantity("Greatest message (-m).", "bytes", 65536, ge=1, le=2**30)
+    suite_sizes: bool = quantity(
+        "Whether the suite takes its own sizes, which the two above must state: versions before"
+        " 5.4 cannot choose them in point-to-point tests.",
+        "none",
+        False,
+    )
     iterations: int = quantity("Iterations (-i).", "iterations", 100, ge=1, le=10_000_000)
     warmup: int = quantity("Iterations before them (-x).", "iterations", 10, ge=0, le=10_000_000)
     full: bool = quantity("Least and greatest too (-f).", "none", False)

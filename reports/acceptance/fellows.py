@@ -169,12 +169,19 @@ def _item(
 def _with_state(
     item: Item, shares: Mapping[int, float], out: bool, score: float | None, at: Bench
 ) -> Item:
-    """The item with what the re-runs say of it; without them a failure is only a suspicion."""
+    """The item with what the re-runs say of it; without them a failure is only a suspicion.
+
+    A suspicion needs a bound that holds for any distribution (5 launches at 95 %): Student's would
+    name somebody too often on a machine whose launches scatter much.
+    """
     if item.verdict != "FAIL":
         return _cleared(item, shares, at)
     if not out:
         note = f"beyond the limit, but does not stand out from the others (modified z {score:.1f})"
         return replace(item, note=note)
+    if item.bounds.method != "order":
+        note = f"beyond the limit, but n = {item.bounds.n} is too few to suspect anybody"
+        return replace(item, verdict="INCONCLUSIVE", note=note)
     again = [share for block, share in shares.items() if block >= at.evidence.fresh]
     beyond = sum(_beyond(share, item) for share in again)
     verdict: Verdict = "INCONCLUSIVE"

@@ -17,6 +17,7 @@ from reports.nightly.lasting import Shift, drifts, lasting
 from reports.nightly.reference import (
     Mask,
     Matrix,
+    References,
     last_nights,
     limits,
     references,
@@ -108,17 +109,24 @@ class _Tonight:
 
     def _reference_nights(self) -> Mask:
         """Nights of tonight's own context; where those are too few, all of the reference."""
-        nights = np.arange(self.place + 1)
-        since = self.since[:, np.newaxis]
-        before = (nights >= since) & (nights < self.place) & ~self.bad
+        nights, before = np.arange(self.place + 1), self._earlier()
         own = before & (nights >= self.of.starts(self.place)[:, np.newaxis])
         enough = (own & np.isfinite(self.values)).sum(axis=1) >= self.rules.robust_from
         chosen: Mask = np.where(enough[:, np.newaxis], own, before)
         return last_nights(chosen & np.isfinite(self.values), self.rules.most_nights)
 
+    def _earlier(self) -> Mask:
+        """Nights before this one since the reference began, without those of a regression."""
+        nights = np.arange(self.place + 1)
+        earlier: Mask = (nights >= self.since[:, np.newaxis]) & (nights < self.place) & ~self.bad
+        return earlier
+
     def _limits(self, chosen: Mask) -> tuple[Matrix, Matrix]:
         """How much worse a night and its re-run may be: normal theory, and the site's own tail."""
-        tail = fit_tail(self._deviations(chosen))
+        tail = fit_tail(self._deviations(chosen, self.reference))
+        if tail is None:
+            wide = last_nights(self._earlier() & np.isfinite(self.values), self.rules.most_nights)
+            tail = fit_tail(self._deviations(wide, references(self.values, wide, self.rules)))
         beyond = [
             (tail.quantile(chance) if tail else 0.0)
             for chance in (self.rules.allowed, 10 * self.rules.allowed)
@@ -130,15 +138,15 @@ class _Tonight:
         )
         return suspect, confirm
 
-    def _deviations(self, chosen: Mask) -> Matrix:
+    def _deviations(self, chosen: Mask, reference: References) -> Matrix:
         """How much worse than its median each reference night was, in units of the spread; a
         night that was run again counts by the better of both."""
-        robust = (self.reference.n >= self.rules.robust_from) & (self.reference.spread > 0)
+        robust = (reference.n >= self.rules.robust_from) & (reference.spread > 0)
         again = self.of.reruns[robust, : self.place + 1]
         direction = self.of.direction[robust, np.newaxis]
         worse = np.fmin(direction * self.values[robust], direction * again)
-        centre = direction * self.reference.median[robust, np.newaxis]
-        deviations: Matrix = (worse - centre) / self.reference.spread[robust, np.newaxis]
+        centre = direction * reference.median[robust, np.newaxis]
+        deviations: Matrix = (worse - centre) / reference.spread[robust, np.newaxis]
         return deviations[chosen[robust]]
 
     def _unjudged(self) -> list[str | None]:

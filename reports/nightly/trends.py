@@ -15,7 +15,8 @@ from reports.units import readable_unit
 
 MOST_NIGHTS = 180
 #: A title of so many letters fills a panel.
-_TITLE_LETTERS = 39
+_TITLE_LETTERS = 37
+_FOOTER_LETTERS = 74
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
 
 
@@ -31,7 +32,7 @@ def trend(history: History, series: int, reference: tuple[float, float] | None) 
         f"{case_name(key)}\n{int(np.isfinite(values).sum())} nights; median of a night's launches"
     )
     figure, axes = new_panel(title, footer, 2.75)
-    axes.title.set_fontsize(min(11.5, 11.5 * _TITLE_LETTERS / len(title)))
+    axes.set_title(title, fontsize=min(11.5, 11.5 * _TITLE_LETTERS / len(title)), pad=9)
     look = looks([key.environment])[key.environment]
     if reference is not None:
         middle, limit = reference[0] / unit.factor, reference[1]

@@ -96,6 +96,18 @@ def test_a_suspect_that_re_runs_do_not_show_is_not_named(tmp_path):
     assert verdicts(result)["stream"] == "INCONCLUSIVE"
 
 
+def test_three_launches_are_too_few_to_suspect_anybody_until_re_runs_come(tmp_path):
+    slow = {"slow_node": {"n2": 0.6}}
+    alone = judgement(tmp_path / "alone", STREAM, blocks=3, **slow)
+    assert named(alone) == set()
+    assert verdicts(alone)["stream"] == "INCONCLUSIVE"
+    assert alone.rerun
+    again = rerun(tmp_path, **slow)
+    assert named(judgement(tmp_path, STREAM, blocks=3, reruns=[again], **slow)) == {
+        ("slow node n2", "confirmed")
+    }
+
+
 def test_half_the_nodes_slow_fail_the_limit_but_none_stands_out(tmp_path):
     result = judgement(tmp_path, STREAM, slow_node={"n1": 0.5, "n2": 0.5})
     assert named(result) == set()

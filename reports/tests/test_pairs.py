@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix of all pairs of nodes, and streams and ring against message length."""
+
+import matplotlib as mpl
+import pytest
+
+from reports.analysis import analyse
+from reports.canvas import STYLE
+from reports.load import load_run
+from reports.pairs import bandwidth_matrix, latency_matrix, ring_picture, streams_picture
+from reports.tests.synthetic import case, quick_cases, write_run
+
+BANDWIDTHS = {("n1", "n2"): 12e6, ("n1", "n3"): 11.9e6, ("n2", "n3"): 9e6}
+
+
+def metric(name, unit, better, value, **at):
+    return {"name": name, "unit": unit, "better": better, "value": value, "at": at}
+
+
+def fill(record):
+    if record["check"] == "alltoall_pairs":
+        record["metrics"] = [
+            metric("pair_bandwidth", "bytes/s", "higher", rate, node=node, peer=peer)
+            for (node, peer), rate in BANDWIDTHS.items()
+        ] + [
+            metric("pair_latency", "s", "lower", 100 / rate, node=node, peer=peer)
+            for (node, peer), rate in BANDWIDTHS.items()
+        ]
+    if record["check"] == "streams":
+        record["metrics"] = [
+            metric("window_rate", "bytes/s", "higher", 1e6, direction=way, message_bytes=size)
+            for way in ("one-way", "both-ways")
+            for size in (64, 1024)
+        ]
+    if record["check"] == "ring":
+        order = record["params"]["order"]
+        record["metrics"] = [
+            metric("ring_rate", "bytes/s", "higher", 1e6, order=order, message_bytes=size)
+            for size in (8, 64)
+        ]
+    return record
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    cases = [
+        case("alltoall_pairs", "lam", {"ranks": 3, "turns": True}, 3),
+        case("streams", "lam", {"directions": ["one-way", "both-ways"], "sizes": [64, 1024]}),
+        case("ring", "lam", {"ranks": 2, "order": "natural", "sizes": [8, 64]}),
+        case("ring", "lam", {"ranks": 2, "order": "gray", "sizes": [8, 64]}),
+    ]
+    directory = tmp_path_factory.mktemp("pairs") / "run"
+    return analyse(load_run(write_run(directory, cases, blocks=3, edit=fill)))
+
+
+def test_each_pair_stands_in_the_matrix_and_a_slow_one_is_outlined(analysis):
+    with mpl.rc_context(STYLE):
+        picture = bandwidth_matrix(analysis)
+    assert len(picture.panels) == 1
+    panel = picture.panels[0]
+    assert "3 pairs from 9 to 12 MB/s; 1 pair outlined" in panel.alt
+    assert panel.svg.count("#b3261e") == 2
+    assert panel.svg.count(">11.9<") == 2
+
+
+def test_latencies_within_the_limit_are_not_outlined(analysis):
+    panel = latency_matrix(analysis).panels[0]
+    assert "0 pairs outlined" in panel.alt
+    assert "#b3261e" not in panel.svg
+
+
+def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
+    titles = [panel.alt.split(":")[0] for panel in streams_picture(analysis).panels]
+    assert [title.split(", ")[-1] for title in titles] == ["one-way", "both-ways"]
+    rings = [panel.alt.split(":")[0] for panel in ring_picture(analysis).panels]
+    assert [title.count(word) for title, word in zip(rings, ("natural", "gray"), strict=True)] == [
+        1,
+        1,
+    ]
+
+
+def test_a_run_without_them_has_none(tmp_path):
+    other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))
+    for make in (bandwidth_matrix, latency_matrix, ring_picture, streams_picture):
+        assert make(other) is None
