@@ -41,7 +41,9 @@ class SpackDescription(BaseModel):
         description="view of the environment, and the site's environments it is built for"
     )
     modules: dict[str, list[str]] = Field(
-        {}, description="module files to load for a view in place of its folder on PATH"
+        {},
+        description="module files to load for a view in place of its folder on PATH; assay build"
+        " writes them below modules/ of the Spack home",
     )
 
 

@@ -27,7 +27,7 @@ from reports.tables import Cell, Column, Table
 from reports.units import bytes_text, fixed, percent, signed_percent
 
 #: Curves beyond these are not fitted; the note says so.
-MOST_CURVES = 48
+MOST_CURVES = 24
 #: The metric that a check's curves are made of, where it is not the half round trip of our own.
 _METRICS = {"netpipe": "netpipe_half_round_trip"}
 #: Parameters in which the cases of one curve may differ.
@@ -62,6 +62,13 @@ class Curve:
 @lru_cache(maxsize=16)
 def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
     """The curves of a check with enough sizes, at most MOST_CURVES; one construct of each."""
+    fitted = list(_groups(analysis, check).items())[:MOST_CURVES]
+    return tuple(_curve(*key, found) for key, found in fitted)
+
+
+@lru_cache(maxsize=16)
+def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, Row]]:
+    """By title and environment, the row of each size; in reading order."""
     groups: dict[tuple[str, str], dict[int, Row]] = {}
     for row in _rows(analysis, check):
         case = analysis.case(row)
@@ -73,7 +80,12 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
     order = list(analysis.looks)
     keys = [key for key, found in groups.items() if LEAST_POINTS <= len(found) <= MOST_SIZES]
     keys.sort(key=lambda key: (key[0], order.index(key[1])))
-    return tuple(_curve(*key, groups[key]) for key in keys[:MOST_CURVES])
+    return {key: groups[key] for key in keys}
+
+
+def _left_out(analysis: Analysis, check: str) -> str:
+    count = len(_groups(analysis, check)) - MOST_CURVES
+    return f" {count} further curves are not fitted." if count > 0 else ""
 
 
 def _rows(analysis: Analysis, check: str) -> list[Row]:
@@ -130,7 +142,7 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
                     Column("rms of residuals", numeric=True),
                 ],
                 rows,
-                _FITS_NOTE,
+                _FITS_NOTE + _left_out(analysis, check),
                 groups=frozenset(groups),
             )
             if found

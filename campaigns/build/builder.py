@@ -73,6 +73,8 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     ours = lock.hashes_of(OUR_PACKAGES, all_roots)
     install(commands, all_roots, our_packages.changed(commands, ours), request.jobs)
     our_packages.note(commands, ours)
+    if request.built.modules:
+        commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
     for view, some in roots.items():
         _note(request, lock, view, some)
         say(f"built: {', '.join(n + SUFFIX for n in request.built.views[view])}")

@@ -71,8 +71,9 @@ def _mirrors(home: Path) -> dict[str, Any]:
 
 
 def _modules(home: Path) -> dict[str, Any]:
-    roots = {"tcl": str(home / "modules" / "tcl"), "lmod": str(home / "modules" / "lmod")}
-    return {"modules": {"default": {"roots": roots, "enable": ["tcl"]}}}
+    tcl = {"hash_length": 0, "projections": {"all": "{name}/{version}"}}
+    roots = {"tcl": str(home / "modules")}
+    return {"modules": {"default": {"roots": roots, "enable": ["tcl"], "tcl": tcl}}}
 
 
 def _packages(site: str, built: SpackDescription) -> list[Path]:

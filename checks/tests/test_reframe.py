@@ -28,11 +28,20 @@ question: what would be launched?
 environments: [mpich, openmpi, lam, lam-lamd]
 blocks: 1
 cases:
+  - check: alltoall_pairs
+    environments: [lam]
+    fixed: {ranks: 3, turns: true, latency_bytes: 0}
+  - check: bisection
+    environments: [mpich]
+    fixed: {ranks: 4, matchings: 3}
   - check: collectives
     environments: [lam]
     matrix:
       operations: [[scan, gather]]
     fixed: {ranks: 3, ranks_per_node: 1, sizes: [4, 64], procedure: loop}
+  - check: echo
+    environments: [openmpi]
+    fixed: {distance: 3, sizes: [8, 100]}
   - check: hpl
     fixed: {p: 1, q: 2, n: 500, bcast: longM}
   - check: interference
@@ -40,8 +49,14 @@ cases:
     fixed: {ranks: 4, ranks_per_node: 2, sizes: [8], work_s: 0.002}
   - check: pt2pt
     fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}
+  - check: ring
+    environments: [lam-lamd]
+    fixed: {ranks: 4, ranks_per_node: 2, order: gray, sizes: [64]}
   - check: startup
     fixed: {ranks: 4, ranks_per_node: 2}
+  - check: streams
+    environments: [mpich]
+    fixed: {placement: within-node, directions: [both-ways], sizes: [64], window: 4}
   - check: su3_rmd
     fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 2, trajectories: 6, communication: ssend, beta: 5.7}
   - check: su3_rmd
@@ -53,7 +68,17 @@ cases:
 """
 
 
-LAYOUTS = {"hpl": (2, 2), "pt2pt": (2, 1), "startup": (4, 2), "su3_rmd": (2, 2)}
+LAYOUTS = {
+    "alltoall_pairs": (3, 1),
+    "bisection": (4, 1),
+    "echo": (4, 1),
+    "hpl": (2, 2),
+    "pt2pt": (2, 1),
+    "ring": (4, 2),
+    "startup": (4, 2),
+    "streams": (2, 2),
+    "su3_rmd": (2, 2),
+}
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +124,15 @@ def test_every_check_is_launched_in_every_environment(job_scripts):
     environments = ("mpich", "openmpi", "lam", "lam-lamd")
     checks = ("hpl", "pt2pt", "startup", "su3_rmd")
     by_rank = {("lam", "su3_rmd by rank.sh"), ("mpich", "startup by rank.sh")}
-    asked_once = {("lam", "collectives"), ("openmpi", "interference")}
+    asked_once = {
+        ("lam", "alltoall_pairs"),
+        ("lam", "collectives"),
+        ("lam-lamd", "ring"),
+        ("mpich", "bisection"),
+        ("mpich", "streams"),
+        ("openmpi", "echo"),
+        ("openmpi", "interference"),
+    }
     everywhere = {(e, c) for e in environments for c in checks}
     assert set(job_scripts) == everywhere | by_rank | asked_once
 
@@ -112,6 +145,21 @@ def test_ranks_nodes_and_access_reach_the_job(job_scripts):
         assert f"#SBATCH --ntasks={ranks}\n" in script
         assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
         assert "#SBATCH --account=me\n" in script
+
+
+def test_what_is_asked_of_messages_reaches_the_program(job_scripts):
+    expected = {
+        ("lam", "alltoall_pairs"): "--latency-bytes=0 --latency-iterations=100"
+        " --bandwidth-bytes=1048576 --bandwidth-iterations=10 --warmup=2 --seed=1 --turns",
+        ("mpich", "bisection"): "--message-bytes=262144 --window=8 --matchings=3 --iterations=10"
+        " --warmup=2 --seed=1",
+        ("openmpi", "echo"): "--sizes=0,8,100 --iterations=100 --warmup=10 --seed=1",
+        ("lam-lamd", "ring"): "--orders=gray --sizes=64 --turns=100 --warmup=2 --seed=1",
+        ("mpich", "streams"): "--directions=both-ways --sizes=64 --window=4 --iterations=20"
+        " --warmup=2 --seed=1",
+    }
+    for case, arguments in expected.items():
+        assert f"{case[1]} {arguments}\n" in job_scripts[case]
 
 
 def test_each_environment_starts_ranks_in_its_own_way(job_scripts):

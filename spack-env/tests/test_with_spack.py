@@ -33,7 +33,12 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    return tmp_path_factory.mktemp("spack")
+    """An empty Spack home; Spack's index of recipes, minutes of work, is shared if there is one."""
+    folder = tmp_path_factory.mktemp("spack")
+    known = places.spack_home() / "cache"
+    if known.is_dir():
+        (folder / "cache").symlink_to(known)
+    return folder
 
 
 def assay(home: Path, *words: str) -> subprocess.CompletedProcess:

@@ -37,6 +37,17 @@ static double right_replies_refused(void) {
     return refused;
 }
 
+static double wrong_counters_accepted(void) {
+    double accepted = 0;
+    for (size_t bytes = 1; bytes <= MOST; bytes++) {
+        unsigned char message[MOST] = {0};
+        payload_put(message, bytes, COUNTER);
+        accepted += !payload_carries(message, bytes, COUNTER);
+        accepted += payload_carries(message, bytes, COUNTER + 1);
+    }
+    return accepted;
+}
+
 static double stale_replies_accepted(void) {
     double accepted = 0;
     for (size_t bytes = 1; bytes <= MOST; bytes++) {
@@ -77,6 +88,7 @@ static double unnoticed_pattern_bytes(int complement) {
 int main(void) {
     proof_deviation("right replies refused, 0 to 40 bytes", right_replies_refused(), 0, 0);
     proof_deviation("replies to the message before accepted", stale_replies_accepted(), 0, 0);
+    proof_deviation("counters taken for others", wrong_counters_accepted(), 0, 0);
     proof_deviation("altered counter bytes not noticed", unnoticed_reply_bytes(), 0, 0);
     proof_deviation("bytes written outside the message", written_outside(), 0, 0);
     proof_deviation("altered pattern bytes not noticed", unnoticed_pattern_bytes(0), 0, 0);

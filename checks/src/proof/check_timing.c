@@ -62,6 +62,12 @@ static void check_before(void) {
     proof_deviation("and untimed", samples[SAMPLES - 1] / 1e-3, 1, 1e-6);
 }
 
+static void check_loop(void) {
+    struct timer timer = {fake_now, 1e-6, "fake"};
+    step_s = 1e-3;
+    proof_deviation("a loop's mean", timing_loop(&timer, 7, fake_body, NULL) / 1e-3, 1, 1e-6);
+}
+
 int main(int argc, char **argv) {
     int rank, ranks;
     double fast[3], slow[3], most[3];
@@ -83,6 +89,7 @@ int main(int argc, char **argv) {
                    timer.resolution_s > 0 && timer.resolution_s < 1e-3);
         check_summary();
         check_before();
+        check_loop();
     }
     MPI_Finalize();
     return proof_status();

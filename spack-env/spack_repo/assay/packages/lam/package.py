@@ -54,7 +54,9 @@ class Lam(AutotoolsPackage):
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         """Dependents are compiled through Spack's wrapper."""
-        env.set("LAMHCC", dependent_spec.package.module.spack_cc)
+        compiler = getattr(dependent_spec.package.module, "spack_cc", None)
+        if compiler:
+            env.set("LAMHCC", compiler)
 
     def setup_dependent_package(self, module, dependent_spec):
         """The compilers that dependents ask for."""
