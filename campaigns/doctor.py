@@ -99,6 +99,11 @@ def _site(site_name: str) -> Iterator[Finding]:
     yield Finding(f"site {site_name}", True, f"{facts.nodes} nodes", "")
     for name, environment in site.description.environments.items():
         where = shutil.which(environment.compiler)
+        if environment.spack_view and where is None:
+            # Nobody needs it who does not ask for it: no fault of the machine.
+            seen = f"not built by Spack; assay build --site {site.name} does it"
+            yield Finding(f"environment {name}", True, seen, "")
+            continue
         packages = " ".join(environment.packages)
         remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
         yield Finding(f"environment {name}", where is not None, where or "", remedy)

@@ -45,6 +45,9 @@ def _environments(provenance: Mapping[str, Any]) -> Mapping[str, Mapping[str, An
 def _of_environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     if a.get("source") != b.get("source"):
         yield "built by", str(a.get("source")), str(b.get("source"))
+    sources = [(one.get("spack") or {}).get("sources") for one in (a, b)]
+    if None not in sources and sources[0] != sources[1]:
+        yield "our C sources", str(sources[0]), str(sources[1])
     packages_a, packages_b = _packages(a), _packages(b)
     for name in sorted(packages_a.keys() | packages_b.keys()):
         yield from _of_package(name, packages_a.get(name), packages_b.get(name))

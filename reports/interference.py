@@ -148,8 +148,8 @@ def interference_picture(analysis: Analysis) -> Picture | None:
 
 
 _TITLES = {
-    "message_slowdown": "messages beside computing neighbours",
-    "overlap": "overlap of an exchange with computing",
+    "message_slowdown": "beside computing neighbours",
+    "overlap": "exchange hidden by computing",
     "availability": "processor left to computing",
 }
 

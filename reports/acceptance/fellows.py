@@ -36,11 +36,10 @@ def judge_nodes(criterion: NodesCriterion, at: Bench) -> JudgedCriterion:
         inverse = REGISTER[criterion.metric].better == "lower"
         by_block = {name: _merged(parts) for name, parts in members.items()}
         shares = shares_of_median(by_block, inverse=inverse)
-        fresh = at.evidence.fresh
         centres = {
-            name: float(np.median(own))
+            name: float(np.median(list(blocks.values())))
             for name, blocks in shares.items()
-            if (own := [share for block, share in blocks.items() if block < fresh])
+            if blocks
         }
         scores = dict(zip(centres, _scores(centres), strict=True))
         for name, parts in members.items():

@@ -166,8 +166,10 @@ def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
                 pairs.setdefault(_pair(item), []).append(Accusation(result.id, item))
     slow = {name for name, against in nodes.items() if _state(against) != "not confirmed"}
     found = [_finding("node", name, against) for name, against in nodes.items()]
-    found = [_with_consequence(f, pairs) if f.name in slow else f for f in found]
-    return sorted(found, key=_finding_order) + _link_findings(pairs, measured, slow)
+    links = _link_findings(pairs, measured, slow)
+    other = {finding.name for finding in links if finding.kind == "link"}
+    found = [_with_consequence(f, pairs, other) if f.name in slow else f for f in found]
+    return sorted(found, key=_finding_order) + links
 
 
 def _pair(item: Item) -> Pair:
@@ -205,11 +207,18 @@ def _state(against: Sequence[Accusation]) -> State:
     return "suspected" if "suspected" in states else "not confirmed"
 
 
-def _with_consequence(finding: Finding, pairs: dict[Pair, list[Accusation]]) -> Finding:
-    mine = ["–".join(pair) for pair in sorted(pairs) if finding.name in pair]
+def _with_consequence(
+    finding: Finding, pairs: dict[Pair, list[Accusation]], slow_links: set[str]
+) -> Finding:
+    """The finding of a slow node with the slow pairs that only it explains."""
+    mine = [
+        "–".join(pair)
+        for pair in sorted(pairs)
+        if finding.name in pair and not set(pair) & slow_links
+    ]
     if not mine:
         return finding
-    note = f"its pairs {', '.join(mine)} are slow too, which the slow node explains"
+    note = f"the slow node explains that pairs of it are slow too: {', '.join(mine)}"
     return replace(finding, note=note)
 
 

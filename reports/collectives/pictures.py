@@ -128,7 +128,8 @@ def _count_panel(analysis: Analysis, operation: str, families: Sequence[Measured
         (family, [row for row in family.rows if position(analysis, row)[1] == family.shortest])
         for family in families
     ]
-    unit = readable_unit("s", (row.summary.mean for _, rows in chosen for row in rows))
+    greatest = max((row.summary.mean for _, rows in chosen for row in rows), default=1.0)
+    unit = readable_unit("s", [greatest])
     lines = [_line(analysis, family, rows, 0, unit) for family, rows in chosen]
     ns = [row.summary.n for _, rows in chosen for row in rows]
     figure, axes = new_panel(words(operation), footer(analysis, min(ns), max(ns)))

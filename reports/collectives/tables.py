@@ -101,8 +101,9 @@ def choices(analysis: Analysis) -> Table | None:
         "Candidates: T0 a, a + b·log₂p, a + b·p; D/m c, c + d·log₂p, c + d·p, c + d·(p−1)/p; all"
         " pairs fitted by relative least squares to the medians over launches. A simpler law is"
         " chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where no other law predicts left-out"
-        " process counts better by more than a tenth. An rms far above the noise says that no law"
-        " linear in m describes the operation: libraries change algorithms with the length.",
+        " process counts better by more than a tenth and it misses them by at most 50 %. Where"
+        " even the best pair is off by more than 25 % rms there is no law: ranks share cores,"
+        " or the library changes its algorithm with the length.",
         total=len(rows),
         groups=frozenset(groups),
     )

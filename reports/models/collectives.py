@@ -42,6 +42,11 @@ LEAST_DELTA_SIMPLER = 2.0
 LEAST_DELTA_BIC = 6.0
 #: … and no other law predicts left-out process counts better by more than this share.
 LEFT_OUT_MARGIN = 0.1
+#: A law that misses left-out process counts by more than this (relative rms) is not determined.
+MOST_LEFT_OUT = 0.5
+#: A worse fit than this (relative rms) is none: ranks that share cores, or an algorithm that
+#: changes with the length, follow no law of the form.
+MOST_RMS = 0.25
 #: A better fit than this (relative rms) is rounding, not evidence.
 LEAST_RMS = 1e-9
 
@@ -132,6 +137,8 @@ def fit_collective(data: Points) -> CollectiveModel | str:
     if not fits:
         return "no law fits with a positive startup and delay"
     fits.sort(key=lambda fit: fit.bic)
+    if fits[0].rms > MOST_RMS:
+        return f"the best laws are off by {fits[0].rms:.0%} rms, more than {MOST_RMS:.0%} is no fit"
     startup = _choose(data, fits, lambda fit: fit.startup)
     delay = _choose(data, fits, lambda fit: fit.delay) if has_delay else None
     if startup is None or (has_delay and delay is None):
@@ -208,7 +215,7 @@ def _choose(data: Points, fits: Sequence[Fit], part: Callable[[Fit], Law | None]
         return None
     (law, first), (runner_up, second) = list(by_form.values())[:2]
     left_out = [_left_out_rms(data, fit) for _, fit in by_form.values()]
-    alike = left_out[0] > (1 + LEFT_OUT_MARGIN) * min(left_out)
+    alike = left_out[0] > min(MOST_LEFT_OUT, (1 + LEFT_OUT_MARGIN) * min(left_out))
     needed = LEAST_DELTA_SIMPLER if law.form == "constant" else LEAST_DELTA_BIC
     delta = second.bic - first.bic
     return Choice(law, runner_up, delta, (left_out[0], left_out[1]), delta >= needed and not alike)

@@ -47,6 +47,13 @@ def test_two_builds_of_one_package_are_told_fact_by_fact():
     ]
 
 
+def test_changed_sources_of_our_own_are_told():
+    first, second = copy.deepcopy(SPACK), copy.deepcopy(SPACK)
+    first["environments"]["lam"]["spack"]["sources"] = "4d690e82b103"
+    second["environments"]["lam"]["spack"]["sources"] = "0123456789ab"
+    assert told(first, second) == [("lam", "our C sources", "4d690e82b103", "0123456789ab")]
+
+
 def test_packages_against_a_build_are_told_in_a_line_each():
     assert told(DISTRIBUTION, SPACK) == [
         ("lam", "built by", "distribution", "spack"),
