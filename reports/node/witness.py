@@ -42,7 +42,7 @@ def witness_table(analysis: Analysis) -> Table | None:
         rows,
         "Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
         " block. The echo's value is the median of its round trips, NetPIPE's the least of three"
-        " means: on a disturbed machine NetPIPE's mean is the greater one, else they agree.",
+        " means: a disturbance weighs more in NetPIPE's.",
         total=len(rows),
         groups=frozenset(starts),
     )
