@@ -113,12 +113,14 @@ def _lay_environment(built: SpackDescription, folder: Path, own_choices: bool) -
         known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
         raise AssayError(f"spack.environment {built.environment!r}: allowed is {', '.join(known)}")
     wanted, target = (source / "spack.yaml").read_text(), folder / "spack.yaml"
-    if target.is_file() and target.read_text() == wanted and (folder / "spack.lock").is_file():
+    if not target.is_file() or target.read_text() != wanted:
+        target.write_text(wanted)
+    lock, taken = source / f"{built.platform}.lock", folder / "taken.lock"
+    if own_choices or not lock.is_file():
         return
-    target.write_text(wanted)
-    lock = source / f"{built.platform}.lock"
-    if lock.is_file() and not own_choices:
+    if not taken.is_file() or taken.read_bytes() != lock.read_bytes():
         shutil.copyfile(lock, folder / "spack.lock")
+        shutil.copyfile(lock, taken)
 
 
 def resolve(commands: SpackCommands, anew: bool = False) -> None:
