@@ -8,17 +8,14 @@ from typing import Annotated, Literal, cast
 from pydantic import AfterValidator, Field, model_validator
 
 from checks.catalogue.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
-    RanksPerNode,
     SiteCapacity,
-    gigabytes,
     quantity,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS
 from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.two_ranks import TwoRankDefinition
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
@@ -71,7 +68,7 @@ class EchoParameters(ProfiledParameters):
         return self
 
 
-class EchoDefinition(CheckDefinition[EchoParameters]):
+class EchoDefinition(TwoRankDefinition[EchoParameters]):
     """Layout and cost of the echo."""
 
     name = "echo"
@@ -94,23 +91,6 @@ class EchoDefinition(CheckDefinition[EchoParameters]):
     def ranks(self, params: EchoParameters) -> int:
         """One with itself, two on a node, or one on each node from one end to the other."""
         return {"self": 1, "within-node": 2, "between-nodes": params.distance + 1}[params.placement]
-
-    def ranks_asked_per_node(self, params: EchoParameters) -> RanksPerNode:
-        """Two within a node, else one."""
-        return 2 if params.placement == "within-node" else 1
-
-    def memory_bytes_per_node(self, params: EchoParameters, cores_per_node: int) -> int:
-        """A buffer for each way of the greatest size, and the allowance, for each rank."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        return ranks * (2 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
-
-    def memory_arithmetic(self, params: EchoParameters, layout: Layout) -> str:
-        """Two buffers a rank, in numbers."""
-        buffers = 2 * params.message_bytes[-1] * layout.ranks_per_node
-        return (
-            f"{layout.ranks_per_node} ranks a node with two buffers of"
-            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
-        )
 
     def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

@@ -8,16 +8,13 @@ from typing import Annotated, Literal, cast, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from checks.catalogue.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
-    RanksPerNode,
     SiteCapacity,
-    gigabytes,
     quantity,
 )
 from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.two_ranks import TwoRankDefinition
 
 MAX_ITERATIONS = 1_000_000
 
@@ -104,7 +101,7 @@ class Pt2ptParameters(ProfiledParameters):
         return self
 
 
-class Pt2ptDefinition(CheckDefinition[Pt2ptParameters]):
+class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters]):
     """Layout and cost of the ping-pong between two ranks."""
 
     name = "pt2pt"
@@ -116,28 +113,6 @@ class Pt2ptDefinition(CheckDefinition[Pt2ptParameters]):
         for statistic in ("", "_best", "_mean", "_worst")
     )
     points = ("construct", "message_bytes")
-
-    def ranks(self, params: Pt2ptParameters) -> int:
-        """Always two."""
-        del params
-        return 2
-
-    def ranks_asked_per_node(self, params: Pt2ptParameters) -> RanksPerNode:
-        """One between nodes, two within a node."""
-        return 2 if params.placement == "within-node" else 1
-
-    def memory_bytes_per_node(self, params: Pt2ptParameters, cores_per_node: int) -> int:
-        """A send and a receive buffer of the greatest size, and the allowance, for each rank."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        return ranks * (2 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
-
-    def memory_arithmetic(self, params: Pt2ptParameters, layout: Layout) -> str:
-        """Two buffers a rank, in numbers."""
-        buffers = 2 * params.message_bytes[-1] * layout.ranks_per_node
-        return (
-            f"{layout.ranks_per_node} ranks a node with two buffers of"
-            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
-        )
 
     def estimate_s(self, params: Pt2ptParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

@@ -8,17 +8,14 @@ from typing import Annotated, Literal, cast, get_args
 from pydantic import AfterValidator, Field
 
 from checks.catalogue.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
-    RanksPerNode,
     SiteCapacity,
-    gigabytes,
     quantity,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement
 from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.two_ranks import TwoRankDefinition
 
 Direction = Literal["one-way", "both-ways"]
 
@@ -54,7 +51,7 @@ class StreamsParameters(ProfiledParameters):
         return cast(list[int], self.sizes)
 
 
-class StreamsDefinition(CheckDefinition[StreamsParameters]):
+class StreamsDefinition(TwoRankDefinition[StreamsParameters]):
     """Layout and cost of the streams."""
 
     name = "streams"
@@ -63,27 +60,9 @@ class StreamsDefinition(CheckDefinition[StreamsParameters]):
     metrics = ("window_rate",)
     points = ("direction", "message_bytes")
 
-    def ranks(self, params: StreamsParameters) -> int:
-        """Always two."""
-        del params
-        return 2
-
-    def ranks_asked_per_node(self, params: StreamsParameters) -> RanksPerNode:
-        """One between nodes, two within a node."""
-        return 2 if params.placement == "within-node" else 1
-
-    def memory_bytes_per_node(self, params: StreamsParameters, cores_per_node: int) -> int:
-        """A window for each way of the greatest size, and the allowance, for each rank."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        return ranks * (2 * params.window * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
-
-    def memory_arithmetic(self, params: StreamsParameters, layout: Layout) -> str:
-        """Two windows a rank, in numbers."""
-        buffers = 2 * params.window * params.message_bytes[-1] * layout.ranks_per_node
-        return (
-            f"{layout.ranks_per_node} ranks a node with two windows of {params.window} messages of"
-            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
-        )
+    def messages_held(self, params: StreamsParameters) -> int:
+        """A window each way."""
+        return 2 * params.window
 
     def estimate_s(self, params: StreamsParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every window at 10 µs a message and the link's speed.

@@ -182,7 +182,7 @@ def test_pt2pt_buffers_must_fit() -> None:
     tiny = replace(SITE, memory_bytes_per_node=10**9)
     said = reason("pt2pt", pt2pt(sizes=[2**30]), tiny)
     assert said is not None
-    assert said.startswith("1 ranks a node with two buffers of 1073741824 bytes need 2.15 GB")
+    assert said.startswith("1 ranks a node with room for 2 messages of 1073741824 bytes need 2.15")
 
 
 def test_constructs_come_in_their_own_order_and_once() -> None:

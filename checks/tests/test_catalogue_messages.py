@@ -61,7 +61,7 @@ def test_a_gray_ring_of_no_power_of_two_is_not_feasible():
 
 def test_streams_need_memory_for_their_windows():
     many = params("streams", sizes=[2**30], window=4096)
-    assert "two windows of 4096 messages of 1073741824 bytes" in str(reason("streams", many))
+    assert "room for 8192 messages of 1073741824 bytes" in str(reason("streams", many))
 
 
 @pytest.mark.parametrize("check", ["alltoall_pairs", "bisection"])
