@@ -215,7 +215,7 @@ def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
         capture_output=True,
         check=True,
     )
-    assert json.loads(plan.stdout)["totals"]["cases"] == 44
+    assert json.loads(plan.stdout)["totals"]["cases"] == 52
     doctor = subprocess.run(
         [ASSAY, "doctor", "--site", "virtual:t-run", "--json"], capture_output=True, check=False
     )
