@@ -8,16 +8,14 @@ from typing import Annotated, Literal, cast, get_args
 from pydantic import AfterValidator, Field, model_validator
 
 from checks.catalogue.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
-    RanksPerNode,
     SiteCapacity,
     quantity,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS, MAX_SAMPLES, Placement
 from checks.catalogue.sizes import SizeFromZero, expand_sizes
+from checks.catalogue.two_ranks import TwoRankDefinition
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
 Route = Literal["direct", "daemon"]
@@ -97,7 +95,7 @@ class PvmEchoParameters(Parameters):
         return self
 
 
-class PvmEchoDefinition(CheckDefinition[PvmEchoParameters]):
+class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
     """Layout and cost of the echo between two PVM tasks."""
 
     name = "pvm_echo"
@@ -118,19 +116,10 @@ class PvmEchoDefinition(CheckDefinition[PvmEchoParameters]):
     )
     points = ("construct", "message_bytes")
 
-    def ranks(self, params: PvmEchoParameters) -> int:
-        """Always two tasks."""
+    def messages_held(self, params: PvmEchoParameters) -> int:
+        """One each way, and PVM's copy of each."""
         del params
-        return 2
-
-    def ranks_asked_per_node(self, params: PvmEchoParameters) -> RanksPerNode:
-        """One between nodes, two within a node."""
-        return 2 if params.placement == "within-node" else 1
-
-    def memory_bytes_per_node(self, params: PvmEchoParameters, cores_per_node: int) -> int:
-        """Two buffers of the greatest size, PVM's copy of each, and the allowance, for a task."""
-        tasks = self.ranks_per_node(params, cores_per_node)
-        return tasks * (4 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+        return 4
 
     def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.

@@ -5,6 +5,7 @@
 #include "common/args.h"
 #include "common/fail.h"
 #include "common/pingpong.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "common/rest.h"
 #include "common/shuffle.h"
@@ -75,7 +76,8 @@ static void gather_hosts(struct run *run) {
     MPI_Gather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
 }
 
-static void prepare(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
     fail_all(run->ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", run->ranks);
@@ -175,13 +177,21 @@ static void measure_round(struct run *run, int round) {
         MPI_Comm_free(&pair);
 }
 
-static void finish(struct run *run) {
-    if (run->rank == 0) {
-        report_timer(&run->timer);
-        report_note_integer("rounds", tournament_rounds(run->ranks));
-        report_note_text("payload_verified", "every reply, and every byte once a pair and size");
-        report_end(PROGRAM, 1);
-    }
+static void measure(void *context) {
+    struct run *run = context;
+    for (int round = 0; round < tournament_rounds(run->ranks); round++)
+        measure_round(run, round);
+}
+
+static void report_notes(const void *context) {
+    const struct run *run = context;
+    report_timer(&run->timer);
+    report_note_integer("rounds", tournament_rounds(run->ranks));
+    report_note_text("payload_verified", "every reply, and every byte once a pair and size");
+}
+
+static void release(void *context) {
+    struct run *run = context;
     free(run->outgoing);
     free(run->incoming);
     free(run->samples);
@@ -193,14 +203,7 @@ static void finish(struct run *run) {
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    MPI_Init(&argc, &argv);
-    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
-    if (run.rank == 0)
-        report_program(PROGRAM, options, OPTIONS);
-    for (int round = 0; round < tournament_rounds(run.ranks); round++)
-        measure_round(&run, round);
-    finish(&run);
-    MPI_Finalize();
-    return 0;
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
 }

@@ -3,6 +3,7 @@
  * once: what the network as a whole carries. */
 #include "common/args.h"
 #include "common/fail.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "common/shuffle.h"
 #include "common/timing.h"
@@ -45,7 +46,8 @@ struct run {
     int rank, ranks;
 };
 
-static void prepare(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
     fail_all(run->ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", run->ranks);
@@ -109,7 +111,14 @@ static double measure_matching(struct run *run, long long matching) {
     return moved / timing_summarise(run->samples, (int)settings.iterations).median;
 }
 
-static void report(const struct run *run) {
+static void measure(void *context) {
+    struct run *run = context;
+    for (long long matching = 0; matching < settings.matchings; matching++)
+        run->rates[matching] = measure_matching(run, matching);
+}
+
+static void report_notes(const void *context) {
+    const struct run *run = context;
     size_t count = (size_t)settings.matchings;
     struct timing_summary rates = timing_summarise(run->rates, (int)count);
     report_metric_at("bisection_rate", "bytes/s", rates.median, NULL, 0, run->rates, count);
@@ -118,24 +127,19 @@ static void report(const struct run *run) {
     report_timer(&run->timer);
     report_note_text("payload_verified",
                      "the number of every message, and every byte of a window once a matching");
-    report_end(PROGRAM, 1);
+}
+
+static void release(void *context) {
+    struct run *run = context;
+    window_free(&run->window);
+    free(run->samples);
+    free(run->rates);
+    free(run->order);
 }
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    MPI_Init(&argc, &argv);
-    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
-    if (run.rank == 0)
-        report_program(PROGRAM, options, OPTIONS);
-    for (long long matching = 0; matching < settings.matchings; matching++)
-        run.rates[matching] = measure_matching(&run, matching);
-    if (run.rank == 0)
-        report(&run);
-    window_free(&run.window);
-    free(run.samples);
-    free(run.rates);
-    free(run.order);
-    MPI_Finalize();
-    return 0;
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
 }

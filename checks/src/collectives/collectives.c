@@ -4,6 +4,7 @@
 #include "common/args.h"
 #include "common/barrier.h"
 #include "common/fail.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "common/shuffle.h"
 #include "common/sizes.h"
@@ -100,7 +101,8 @@ static void make_buffers(struct exchange *x, size_t greatest_bytes) {
     memset(x->incoming, 0, room);
 }
 
-static void prepare(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
     struct exchange *x = &run->exchange;
     MPI_Comm_rank(MPI_COMM_WORLD, &x->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &x->ranks);
@@ -187,11 +189,13 @@ static void measure_point(void *context, size_t item) {
         report_point(run, point, batch);
 }
 
-static void measure(struct run *run) {
+static void measure(void *context) {
+    struct run *run = context;
     shuffled_each(run->count, (uint64_t)settings.seed, measure_point, run);
 }
 
-static void report_notes(const struct run *run) {
+static void report_notes(const void *context) {
+    const struct run *run = context;
     report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
@@ -200,24 +204,19 @@ static void report_notes(const struct run *run) {
     report_note_text("results_verified", "before and after the timed calls of each point");
 }
 
+static void release(void *context) {
+    struct run *run = context;
+    sizes_free(&run->sizes);
+    free(run->points);
+    free(run->samples);
+    free(run->exchange.outgoing);
+    free(run->exchange.incoming);
+    free(run->exchange.counts);
+}
+
 int main(int argc, char **argv) {
     struct run run = {0};
-    MPI_Init(&argc, &argv);
-    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
-    if (run.exchange.rank == 0)
-        report_program(PROGRAM, options, OPTIONS);
-    measure(&run);
-    if (run.exchange.rank == 0) {
-        report_notes(&run);
-        report_end(PROGRAM, 1);
-    }
-    sizes_free(&run.sizes);
-    free(run.points);
-    free(run.samples);
-    free(run.exchange.outgoing);
-    free(run.exchange.incoming);
-    free(run.exchange.counts);
-    MPI_Finalize();
-    return 0;
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
 }

@@ -5,6 +5,7 @@
 #include "common/args.h"
 #include "common/fail.h"
 #include "common/pingpong.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "common/rest.h"
 #include "common/shuffle.h"
@@ -58,7 +59,8 @@ static void choose_ends(struct run *run) {
     run->pingpong.inject_fault = settings.inject_fault;
 }
 
-static void prepare(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
     char message[256];
     int wrong = sizes_parse(settings.sizes, &run->sizes, message, sizeof message);
     fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
@@ -115,17 +117,22 @@ static void measure_point(void *context, size_t point) {
         report_point(run, run->sizes.bytes[point], loop_s);
 }
 
-static void measure(struct run *run) {
-    shuffled_each(run->sizes.count, (uint64_t)settings.seed, measure_point, run);
+static void measure(void *context) {
+    struct run *run = context;
+    if (run->pingpong.comm != MPI_COMM_NULL)
+        shuffled_each(run->sizes.count, (uint64_t)settings.seed, measure_point, run);
+    rest_until_all(MPI_COMM_WORLD);
 }
 
-static void finish(struct run *run) {
-    if (run->rank == 0) {
-        report_timer(&run->timer);
-        report_note_text("buffers", "reused");
-        report_note_text("payload_verified", "every reply, and every byte once a size");
-        report_end(PROGRAM, 1);
-    }
+static void report_notes(const void *context) {
+    const struct run *run = context;
+    report_timer(&run->timer);
+    report_note_text("buffers", "reused");
+    report_note_text("payload_verified", "every reply, and every byte once a size");
+}
+
+static void release(void *context) {
+    struct run *run = context;
     if (run->pingpong.comm != MPI_COMM_NULL)
         MPI_Comm_free(&run->pingpong.comm);
     sizes_free(&run->sizes);
@@ -136,15 +143,7 @@ static void finish(struct run *run) {
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    MPI_Init(&argc, &argv);
-    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
-    if (run.rank == 0)
-        report_program(PROGRAM, options, OPTIONS);
-    if (run.pingpong.comm != MPI_COMM_NULL)
-        measure(&run);
-    rest_until_all(MPI_COMM_WORLD);
-    finish(&run);
-    MPI_Finalize();
-    return 0;
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include "common/fail.h"
 #include "common/payload.h"
 #include "common/pingpong.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "common/shuffle.h"
 #include "common/sizes.h"
@@ -64,7 +65,8 @@ static void choose_constructs(struct run *run) {
     }
 }
 
-static void prepare(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
     char message[256];
     int ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
@@ -141,12 +143,14 @@ static void measure_point(void *context, size_t point) {
         report_point(run, &at, batch);
 }
 
-static void measure(struct run *run) {
+static void measure(void *context) {
+    struct run *run = context;
     shuffled_each(run->chosen_count * run->sizes.count, (uint64_t)settings.seed, measure_point,
                   run);
 }
 
-static void report_notes(const struct run *run) {
+static void report_notes(const void *context) {
+    const struct run *run = context;
     report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
@@ -161,22 +165,17 @@ static void report_notes(const struct run *run) {
     }
 }
 
+static void release(void *context) {
+    struct run *run = context;
+    sizes_free(&run->sizes);
+    free(run->outgoing);
+    free(run->incoming);
+    free(run->samples);
+}
+
 int main(int argc, char **argv) {
     struct run run = {0};
-    MPI_Init(&argc, &argv);
-    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
-    if (run.rank == 0)
-        report_program(PROGRAM, options, OPTIONS);
-    measure(&run);
-    if (run.rank == 0) {
-        report_notes(&run);
-        report_end(PROGRAM, 1);
-    }
-    sizes_free(&run.sizes);
-    free(run.outgoing);
-    free(run.incoming);
-    free(run.samples);
-    MPI_Finalize();
-    return 0;
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
 }

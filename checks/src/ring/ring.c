@@ -4,6 +4,7 @@
 #include "common/args.h"
 #include "common/fail.h"
 #include "common/payload.h"
+#include "common/program.h"
 #include "common/report.h"
 #include "common/shuffle.h"
 #include "common/sizes.h"
@@ -60,7 +61,8 @@ static void refuse_gray(const struct run *run) {
              "option --orders: found gray with %d ranks, allowed are powers of two", run->ranks);
 }
 
-static void prepare(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
     char message[256];
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
@@ -190,17 +192,20 @@ static void measure_point(void *context, size_t point) {
         report_point(run, order);
 }
 
-static void measure(struct run *run) {
+static void measure(void *context) {
+    struct run *run = context;
     shuffled_each(ORDERS * run->sizes.count, (uint64_t)settings.seed, measure_point, run);
 }
 
-static void finish(struct run *run) {
-    if (run->rank == 0) {
-        report_timer(&run->timer);
-        report_note_text("payload_verified",
-                         "at every position in every turn, and every byte once a point");
-        report_end(PROGRAM, 1);
-    }
+static void report_notes(const void *context) {
+    const struct run *run = context;
+    report_timer(&run->timer);
+    report_note_text("payload_verified",
+                     "at every position in every turn, and every byte once a point");
+}
+
+static void release(void *context) {
+    struct run *run = context;
     sizes_free(&run->sizes);
     free(run->ring);
     free(run->message);
@@ -210,13 +215,7 @@ static void finish(struct run *run) {
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    MPI_Init(&argc, &argv);
-    args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
-    if (run.rank == 0)
-        report_program(PROGRAM, options, OPTIONS);
-    measure(&run);
-    finish(&run);
-    MPI_Finalize();
-    return 0;
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
 }
