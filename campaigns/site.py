@@ -143,7 +143,7 @@ class Site:
             return self
         if self.description.spack is None:
             raise AssayError(f"site {self.name}: its site.yaml has no section `spack`")
-        environments = replaced_by_spack(self.description.environments)
+        environments = replaced_by_spack(self.description.environments, self.description.spack)
         description = self.description.model_copy(update={"environments": environments})
         return Site(description, self.cluster)
 
@@ -155,7 +155,7 @@ class Site:
         view = self.description.environments[name].spack_view
         if view is None or self.description.spack is None:
             return None
-        return build_facts(self.description.spack, view, self.name)
+        return build_facts(self.name, view)
 
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
@@ -225,10 +225,13 @@ def load_site(name: str) -> Site:
 
 def read_description(site: str) -> SiteDescription:
     """A site as its folder describes it, with what Spack builds for it; no cluster is asked."""
-    description = _read(_site_file(site))
+    path = _site_file(site)
+    description = _read(path)
+    if description.name != site:
+        raise AssayError(f"{path}: name: {description.name!r}; it must be its folder's, {site!r}")
     if description.spack is None:
         return description
-    environments = with_spack(description.environments, description.spack)
+    environments = with_spack(description.environments, description.spack, site)
     return description.model_copy(update={"environments": environments})
 
 
