@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from campaigns.errors import AssayError
 from campaigns.metrics import REGISTER
-from reports.lines import Batch, Line, Value, batches
+from reports.record_lines import Batch, Line, Value, batches
 from reports.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
