@@ -50,6 +50,7 @@ class EnvironmentDescription(_Described):
     variant_of: str | None = None
     chosen: dict[str, int] = Field({}, description="values of settings, in a variant")
     modules: list[str] = []
+    modules_folder: str = Field("", description="their folder, where modules are not found by it")
     prepare: list[str] = []
     source: str = Field("site", description="distribution, spack or site: where the build is from")
     mpirun: str = Field("", description="path of its mpirun, where the launcher's own will not do")
