@@ -8,7 +8,8 @@ Everything else asks this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from campaigns.site_settings import SettingDescription, refuse_wrong_variants, t
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Described(BaseModel):
@@ -146,6 +148,20 @@ class Site:
         environments = replaced_by_spack(self.description.environments)
         description = self.description.model_copy(update={"environments": environments})
         return Site(description, self.cluster)
+
+    def without_nodes(self, names: Collection[str]) -> Site:
+        """The site with launches kept off some of its nodes."""
+        odd = [name for name in names if not _NODE_NAME.fullmatch(name)]
+        if odd:
+            raise AssayError(f"{odd[0]!r} is no name of a node; nothing was run")
+        if not names:
+            return self
+        described = self.description
+        changed = {
+            "access": [*described.access, f"--exclude={','.join(sorted(names))}"],
+            "nodes": max(0, described.nodes - len(names)),
+        }
+        return Site(described.model_copy(update=changed), self.cluster)
 
     def spack_facts(self, name: str) -> dict[str, Any] | None:
         """What the environment `name` was built from by Spack; None if by somebody else.

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches kept off some nodes of a site."""
+
+import pytest
+
+from campaigns.errors import AssayError
+from campaigns.site import Site, read_description
+
+
+def test_launches_are_kept_off_nodes():
+    description = read_description("virtual").model_copy(update={"nodes": 4})
+    site = Site(description).without_nodes({"n2", "n1"})
+    assert site.description.access[-1] == "--exclude=n1,n2"
+    assert site.facts().nodes == 2
+    assert Site(description).without_nodes(()).description == description
+
+
+def test_a_node_is_no_option():
+    site = Site(read_description("virtual"))
+    with pytest.raises(AssayError, match="no name of a node"):
+        site.without_nodes(["n1 --uid=0"])
