@@ -21,6 +21,7 @@ from campaigns.schema.model import Variant
 from campaigns.site_builds import SpackDescription, build_facts, replaced_by_spack, with_spack
 from campaigns.site_facts import SiteFacts
 from campaigns.site_settings import SettingDescription, refuse_wrong_variants, told
+from campaigns.topology import TopologyDescription
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
@@ -95,6 +96,12 @@ class SiteDescription(_Described):
         None, gt=0, description="nominal peak of a core: flop a cycle × clock, double precision"
     )
     network: NetworkDescription = NetworkDescription()
+    topology: TopologyDescription | None = Field(
+        None, description="how the nodes are joined, from which hop counts follow"
+    )
+    shared_cores: dict[str, list[int]] = Field(
+        {}, description="cores of each node, where nodes share one machine; filled in by a cluster"
+    )
     work_dir: str | None = None
     concurrency: int = Field(1, ge=1, description="launches that may run at a time")
     environments: dict[str, EnvironmentDescription]
@@ -122,6 +129,8 @@ class Site:
             memory_bytes_per_node=described.memory_bytes_per_node,
             environments=environments,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
+            topology=described.topology.topology() if described.topology else None,
+            shared_cores=described.shared_cores,
         )
 
     def with_variants(self, variants: Mapping[str, Variant]) -> Site:
@@ -145,7 +154,7 @@ class Site:
             return self
         if self.description.spack is None:
             raise AssayError(f"site {self.name}: its site.yaml has no section `spack`")
-        environments = replaced_by_spack(self.description.environments)
+        environments = replaced_by_spack(self.description.environments, self.description.spack)
         description = self.description.model_copy(update={"environments": environments})
         return Site(description, self.cluster)
 
@@ -171,7 +180,7 @@ class Site:
         view = self.description.environments[name].spack_view
         if view is None or self.description.spack is None:
             return None
-        return build_facts(self.description.spack, view, self.name)
+        return build_facts(self.name, view)
 
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
@@ -241,11 +250,26 @@ def load_site(name: str) -> Site:
 
 def read_description(site: str) -> SiteDescription:
     """A site as its folder describes it, with what Spack builds for it; no cluster is asked."""
-    description = _read(_site_file(site))
+    file = _site_file(site)
+    description = _with_topology(_read(file), file)
+    if description.name != site:
+        raise AssayError(f"{file}: name: {description.name!r}; it must be its folder's, {site!r}")
     if description.spack is None:
         return description
-    environments = with_spack(description.environments, description.spack)
+    environments = with_spack(description.environments, description.spack, site)
     return description.model_copy(update={"environments": environments})
+
+
+def _with_topology(description: SiteDescription, file: Path) -> SiteDescription:
+    """The description with the topology read from where it is kept, and found to be one."""
+    if description.topology is None:
+        return description
+    try:
+        topology = description.topology.read(file.parent)
+        topology.topology()
+    except AssayError as error:
+        raise AssayError(f"{file}: {error}") from error
+    return description.model_copy(update={"topology": topology})
 
 
 def _site_file(site: str) -> Path:
@@ -286,7 +310,15 @@ def _with_cluster(description: SiteDescription, cluster_name: str) -> Site:
             "cores_per_node": facts["cores_per_node"],
             "memory_bytes_per_node": facts["memory_bytes_per_node"],
             "network": network,
+            "topology": _topology_of(facts),
+            "shared_cores": facts["cores"],
             "work_dir": facts["work_dir"],
         }
     )
     return Site(filled, cluster)
+
+
+def _topology_of(facts: dict[str, Any]) -> TopologyDescription | None:
+    """The tree of a virtual cluster's switches; None where it has but one."""
+    switches = facts["switches"]
+    return TopologyDescription(switches=switches) if len(switches) > 1 else None

@@ -9,13 +9,12 @@ from pydantic import AfterValidator, Field, model_validator
 
 from checks.catalogue.definition import (
     Layout,
-    ProfiledParameters,
     SiteCapacity,
     quantity,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS
 from checks.catalogue.sizes import Size, expand_sizes
-from checks.catalogue.two_ranks import TwoRankDefinition
+from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
@@ -23,7 +22,7 @@ EchoPlacement = Literal["self", "within-node", "between-nodes"]
 DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
 
 
-class EchoParameters(ProfiledParameters):
+class EchoParameters(TwoRankParameters):
     """One launch of the echo program. 0 bytes are always measured: they are its latency."""
 
     placement: EchoPlacement = quantity(
@@ -65,6 +64,8 @@ class EchoParameters(ProfiledParameters):
                 f"distance = {self.distance} needs placement = between-nodes, found"
                 f" {self.placement}"
             )
+        if self.distance > 1 and self.hops:
+            raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
         return self
 
 

@@ -51,6 +51,7 @@ def _is_plain_echo(analysis: Analysis, row: Row, environment: str) -> bool:
         case.environment == environment
         and case.params.get("placement", "between-nodes") == "between-nodes"
         and case.params.get("distance", 1) == 1
+        and case.params.get("hops", 0) <= 1
         and row.series.at_value("construct") in (None, "Send/Recv")
     )
 
