@@ -8,7 +8,8 @@ from campaigns.site import Site, read_description
 
 
 def test_launches_are_kept_off_nodes():
-    description = read_description("virtual").model_copy(update={"nodes": 4})
+    size = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
+    description = read_description("virtual").model_copy(update=size)
     site = Site(description).without_nodes({"n2", "n1"})
     assert site.description.access[-1] == "--exclude=n1,n2"
     assert site.facts().nodes == 2
