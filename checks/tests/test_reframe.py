@@ -18,8 +18,8 @@ from campaigns.site import SITES, _read
 from campaigns.site_facts import SiteFacts
 from checks.catalogue import HplParameters
 from checks.hpl import hpl_dat
-from checks.launches import LEAVES
 from checks.launchers import PrteSession
+from checks.launches import LEAVES
 
 CHECKS = Path(__file__).resolve().parent.parent
 REFRAME = str(Path(sys.executable).with_name("reframe"))
