@@ -6,7 +6,6 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from reports.exporters import render_json, render_junit
 from reports.frames import render_csv, render_parquet
 from reports.load import load_run
 from reports.markdown import render_markdown
-from reports.pdf import find_browser, html_to_pdf
+from reports.pdf import BackgroundPrint, find_browser
 from reports.render import render_html
 
 _Renderer = Callable[[Analysis, str], str | bytes]
@@ -98,8 +97,10 @@ def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPath
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
     wanted = {*formats, "html"} if "pdf" in formats else set(formats)
     chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
-    with _Printer(out_dir / PDF if "pdf" in formats else None) as printer:
-        _write_all(out_dir, chosen, analysis, root, printer)
+    with BackgroundPrint() as printer:
+        _write_all(out_dir, chosen, analysis, root, printer if "pdf" in formats else None)
+        if "pdf" in formats:
+            printer.finish()
     paths = {
         name: out_dir / file if name in wanted else None for name, (file, _) in _FORMATS.items()
     }
@@ -107,40 +108,14 @@ def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPath
     return ReportPaths(directory=out_dir, complete=analysis.complete, **paths)
 
 
-class _Printer:
-    """Prints the page while the other formats are made; no PDF where `pdf` is None."""
-
-    def __init__(self, pdf: Path | None) -> None:
-        self._pdf = pdf
-        self._pool = ThreadPoolExecutor(max_workers=1)
-        self._printing: Future[None] | None = None
-
-    def start(self, page: Path) -> None:
-        """Begin to print a page; it must stay until `wait` is over."""
-        if self._pdf is not None:
-            self._printing = self._pool.submit(html_to_pdf, page, self._pdf)
-
-    def wait(self) -> None:
-        """Until the page is printed, or not: the error comes at the end."""
-        if self._printing is not None:
-            wait([self._printing])
-
-    def __enter__(self) -> _Printer:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._pool.shutdown()
-        if kind is None and self._printing is not None:
-            self._printing.result()
-
-
 def _write_all(
     out_dir: Path,
     renderers: dict[str, _Renderer],
     analysis: Analysis,
     root: str,
-    printer: _Printer,
+    printer: BackgroundPrint | None,
 ) -> None:
+    """Write every format and begin to print the page; the files take their places together."""
     unfinished: dict[Path, Path] = {}
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
@@ -150,9 +125,8 @@ def _write_all(
             made = renderer(analysis, root)
             content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
             temporary.write_bytes(content)
-            if file == "index.html":
-                printer.start(temporary)
-        printer.wait()
+            if printer is not None and file == "index.html":
+                printer.start(content.decode(), out_dir / PDF)
         for temporary, final in unfinished.items():
             temporary.replace(final)
     except OSError as error:
