@@ -8,7 +8,8 @@ Everything else asks this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from campaigns.topology import TopologyDescription
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Described(BaseModel):
@@ -152,9 +154,23 @@ class Site:
             return self
         if self.description.spack is None:
             raise AssayError(f"site {self.name}: its site.yaml has no section `spack`")
-        environments = replaced_by_spack(self.description.environments)
+        environments = replaced_by_spack(self.description.environments, self.description.spack)
         description = self.description.model_copy(update={"environments": environments})
         return Site(description, self.cluster)
+
+    def without_nodes(self, names: Collection[str]) -> Site:
+        """The site with launches kept off some of its nodes."""
+        odd = [name for name in names if not _NODE_NAME.fullmatch(name)]
+        if odd:
+            raise AssayError(f"{odd[0]!r} is no name of a node; nothing was run")
+        if not names:
+            return self
+        described = self.description
+        changed = {
+            "access": [*described.access, f"--exclude={','.join(sorted(names))}"],
+            "nodes": max(0, described.nodes - len(names)),
+        }
+        return Site(described.model_copy(update=changed), self.cluster)
 
     def spack_facts(self, name: str) -> dict[str, Any] | None:
         """What the environment `name` was built from by Spack; None if by somebody else.
@@ -164,7 +180,7 @@ class Site:
         view = self.description.environments[name].spack_view
         if view is None or self.description.spack is None:
             return None
-        return build_facts(self.description.spack, view, self.name)
+        return build_facts(self.name, view)
 
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
@@ -236,9 +252,11 @@ def read_description(site: str) -> SiteDescription:
     """A site as its folder describes it, with what Spack builds for it; no cluster is asked."""
     file = _site_file(site)
     description = _with_topology(_read(file), file)
+    if description.name != site:
+        raise AssayError(f"{file}: name: {description.name!r}; it must be its folder's, {site!r}")
     if description.spack is None:
         return description
-    environments = with_spack(description.environments, description.spack)
+    environments = with_spack(description.environments, description.spack, site)
     return description.model_copy(update={"environments": environments})
 
 

@@ -17,6 +17,7 @@ from reports import (
     plots,
     point_to_point,
     pvm,
+    ring,
     su3_rmd,
     tables,
 )
@@ -94,6 +95,7 @@ TABLES: dict[str, _Tables] = {
         point_to_point.switches_table("pt2pt"),
     ),
     "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
+    "ring": (ring.ring_table,),
     "su3_rmd": (
         su3_rmd.overview,
         su3_rmd.strong_scaling,
