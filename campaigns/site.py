@@ -8,7 +8,8 @@ Everything else asks this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,11 @@ from campaigns.schema.model import Variant
 from campaigns.site_builds import SpackDescription, build_facts, replaced_by_spack, with_spack
 from campaigns.site_facts import SiteFacts
 from campaigns.site_settings import SettingDescription, refuse_wrong_variants, told
+from campaigns.topology import TopologyDescription
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Described(BaseModel):
@@ -93,6 +96,12 @@ class SiteDescription(_Described):
         None, gt=0, description="nominal peak of a core: flop a cycle × clock, double precision"
     )
     network: NetworkDescription = NetworkDescription()
+    topology: TopologyDescription | None = Field(
+        None, description="how the nodes are joined, from which hop counts follow"
+    )
+    shared_cores: dict[str, list[int]] = Field(
+        {}, description="cores of each node, where nodes share one machine; filled in by a cluster"
+    )
     work_dir: str | None = None
     concurrency: int = Field(1, ge=1, description="launches that may run at a time")
     environments: dict[str, EnvironmentDescription]
@@ -120,6 +129,8 @@ class Site:
             memory_bytes_per_node=described.memory_bytes_per_node,
             environments=environments,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
+            topology=described.topology.topology() if described.topology else None,
+            shared_cores=described.shared_cores,
         )
 
     def with_variants(self, variants: Mapping[str, Variant]) -> Site:
@@ -143,9 +154,23 @@ class Site:
             return self
         if self.description.spack is None:
             raise AssayError(f"site {self.name}: its site.yaml has no section `spack`")
-        environments = replaced_by_spack(self.description.environments)
+        environments = replaced_by_spack(self.description.environments, self.description.spack)
         description = self.description.model_copy(update={"environments": environments})
         return Site(description, self.cluster)
+
+    def without_nodes(self, names: Collection[str]) -> Site:
+        """The site with launches kept off some of its nodes."""
+        odd = [name for name in names if not _NODE_NAME.fullmatch(name)]
+        if odd:
+            raise AssayError(f"{odd[0]!r} is no name of a node; nothing was run")
+        if not names:
+            return self
+        described = self.description
+        changed = {
+            "access": [*described.access, f"--exclude={','.join(sorted(names))}"],
+            "nodes": max(0, described.nodes - len(names)),
+        }
+        return Site(described.model_copy(update=changed), self.cluster)
 
     def spack_facts(self, name: str) -> dict[str, Any] | None:
         """What the environment `name` was built from by Spack; None if by somebody else.
@@ -155,7 +180,7 @@ class Site:
         view = self.description.environments[name].spack_view
         if view is None or self.description.spack is None:
             return None
-        return build_facts(self.description.spack, view, self.name)
+        return build_facts(self.name, view)
 
     def work_dir(self, run_dir: Path) -> Path:
         """Where launches of a run are staged: seen by all nodes, writable by the job's user."""
@@ -225,11 +250,26 @@ def load_site(name: str) -> Site:
 
 def read_description(site: str) -> SiteDescription:
     """A site as its folder describes it, with what Spack builds for it; no cluster is asked."""
-    description = _read(_site_file(site))
+    file = _site_file(site)
+    description = _with_topology(_read(file), file)
+    if description.name != site:
+        raise AssayError(f"{file}: name: {description.name!r}; it must be its folder's, {site!r}")
     if description.spack is None:
         return description
-    environments = with_spack(description.environments, description.spack)
+    environments = with_spack(description.environments, description.spack, site)
     return description.model_copy(update={"environments": environments})
+
+
+def _with_topology(description: SiteDescription, file: Path) -> SiteDescription:
+    """The description with the topology read from where it is kept, and found to be one."""
+    if description.topology is None:
+        return description
+    try:
+        topology = description.topology.read(file.parent)
+        topology.topology()
+    except AssayError as error:
+        raise AssayError(f"{file}: {error}") from error
+    return description.model_copy(update={"topology": topology})
 
 
 def _site_file(site: str) -> Path:
@@ -270,7 +310,15 @@ def _with_cluster(description: SiteDescription, cluster_name: str) -> Site:
             "cores_per_node": facts["cores_per_node"],
             "memory_bytes_per_node": facts["memory_bytes_per_node"],
             "network": network,
+            "topology": _topology_of(facts),
+            "shared_cores": facts["cores"],
             "work_dir": facts["work_dir"],
         }
     )
     return Site(filled, cluster)
+
+
+def _topology_of(facts: dict[str, Any]) -> TopologyDescription | None:
+    """The tree of a virtual cluster's switches; None where it has but one."""
+    switches = facts["switches"]
+    return TopologyDescription(switches=switches) if len(switches) > 1 else None

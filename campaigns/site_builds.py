@@ -37,6 +37,9 @@ class SpackDescription(BaseModel):
     environment: str = Field(description="a folder of spack-env/environments")
     platform: str = Field(description="a folder of spack-env/platforms: compilers and externals")
     recipes: list[str] = Field([], description="further folders of spack-env/spack_repo")
+    alone: bool = Field(
+        False, description="its environments have no other build: they keep their own names"
+    )
     views: dict[str, list[str]] = Field(
         description="view of the environment, and the site's environments it is built for"
     )
@@ -46,30 +49,36 @@ class SpackDescription(BaseModel):
         " writes them below modules/ of the Spack home",
     )
 
+    def name_of(self, environment: str) -> str:
+        """Name of what Spack builds for `environment` of the site."""
+        return environment if self.alone else f"{environment}{SUFFIX}"
+
 
 class _Copyable(Protocol):
     def model_copy(self, *, update: Mapping[str, Any]) -> Any: ...
 
 
-def environment_folder(built: SpackDescription) -> Path:
-    """The Spack environment of a site, below the Spack home."""
-    return spack_home() / "environments" / built.environment
+def environment_folder(site: str) -> Path:
+    """The Spack environment of a site, below the Spack home; sites share what is installed."""
+    return spack_home() / "environments" / site
 
 
-def view_folder(built: SpackDescription, view: str) -> Path:
+def view_folder(site: str, view: str) -> Path:
     """Where a view's `bin` and `libexec` are."""
-    return environment_folder(built) / "views" / view
+    return environment_folder(site) / "views" / view
 
 
-def facts_file(built: SpackDescription, view: str) -> Path:
+def facts_file(site: str, view: str) -> Path:
     """What `assay build` notes of a view once it is whole."""
-    return environment_folder(built) / _FACTS / f"{view}.json"
+    return environment_folder(site) / _FACTS / f"{view}.json"
 
 
-def with_spack(environments: Mapping[str, Any], built: SpackDescription) -> dict[str, Any]:
-    """`environments` and one more for each that a view serves."""
+def with_spack(
+    environments: Mapping[str, Any], built: SpackDescription, site: str
+) -> dict[str, Any]:
+    """`environments` of `site` and one more for each that a view serves."""
     more = {
-        f"{name}{SUFFIX}": _served(environments[name], name, built, view)
+        built.name_of(name): _served(environments[name], name, view, site, built.modules)
         for view, names in built.views.items()
         for name in names
         if name in environments
@@ -77,9 +86,11 @@ def with_spack(environments: Mapping[str, Any], built: SpackDescription) -> dict
     return {**environments, **more}
 
 
-def _served(environment: _Copyable, name: str, built: SpackDescription, view: str) -> Any:
-    folder = view_folder(built, view)
-    modules = built.modules.get(view, [])
+def _served(
+    environment: _Copyable, name: str, view: str, site: str, loaded: Mapping[str, list[str]]
+) -> Any:
+    folder = view_folder(site, view)
+    modules = loaded.get(view, [])
     # Not every wrapper writes the library's folder into what it links; the linker reads it here.
     path = {} if modules else {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
     return environment.model_copy(
@@ -99,21 +110,22 @@ def _served(environment: _Copyable, name: str, built: SpackDescription, view: st
     )
 
 
-def replaced_by_spack(environments: Mapping[str, Any]) -> dict[str, Any]:
+def replaced_by_spack(environments: Mapping[str, Any], built: SpackDescription) -> dict[str, Any]:
     """Only what Spack built, under the names of what it stands in for."""
+    served = [name for names in built.views.values() for name in names]
     return {
-        name: environments[f"{name}{SUFFIX}"]
+        name: environments[built.name_of(name)]
         for name in environments
-        if f"{name}{SUFFIX}" in environments
+        if name in served and built.name_of(name) in environments
     }
 
 
-def build_facts(built: SpackDescription, view: str, site: str) -> dict[str, Any]:
+def build_facts(site: str, view: str) -> dict[str, Any]:
     """What was built for `view`: see campaigns.build.facts.
 
     Raises InfrastructureError when it was not built whole.
     """
-    path = facts_file(built, view)
+    path = facts_file(site, view)
     if not os.access(path, os.R_OK):
         raise InfrastructureError(
             f"site {site}: Spack has not built {view} (no {path}). Run: assay build --site {site}"

@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from campaigns.errors import AssayError
+from campaigns.topology import Topology
 
 
 @dataclass(frozen=True)
 class SiteFacts:
     """Capacity of a site as `site-config` states it.
 
-    `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}. The last
-    three fields serve estimates only; their defaults are deliberately modest (a 100 Mbit/s link).
+    `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}.
+    `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
+    modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
     """
 
     name: str
@@ -26,6 +28,8 @@ class SiteFacts:
     core_flop_per_s: float = 5e9
     network_bytes_per_s: float = 12.5e6
     launch_overhead_s: float = 1.0
+    topology: Topology | None = None
+    shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):

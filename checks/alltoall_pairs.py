@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from campaigns.topology import Pair
 from checks.adapters import json_lines
 from checks.base import MpiCheck, Reading
 from checks.catalogue.alltoall_pairs import AlltoallPairsParameters
@@ -25,6 +28,11 @@ class AlltoallPairsCheck(MpiCheck, knobs_of(AlltoallPairsParameters)):
             f"--seed={self.seed}",
         ]
         return [*words, "--turns"] if self.turns else words
+
+    def nodes_joined(self, output: json_lines.Output) -> list[tuple[Pair, dict[str, Any] | None]]:
+        """Every pair, at its own position."""
+        places = [m.at or {} for m in output.metrics if m.name == "pair_latency"]
+        return [((str(at.get("node")), str(at.get("peer"))), at) for at in places]
 
     def read(self, output: json_lines.Output, text: str) -> Reading:  # noqa: ARG002
         """Both metrics of every pair, or the launch is wrong."""

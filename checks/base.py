@@ -21,6 +21,7 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 
 from campaigns.mpi_profile import RankProfile
 from campaigns.records import Metric
+from campaigns.topology import Pair, Topology, TopologyDescription
 from checks.adapters import json_lines
 from checks.builds import Programs
 from checks.evidence import Claim, contradictions, flags
@@ -75,6 +76,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
         self.exclusive_access = True
         self.job.options = [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"]
+        nodes = self.nodes_asked()
+        if nodes:
+            self.job.options.append(f"--nodelist={','.join(nodes)}")
         self.time_limit = f"{int(self.launch_limit_s) + 120}s"
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
@@ -128,6 +132,28 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def hosts_take_turns(self) -> bool:
         """Whether only one node's ranks are busy at a time; the others sleep."""
         return False
+
+    def nodes_asked(self) -> Pair | None:
+        """The nodes that the launch must have, by name; None: as Slurm places it."""
+        return None
+
+    def nodes_joined(
+        self,
+        output: json_lines.Output,  # noqa: ARG002
+    ) -> list[tuple[Pair, dict[str, Any] | None]]:
+        """Pairs of nodes whose hops belong to the record, each with the position they stand at."""
+        return []
+
+    def contradicts(self, joined: list[Metric]) -> str | None:  # noqa: ARG002
+        """Why the hops between the launch's nodes are not those asked for, or None."""
+        return None
+
+    def declared_topology(self) -> Topology | None:
+        """How the site's nodes are joined, where it says so."""
+        described = self.current_partition.extras["topology"]
+        if described is None:
+            return None
+        return TopologyDescription.model_validate(described).topology()
 
     @property
     def profiled(self) -> bool:
@@ -196,14 +222,22 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         against = contradictions(output.evidence, claim)
         if against:
             return Outcome("wrong", "; ".join(against), flags=marks)
-        reading = self.read(output, text)
+        reading, hops = self.read(output, text), self._hops(output)
+        wrong = reading.wrong or self.contradicts(hops)
         return Outcome(
-            "wrong" if reading.wrong else "ok",
-            reading.wrong,
-            metrics=reading.metrics,
+            "wrong" if wrong else "ok",
+            wrong,
+            metrics=[*reading.metrics, *hops],
             flags=[*marks, *reading.flags],
             profile=self._profile(output) if self.profiled else None,
         )
+
+    def _hops(self, output: json_lines.Output) -> list[Metric]:
+        topology = self.declared_topology()
+        if topology is None:
+            return []
+        found = [(topology.hops(*pair), at) for pair, at in self.nodes_joined(output)]
+        return [json_lines.registered_metric("hops", hops, at) for hops, at in found if hops]
 
     def _profile(self, output: json_lines.Output) -> list[RankProfile]:
         profile = sorted(output.profile, key=lambda rank: rank.rank)

@@ -6,28 +6,31 @@ Over TCP the same echo without MPI (src/tcp_echo), started by tcp_pair on the ho
 
 from __future__ import annotations
 
-from reframe.core.builtins import run_before
+from pathlib import Path
 
 from checks.adapters import json_lines
-from checks.base import MpiCheck, Reading
+from checks.base import Reading
 from checks.catalogue.echo import EchoParameters, message_bytes
 from checks.catalogue.sizes import expand_sizes
 from checks.knobs import knobs_of
 from checks.two_ends import TCP_PAIR, two_ends
+from checks.two_ranks import TwoRankCheck
 
 
-class EchoCheck(MpiCheck, knobs_of(EchoParameters)):
+class EchoCheck(TwoRankCheck, knobs_of(EchoParameters)):
     """Half round trips from 0 bytes on."""
 
     program = "echo"
 
-    @run_before("setup")
-    def place(self) -> None:
+    def ranks_placed(self) -> tuple[int, int]:
         """One rank alone, two on a node, or one on each node between the ends."""
-        self.ranks = {"self": 1, "within-node": 2}.get(self.placement, self.distance + 1)
-        self.ranks_per_node = 2 if self.placement == "within-node" else 1
-        if self.transport == "tcp":
-            self.program = TCP_PAIR
+        if self.placement == "between-nodes":
+            return self.distance + 1, 1
+        return {"self": (1, 1), "within-node": (2, 2)}[self.placement]
+
+    def executable_path(self, built: Path) -> Path:
+        """Our program; over TCP the one that starts it on both hosts."""
+        return built / TCP_PAIR if self.transport == "tcp" else super().executable_path(built)
 
     @property
     def message_bytes(self) -> list[int]:

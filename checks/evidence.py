@@ -63,19 +63,20 @@ def _settings(found: Mapping[str, Any], claim: Claim) -> list[str]:
     ]
 
 
-def _short(host: str) -> str:
+def short_host(host: str) -> str:
+    """A host's name without its domain."""
     return host.split(".", maxsplit=1)[0]
 
 
 def _placement(ranks: list[dict[str, Any]], claim: Claim) -> list[str]:
     if len(ranks) != claim.ranks:
         return [f"{len(ranks)} ranks reported, {claim.ranks} were asked for"]
-    found = Counter(_short(str(rank.get("host"))) for rank in ranks)
+    found = Counter(short_host(str(rank.get("host"))) for rank in ranks)
     nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
-    strangers = sorted(set(found) - {_short(node) for node in claim.nodes})
+    strangers = sorted(set(found) - {short_host(node) for node in claim.nodes})
     if strangers:
         return [f"ranks ran on {', '.join(strangers)}, outside the job's nodes"]
-    expected = Counter({_short(node): claim.ranks_per_node for node in nodes})
+    expected = Counter({short_host(node): claim.ranks_per_node for node in nodes})
     if sorted(found.values()) != sorted(expected.values()):
         return [f"ranks per node were {dict(found)}, asked for was {claim.ranks_per_node} a node"]
     return []

@@ -21,7 +21,7 @@ class SessionLauncher(JobLauncher):
     `limit_s` ends the launch; `extra_options` come from the environment's extras.
     """
 
-    #: Kind of daemons the session boots and halts: none, lam, pvm.
+    #: Kind of daemons the session boots and halts: none, lam, prte, pvm.
     daemons = "none"
     limit_s = 60.0
     extra_options: tuple[str, ...] = ()
@@ -68,6 +68,20 @@ class LamSession(SessionLauncher):
     def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
         return [self.mpirun or "mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
+
+
+@register_launcher("assay-prte")
+class PrteSession(SessionLauncher):
+    """PRRTE's prun, for Open MPI 5, on daemons which the session boots."""
+
+    daemons = "prte"
+
+    def mpi_command(self, job: Any) -> list[str]:
+        """`prun`, ranks mapped by node; Open MPI's own options are understood."""
+        forwarded = [w for name in ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST") for w in ("-x", name)]
+        ranks = ["--np", str(job.num_tasks), "--map-by", f"ppr:{job.num_tasks_per_node}:node"]
+        daemons = ["--personality", "ompi", "--dvm-uri", "file:prte.uri"]
+        return ["prun", *daemons, *forwarded, *ranks]
 
 
 @register_launcher("assay-pvm")

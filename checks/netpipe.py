@@ -9,26 +9,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reframe.core.builtins import run_before
-
 from campaigns.records import Metric
 from checks.adapters import json_lines, netpipe
-from checks.base import MpiCheck, Reading
+from checks.base import Reading
 from checks.catalogue.netpipe import NetpipeParameters
 from checks.knobs import knobs_of
 from checks.two_ends import TCP_PAIR, two_ends
+from checks.two_ranks import TwoRankCheck
 
 
-class NetpipeCheck(MpiCheck, knobs_of(NetpipeParameters)):
+class NetpipeCheck(TwoRankCheck, knobs_of(NetpipeParameters)):
     """NetPIPE's sizes, times and rates."""
 
     program = TCP_PAIR
-
-    @run_before("setup")
-    def place(self) -> None:
-        """Two ranks, on two nodes or on one."""
-        self.ranks = 2
-        self.ranks_per_node = 2 if self.placement == "within-node" else 1
 
     @property
     def foreign(self) -> str | None:

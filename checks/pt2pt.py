@@ -8,28 +8,21 @@ the 2003 study did: its record is `wrong` by construction and keeps its numbers 
 
 from __future__ import annotations
 
-from reframe.core.builtins import run_before
-
 from checks.adapters import json_lines
-from checks.base import MpiCheck, Reading
+from checks.base import Reading
 from checks.catalogue.pt2pt import Pt2ptParameters
 from checks.catalogue.sizes import expand_sizes
 from checks.knobs import knobs_of
+from checks.two_ranks import TwoRankCheck
 
 #: Flag of a launch that made the 2003 program's fault on purpose.
 INVALID = "invalid-reply-before-wait"
 
 
-class Pt2ptCheck(MpiCheck, knobs_of(Pt2ptParameters)):
+class Pt2ptCheck(TwoRankCheck, knobs_of(Pt2ptParameters)):
     """Half round trips and bandwidths over constructs and message sizes."""
 
     program = "pt2pt"
-
-    @run_before("setup")
-    def place(self) -> None:
-        """Two ranks, on two nodes or on one."""
-        self.ranks = 2
-        self.ranks_per_node = 2 if self.placement == "within-node" else 1
 
     def arguments(self) -> list[str]:
         """The program's options."""

@@ -8,28 +8,23 @@ what of a probe crossed the network.
 
 from __future__ import annotations
 
-from reframe.core.builtins import fixture, run_before
+from reframe.core.builtins import fixture
 
 from checks.adapters import json_lines
-from checks.base import MpiCheck, Reading
+from checks.base import Reading
 from checks.builds import PvmPrograms
 from checks.catalogue.pvm_echo import PvmEchoParameters
 from checks.catalogue.sizes import expand_sizes
 from checks.knobs import knobs_of
+from checks.two_ranks import TwoRankCheck
 
 
-class PvmEchoCheck(MpiCheck, knobs_of(PvmEchoParameters)):
+class PvmEchoCheck(TwoRankCheck, knobs_of(PvmEchoParameters)):
     """Half round trips and bandwidths of PVM's protocols over message sizes."""
 
     program = "pvm_echo"
     programs = fixture(PvmPrograms, scope="environment")
     valid_prog_environs = ["+pvm"]
-
-    @run_before("setup")
-    def place(self) -> None:
-        """Two tasks, on two nodes or on one."""
-        self.ranks = 2
-        self.ranks_per_node = 2 if self.placement == "within-node" else 1
 
     def arguments(self) -> list[str]:
         """The program's options."""

@@ -58,7 +58,11 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
         "environs": sorted(site["environments"]),
         "max_jobs": site["concurrency"],
         "processor": {"num_cpus": site["cores_per_node"]},
-        "extras": {"wire_is_counted": site["network"]["counted"]},
+        "extras": {
+            "wire_is_counted": site["network"]["counted"],
+            "topology": site["topology"],
+            "shared_cores": site["shared_cores"],
+        },
     }
 
 

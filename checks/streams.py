@@ -3,25 +3,18 @@
 
 from __future__ import annotations
 
-from reframe.core.builtins import run_before
-
 from checks.adapters import json_lines
-from checks.base import MpiCheck, Reading
+from checks.base import Reading
 from checks.catalogue.sizes import expand_sizes
 from checks.catalogue.streams import StreamsParameters
 from checks.knobs import knobs_of
+from checks.two_ranks import TwoRankCheck
 
 
-class StreamsCheck(MpiCheck, knobs_of(StreamsParameters)):
+class StreamsCheck(TwoRankCheck, knobs_of(StreamsParameters)):
     """Rates of streams over directions and message sizes."""
 
     program = "streams"
-
-    @run_before("setup")
-    def place(self) -> None:
-        """Two ranks, on two nodes or on one."""
-        self.ranks = 2
-        self.ranks_per_node = 2 if self.placement == "within-node" else 1
 
     def arguments(self) -> list[str]:
         """The program's options."""

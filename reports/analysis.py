@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
-import numpy as np
 
 from campaigns.metrics import REGISTER
 from reports.choice.compare import Comparisons, compare_environments
 from reports.labels import CheckLabels, check_labels
-from reports.load import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series
+from reports.load import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series, stacked
 from reports.palette import Look, looks
 from reports.statistics import Summary, summarise_rows
 
@@ -150,8 +149,8 @@ def summary_rows(series: Sequence[Series], flags: dict[int, tuple[Counter[str], 
     for positions in by_n.values():
         for start in range(0, len(positions), _MANY_ROWS):
             part = positions[start : start + _MANY_ROWS]
-            matrix = np.stack([series[position].values for position in part])
-            summaries.update(zip(part, summarise_rows(matrix), strict=True))
+            rows = summarise_rows(stacked([series[position] for position in part]))
+            summaries.update(zip(part, rows, strict=True))
     texts = {case: _flag_texts(*found) for case, found in flags.items()}
     return [
         Row(item, summaries[position], _row_flags(item, summaries[position], texts))
@@ -189,8 +188,10 @@ def _flag_texts(flags: Counter[str], launched: int) -> tuple[str, ...]:
 
 
 def _holes(run: Run) -> Iterator[Hole]:
-    counted = Counter(launch.case for launch in run.launches if launch.counted)
-    skipped = {launch.case for launch in run.launches if launch.status == "skipped"}
+    counted: Counter[int] = Counter()
+    for (place, _, _), count in run.tally.items():
+        counted[place] += count
+    skipped = {place for place, status, _ in run.tally if status == "skipped"}
     short = {
         index
         for index in range(len(run.plan.cases))

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -20,47 +21,57 @@ from reports.summary import summary_sentences
 def render_junit(analysis: Analysis) -> str:
     """One test case for each (case, block): failed and wrong are failures, lost is an error,
     skipped and not yet run are skipped."""
-    outcomes = list(_outcomes(analysis))
-    counts = {kind: sum(kind == found for _, found in outcomes) for kind in _KINDS}
+    outcomes = _outcomes(analysis)
+    counts: Counter[str] = Counter({"skipped": len(analysis.holes)})
+    for status, count in analysis.counts.items():
+        counts[_ELEMENT.get(status, "")] += count
     total = (
         f'tests="{len(outcomes)}" failures="{counts["failure"]}" errors="{counts["error"]}"'
         f' skipped="{counts["skipped"]}"'
     )
     name = _attribute(f"{analysis.run.plan.campaign} on {analysis.run.plan.site}")
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {total}>\n'
-    body = "".join(text for text, _ in outcomes)
-    return f"{head}<testsuite name={name} {total}>\n{body}</testsuite>\n</testsuites>\n"
+    suite = f"{head}<testsuite name={name} {total}>\n"
+    return "".join([suite, *outcomes, "</testsuite>\n</testsuites>\n"])
 
 
-_KINDS = ("failure", "error", "skipped")
 _ELEMENT = {"failed": "failure", "wrong": "failure", "lost": "error", "skipped": "skipped"}
 
 
-def _outcomes(analysis: Analysis) -> Iterator[tuple[str, str]]:
+def _outcomes(analysis: Analysis) -> list[str]:
+    """The elements of the launches that count, then of those still without a record."""
     heads = [
-        f"<testcase classname={_attribute(f'{case.check}.{case.environment}')}"
-        f' name="{_escaped(case.id)} block '
+        f'{_class_name(case.check, case.environment)} name="{_escaped(case.id)} block '
         for case in analysis.run.plan.cases
     ]
-    for launch in analysis.run.counted():
-        yield _outcome(heads[launch.case], launch)
+    found = [
+        f'{heads[launch.case]}{launch.block}"/>\n'
+        if launch.status == "ok"
+        else _outcome(heads[launch.case], launch)
+        for launch in analysis.run.counted()
+    ]
     places = {case.id: place for place, case in enumerate(analysis.run.plan.cases)}
     for hole in analysis.holes:
         head = heads[places[hole.case.id]]
         reason = f"<skipped message={_attribute(hole.reason or NOT_RUN)}/>"
-        yield f'{head}{hole.block}">{reason}</testcase>\n', "skipped"
+        found.append(f'{head}{hole.block}">{reason}</testcase>\n')
+    return found
 
 
-def _outcome(head: str, launch: Launch) -> tuple[str, str]:
-    kind = _ELEMENT.get(launch.status)
-    if kind is None:
-        return f'{head}{launch.block}"/>\n', "ok"
+@lru_cache(maxsize=1024)
+def _class_name(check: str, environment: str) -> str:
+    return f"<testcase classname={_attribute(f'{check}.{environment}')}"
+
+
+def _outcome(head: str, launch: Launch) -> str:
+    """The element of a launch that is not ok."""
+    kind = _ELEMENT[launch.status]
     reason = launch.reason or "no reason recorded"
     marks = f"message={_attribute(f'{launch.status}: {reason}')}"
     if kind != "skipped":
         marks += f' type="{launch.status}"'
     text = _escaped((launch.artifacts or {}).get("stdout", ""))
-    return f'{head}{launch.block}"><{kind} {marks}>{text}</{kind}></testcase>\n', kind
+    return f'{head}{launch.block}"><{kind} {marks}>{text}</{kind}></testcase>\n'
 
 
 def _attribute(text: str) -> str:
@@ -71,7 +82,7 @@ def _escaped(text: str) -> str:
     return escape(without_control_characters(text), {'"': "&quot;"})
 
 
-def render_json(analysis: Analysis) -> str:
+def render_json(analysis: Analysis) -> bytes:
     """verdicts.json: counts, the summary's sentences, every comparison with its verdict."""
     run, comparisons = analysis.run, analysis.comparisons
     content: dict[str, Any] = {
@@ -102,4 +113,4 @@ def render_json(analysis: Analysis) -> str:
     encoded = msgspec.json.encode(content)
     if len(encoded) < 2_000_000:
         encoded = msgspec.json.format(encoded, indent=2)
-    return encoded.decode() + "\n"
+    return encoded + b"\n"

@@ -5,12 +5,14 @@ with its unit."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from campaigns.metrics import REGISTER
 from reports.analysis import Analysis, Row
 from reports.load import AtKey, PlanCase
 from reports.render import without_control_characters
@@ -55,21 +57,18 @@ def csv_text(text: str) -> str:
 
 def render_csv(analysis: Analysis) -> bytes:
     """One row for each (case, metric, point), valid launches only."""
-    named = _named(analysis)
-    parts = [
-        _summary_frame(analysis, named, analysis.rows[start : start + _BATCH])
-        .write_csv(line_terminator="\n", include_header=start == 0)
-        .encode()
-        for start in range(0, max(1, len(analysis.rows)), _BATCH)
-    ]
-    return b"".join(parts)
+    buffer = BytesIO()
+    for start in range(0, max(1, len(analysis.rows)), _BATCH):
+        frame = _summary_frame(analysis, analysis.rows[start : start + _BATCH])
+        frame.write_csv(buffer, line_terminator="\n", include_header=start == 0)
+    return buffer.getvalue()
 
 
 def render_parquet(analysis: Analysis) -> bytes:
     """One row for each value of a valid launch: case, metric, point, unit, block, value."""
     rows = analysis.rows
     counts = [row.summary.n for row in rows]
-    words = _heads(_named(analysis), rows).cast(pl.Categorical)
+    words = _heads(analysis, rows).cast(pl.Categorical)
     repeated = words[np.repeat(np.arange(len(rows)), counts)]
     empty = np.array([], dtype=np.float64)
     columns = {
@@ -81,7 +80,7 @@ def render_parquet(analysis: Analysis) -> bytes:
     return buffer.getvalue()
 
 
-def _summary_frame(analysis: Analysis, named: pl.DataFrame, rows: Sequence[Row]) -> pl.DataFrame:
+def _summary_frame(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     summaries = [row.summary for row in rows]
     means = [item.mean_interval for item in summaries]
     medians = [item.median_interval for item in summaries]
@@ -98,7 +97,7 @@ def _summary_frame(analysis: Analysis, named: pl.DataFrame, rows: Sequence[Row])
         "max": [item.greatest for item in summaries],
         "flags": _texts((row.flags for row in rows), "; ".join),
     }
-    frame = _heads(named, rows)
+    frame = _heads(analysis, rows)
     numbers = [
         pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
         for name, values in number.items()
@@ -115,6 +114,7 @@ _TYPES: dict[str, Any] = {
 }
 
 
+@lru_cache(maxsize=1)
 def _named(analysis: Analysis) -> pl.DataFrame:
     """What names a case, in the order of the plan."""
     cases = analysis.run.plan.cases
@@ -129,14 +129,15 @@ def _named(analysis: Analysis) -> pl.DataFrame:
     )
 
 
-def _heads(named: pl.DataFrame, rows: Sequence[Row]) -> pl.DataFrame:
+def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     """What names a row: check, environment, case, parameters, metric, point, unit."""
     places = np.array([row.series.case for row in rows], dtype=np.int64)
     points = _texts((row.series.at for row in rows), _at_text)
-    return named[places].with_columns(
+    units = {name: definition.unit for name, definition in REGISTER.items()}
+    return _named(analysis)[places].with_columns(
         pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
         pl.Series("at", points, dtype=pl.String),
-        pl.Series("unit", [row.unit for row in rows], dtype=pl.String),
+        pl.Series("unit", [units[row.series.metric] for row in rows], dtype=pl.String),
     )
 
 

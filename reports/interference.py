@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from reports.analysis import Analysis, Row
 from reports.canvas import Line, Panel, draw_line, finish, log_bytes_axis, new_panel
 from reports.labels import value_text
+from reports.lines import Picture, footer
 from reports.palette import QUIET
-from reports.plots import Picture, footer
 from reports.tables import Cell, Column, Table
 from reports.units import bytes_text, percent, three_digits
 

@@ -11,9 +11,19 @@ import msgspec
 
 from campaigns.errors import AssayError
 from reports.reader import Reader
-from reports.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, PlanCase, Run, Series
+from reports.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, PlanCase, Run, Series, stacked
 
-__all__ = ["INVALID_ON_PURPOSE", "AtKey", "Launch", "Plan", "PlanCase", "Run", "Series", "load_run"]
+__all__ = [
+    "INVALID_ON_PURPOSE",
+    "AtKey",
+    "Launch",
+    "Plan",
+    "PlanCase",
+    "Run",
+    "Series",
+    "load_run",
+    "stacked",
+]
 
 _T = TypeVar("_T")
 
@@ -44,10 +54,11 @@ def load_run(directory: Path) -> Run:
         provenance=provenance,
         run_id=run_id,
         launches=reader.launches,
-        series=reader.series(lambda launch: launch.status == "ok"),
-        invalid=reader.series(lambda launch: INVALID_ON_PURPOSE in launch.flags),
+        series=reader.series(),
+        invalid=reader.series(on_purpose=True),
         nodes=tuple(sorted(reader.nodes)),
         warnings=tuple(warnings),
+        profiled=reader.profiled,
     )
 
 

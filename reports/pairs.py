@@ -15,8 +15,8 @@ from campaigns.metrics import REGISTER
 from reports.analysis import Analysis, Row
 from reports.canvas import Panel, finish, new_panel
 from reports.labels import metric_title
+from reports.lines import MOST_PANELS, Picture, footer, size_picture
 from reports.palette import INK
-from reports.plots import MOST_PANELS, Picture, footer, size_picture
 from reports.units import ReadableUnit, count_text, readable_unit
 
 _CHECK = "alltoall_pairs"

@@ -10,6 +10,7 @@ from typing import Any
 
 from reports.analysis import Analysis, Row
 from reports.canvas import Panel, finish, log_bytes_axis, log_value_axis, new_panel
+from reports.lines import MOST_PANELS, Picture, footer
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import (
     MOST_SIZES,
@@ -22,7 +23,6 @@ from reports.models.point_to_point import (
     straight_line,
 )
 from reports.palette import QUIET, Look
-from reports.plots import MOST_PANELS, Picture, footer
 from reports.tables import Cell, Column, Table
 from reports.units import bytes_text, fixed, percent, signed_percent
 
@@ -31,7 +31,7 @@ MOST_CURVES = 24
 #: The metric that a check's curves are made of, where it is not the half round trip of our own.
 _METRICS = {"netpipe": "netpipe_half_round_trip"}
 #: Parameters in which the cases of one curve may differ.
-_JOINED = (
+JOINED = (
     *("sizes", "iterations", "warmup", "seed"),
     *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats"),
 )
@@ -72,7 +72,7 @@ def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, R
     groups: dict[tuple[str, str], dict[int, Row]] = {}
     for row in _rows(analysis, check):
         case = analysis.case(row)
-        title = ", ".join(analysis.labels[check].parts(case, _JOINED))
+        title = ", ".join(analysis.labels[check].parts(case, JOINED))
         found = groups.setdefault((title, case.environment), {})
         size = int(row.series.at_value("message_bytes") or 0)
         if size not in found or _iterations(analysis, found[size]) < _iterations(analysis, row):

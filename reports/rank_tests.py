@@ -9,20 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
+from reports.signed_rank import mid_ranks
 from reports.statistics import LEVEL, Matrix
 
 
 @dataclass(frozen=True, slots=True)
 class Friedman:
-    """`mean_ranks` a column (1 = least value), χ² with columns − 1 degrees of freedom, its p, and
-    the critical difference of mean ranks at 95 %."""
+    """`mean_ranks` a column (1 = least value) over `rows` rows, χ² with columns − 1 degrees of
+    freedom, and its p."""
 
     mean_ranks: tuple[float, ...]
+    rows: int
     statistic: float
     p: float
-    critical_difference: float
+
+    @property
+    def critical_difference(self) -> float:
+        """The critical difference of mean ranks at 95 %."""
+        return nemenyi_difference(len(self.mean_ranks), self.rows)
 
 
 def friedman(values: Matrix) -> Friedman | None:
@@ -35,16 +41,16 @@ def friedman(values: Matrix) -> Friedman | None:
     rows, columns = values.shape
     if rows < 3 or columns < 3:
         return None
-    ranks = stats.rankdata(values, axis=1)
+    ranks = mid_ranks(values)
     means = ranks.mean(axis=0)
     centre = (columns + 1) / 2
     spread = float(((ranks - centre) ** 2).sum()) / (columns - 1)
     statistic = rows**2 * float(((means - centre) ** 2).sum()) / spread if spread > 0 else 0.0
     return Friedman(
         tuple(means.tolist()),
+        rows,
         statistic,
-        float(stats.chi2.sf(statistic, columns - 1)),
-        nemenyi_difference(columns, rows),
+        float(special.chdtrc(columns - 1, statistic)),
     )
 
 
@@ -54,5 +60,7 @@ def nemenyi_difference(columns: int, rows: int, level: float = LEVEL) -> float:
     q is the quantile of the studentised range for k columns and infinite degrees of freedom over √2
     [Nemenyi 1963; Demšar, JMLR 7 (2006), table 5: 2.343, 2.569, 2.728 for k = 3, 4, 5].
     """
+    from scipy import stats  # noqa: PLC0415 (slow, rarely needed)
+
     quantile = float(stats.studentized_range.ppf(level, columns, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(columns * (columns + 1) / (6 * rows)))

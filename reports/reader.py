@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams records.jsonl into flat columns; samples and parameters are passed over undecoded.
+"""Gathers the records of a run into flat columns.
 
 A series is one metric at one point of one case with one value a block: a million values fit.
 """
@@ -7,7 +7,7 @@ A series is one metric at one point of one case with one value a block: a millio
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from campaigns.errors import AssayError
 from campaigns.metrics import REGISTER
-from campaigns.records import Status
-from reports.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, PlanCase, Series
+from reports.record_lines import Batch, Line, Value, batches
+from reports.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
 KEEP_ARTIFACTS_OF_BAD = 5000
@@ -33,74 +33,30 @@ _Key = tuple[str, AtKey]
 _NO_POINT = (b"", b"null", b"{}")
 
 
-class _Value(msgspec.Struct, gc=False):
-    """One metric of a record; `at` stays text, for equal points are written alike."""
-
-    name: str
-    unit: str
-    value: float
-    at: msgspec.Raw = msgspec.Raw()
-
-
-class _Line(msgspec.Struct, gc=False):
-    """A record without what no report reads; `params`, `nodes` and `artifacts` stay text."""
-
-    schema: int
-    run_id: str
-    case_id: str
-    check: str
-    environment: str
-    params: msgspec.Raw
-    block: int
-    attempt: int
-    status: Status
-    reason: str | None
-    started_at: str | None
-    job_id: str | None
-    nodes: msgspec.Raw
-    metrics: list[_Value]
-    flags: list[str]
-    artifacts: msgspec.Raw
-
-
-def _lines(path: Path) -> Iterator[_Line]:
-    """The records of a file in order; a torn last line is left out."""
-    decode = msgspec.json.Decoder(_Line).decode
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise AssayError(f"{path}:{number}: not a record: {_said(line, error)}") from error
-
-
-def _said(line: bytes, error: Exception) -> str:
-    """What is wrong with a line: an unknown schema before what follows from it."""
-    try:
-        found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return str(error)
-    schema = found.get("schema") if isinstance(found, dict) else None
-    return str(error) if schema in (None, 1) else f"schema is {schema}; allowed: 1."
-
-
 @dataclass
 class Reader:
-    """Gathers launches and columns while records stream by."""
+    """Gathers launches and columns while records stream by.
+
+    One entry a launch: `_case`, `_block`, `_ends` (where its values end) and `_valid` (1: ok, 2:
+    invalid on purpose); one entry a value: `_places` (metric and point) and `_values`.
+    """
 
     plan: Plan
     run_id: str = ""
+    profiled: bool = False
     launches: list[Launch] = field(default_factory=list)
     nodes: set[str] = field(default_factory=set)
-    _keys: list[_Key] = field(default_factory=list)
-    _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
+    _case: array[int] = field(default_factory=lambda: array("q"))
+    _block: array[int] = field(default_factory=lambda: array("q"))
+    _ends: array[int] = field(default_factory=lambda: array("q", [0]))
+    _valid: bytearray = field(default_factory=bytearray)
     _places: array[int] = field(default_factory=lambda: array("q"))
     _values: array[float] = field(default_factory=lambda: array("d"))
+    _keys: list[_Key] = field(default_factory=list)
+    _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
     _node_lists: set[bytes] = field(default_factory=set)
-    _impossible: set[int] = field(default_factory=set)
+    _impossible: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _bad: int = 0
     _path: str = ""
     _line: int = 0
@@ -108,16 +64,9 @@ class Reader:
     def read(self, path: Path) -> None:
         """Take in each record of the file."""
         self._path = str(path)
-        case_of = {case.id: index for index, case in enumerate(self.plan.cases)}
         try:
-            for self._line, line in enumerate(_lines(path), start=1):
-                index = case_of.get(line.case_id)
-                if index is None:
-                    raise self._error(
-                        f"case {line.case_id!r} is not in plan.json. A run directory"
-                        " holds the records of one plan; move foreign lines out."
-                    )
-                self._take(index, line)
+            for batch in batches(path, self.plan):
+                self._take_batch(batch)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
         self._check_finite()
@@ -126,17 +75,30 @@ class Reader:
     def _error(self, message: str) -> AssayError:
         return AssayError(f"{self._path}:{self._line}: {message}")
 
-    def _take(self, index: int, line: _Line) -> None:
-        self._agree(self.plan.cases[index], line)
-        self.run_id = self.run_id or line.run_id
-        self._node_lists.add(bytes(line.nodes))
-        first = len(self._values)
-        if line.status == "ok" or INVALID_ON_PURPOSE in line.flags:
+    def _take_batch(self, batch: Batch) -> None:
+        lines = batch.lines
+        self.run_id = self.run_id or lines[0].run_id
+        self._case.extend(batch.cases)
+        self._block.extend([line.block for line in lines])
+        self._node_lists.update([bytes(line.nodes) for line in lines])
+        self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
+        for self._line, (case, line) in enumerate(
+            zip(batch.cases, lines, strict=True), start=batch.first
+        ):
+            self._take(case, line)
+
+    def _take(self, case: int, line: Line) -> None:
+        first, ok = self._ends[-1], line.status == "ok"
+        valid = 1 if ok else 2 if INVALID_ON_PURPOSE in line.flags else 0
+        if valid:
             self._take_metrics(line.metrics)
-        kept = index < KEEP_ARTIFACTS_OF_CASES or line.status != "ok"
+        self._valid.append(valid)
+        last = len(self._values)
+        self._ends.append(last)
+        kept = not ok or case < KEEP_ARTIFACTS_OF_CASES
         self.launches.append(
             Launch(
-                index,
+                case,
                 line.block,
                 line.attempt,
                 line.status,
@@ -144,9 +106,9 @@ class Reader:
                 self._share(tuple(line.flags)) if line.flags else (),
                 line.job_id if kept else None,
                 line.started_at if kept else None,
-                self._artifacts(index, line),
+                self._artifacts(line) if kept else None,
                 first,
-                len(self._values),
+                last,
             )
         )
 
@@ -154,13 +116,11 @@ class Reader:
         shared: _T = self._shared.setdefault(value, value)
         return shared
 
-    def _artifacts(self, index: int, line: _Line) -> dict[str, str] | None:
-        if line.status != "ok":
-            self._bad += 1
-            kept = self._bad <= KEEP_ARTIFACTS_OF_BAD
-        else:
-            kept = index < KEEP_ARTIFACTS_OF_CASES
-        return self._decoded(line.artifacts, dict[str, str], "artifacts") if kept else None
+    def _artifacts(self, line: Line) -> dict[str, str] | None:
+        self._bad += line.status != "ok"
+        if line.status != "ok" and self._bad > KEEP_ARTIFACTS_OF_BAD:
+            return None
+        return self._decoded(line.artifacts, dict[str, str], "artifacts")
 
     def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
         try:
@@ -168,22 +128,7 @@ class Reader:
         except msgspec.MsgspecError as error:
             raise self._error(f"not a record: `{name}`: {error}") from error
 
-    def _agree(self, case: PlanCase, line: _Line) -> None:
-        if line.schema != 1:
-            raise self._error(f"schema is {line.schema}; allowed: 1.")
-        for name, found, planned in (
-            ("check", line.check, case.check),
-            ("environment", line.environment, case.environment),
-        ):
-            if found != planned:
-                raise self._error(
-                    f"`{name}` is {found!r}, but plan.json has {planned!r} for case"
-                    f" {case.id}. The line or the plan was changed after the run."
-                )
-        if line.block < 1 and line.status != "skipped":
-            raise self._error(f"`block` is {line.block}; allowed: 1 or more (0 only for skipped).")
-
-    def _take_metrics(self, metrics: list[_Value]) -> None:
+    def _take_metrics(self, metrics: list[Value]) -> None:
         known = self._known
         add_place, add_value = self._places.append, self._values.append
         for metric in metrics:
@@ -194,7 +139,7 @@ class Reader:
             add_place(place)
             add_value(metric.value)
 
-    def _new_place(self, metric: _Value) -> int:
+    def _new_place(self, metric: Value) -> int:
         """The number of a metric and point, the same however the point is written."""
         definition = REGISTER.get(metric.name)
         if definition is None or definition.unit != metric.unit:
@@ -207,7 +152,7 @@ class Reader:
             self._keys.append(key)
         return int(place)
 
-    def _point(self, metric: _Value) -> AtKey:
+    def _point(self, metric: Value) -> AtKey:
         text = bytes(metric.at)
         if text in _NO_POINT:
             return ()
@@ -222,13 +167,15 @@ class Reader:
 
     def _check_finite(self) -> None:
         bad = np.flatnonzero(~np.isfinite(np.frombuffer(self._values)))
-        if not bad.size:
-            return
-        place = int(bad[0])
-        owner = next(i for i, launch in enumerate(self.launches) if launch.last > place)
-        self._line = owner + 1
-        name = self._keys[self._places[place]][0]
-        raise self._error(f"{name} is {self._values[place]}; it must be finite.")
+        if bad.size:
+            place = int(bad[0])
+            self._line = self._owner_of(place) + 1
+            name = self._keys[self._places[place]][0]
+            raise self._error(f"{name} is {self._values[place]}; it must be finite.")
+
+    def _owner_of(self, place: int) -> int:
+        """The launch that a value belongs to."""
+        return bisect_right(self._ends, place) - 1
 
     def _read_nodes(self) -> None:
         for text in self._node_lists:
@@ -236,6 +183,14 @@ class Reader:
 
     def settle(self) -> list[str]:
         """Mark what later attempts replaced; return what is odd."""
+        cases, blocks = _integers(self._case), _integers(self._block)
+        keys = np.sort(cases * (int(blocks.max(initial=0)) + 1) + blocks)
+        if (np.diff(keys) > 0).all():
+            return self._leave_out_impossible()
+        return self._replace_earlier()[:MOST_WARNINGS] + self._leave_out_impossible()
+
+    def _replace_earlier(self) -> list[str]:
+        """The latest attempt of each case and block counts, of two alike the later line."""
         latest: dict[tuple[int, int], Launch] = {}
         odd: list[str] = []
         for launch in self.launches:
@@ -252,19 +207,21 @@ class Reader:
                         f" {launch.attempt} is recorded twice; the later line counts."
                     )
             latest[key] = launch
-        return odd[:MOST_WARNINGS] + self._leave_out_impossible()
+        for place, launch in enumerate(self.launches):
+            if not launch.counted:
+                self._valid[place] = 0
+        return odd
 
     def _leave_out_impossible(self) -> list[str]:
         """Values below zero of what cannot be below zero: they leave the columns, in words."""
         values = np.frombuffer(self._values)
         below = np.flatnonzero(values < 0)
         units = [REGISTER[name].unit for name, _ in self._keys]
-        self._impossible = {
-            int(place) for place in below if units[self._places[place]] in NEVER_NEGATIVE
-        }
+        named = [place for place in below.tolist() if units[self._places[place]] in NEVER_NEGATIVE]
+        self._impossible = np.array(named, dtype=np.int64)
         texts = []
-        for place in sorted(self._impossible)[:MOST_WARNINGS]:
-            launch = next(item for item in self.launches if item.last > place)
+        for place in named[:MOST_WARNINGS]:
+            launch = self.launches[self._owner_of(place)]
             name, at = self._keys[self._places[place]]
             point = f" at {dict(at)}" if at else ""
             texts.append(
@@ -272,35 +229,31 @@ class Reader:
                 f" {values[place]:.6g} {REGISTER[name].unit}, below zero, which cannot be; the"
                 " value is left out."
             )
-        if len(self._impossible) > MOST_WARNINGS:
-            rest = len(self._impossible) - MOST_WARNINGS
+        if len(named) > MOST_WARNINGS:
+            rest = len(named) - MOST_WARNINGS
             texts.append(f"{rest} further values below zero are left out.")
         return texts
 
-    def series(self, chosen: Callable[[Launch], bool]) -> list[Series]:
-        """The series over the counted launches with values that `chosen` accepts."""
-        launches = [
-            launch
-            for launch in self.launches
-            if launch.last > launch.first and launch.counted and chosen(launch)
-        ]
-        if not launches or not len(self._values):
+    def series(self, *, on_purpose: bool = False) -> list[Series]:
+        """The series over the counted launches that are ok, or invalid on purpose."""
+        ids, values, blocks = self._columns(2 if on_purpose else 1)
+        if not len(ids):
             return []
-        ids, values, blocks = self._columns(launches)
-        order = np.lexsort((blocks, ids))
+        order = np.argsort(ids * (int(blocks.max()) + 1) + blocks)
         ids, values, blocks = ids[order], values[order], blocks[order]
-        twice = np.flatnonzero((np.diff(ids) == 0) & (np.diff(blocks) == 0))
+        steps = np.diff(ids) == 0
+        twice = np.flatnonzero(steps & (np.diff(blocks) == 0))
         if twice.size:
             case, (name, at) = self._owner(int(ids[twice[0]]))
             raise AssayError(
                 f"records.jsonl: case {self.plan.cases[case].id}, block {blocks[twice[0]]}:"
                 f" metric {name} at {dict(at)} stands twice in one record; once is allowed."
             )
-        edges = [0, *(np.flatnonzero(np.diff(ids)) + 1).tolist(), len(ids)]
-        owners = [self._owner(found) for found in ids[edges[:-1]].tolist()] if len(ids) else []
+        edges = [0, *(np.flatnonzero(~steps) + 1).tolist(), len(ids)]
+        owners = [self._owner(found) for found in ids[edges[:-1]].tolist()]
         return [
             Series(case, name, at, blocks[low:high], values[low:high])
-            for (case, (name, at)), (low, high) in zip(owners, pairwise(edges), strict=False)
+            for (case, (name, at)), (low, high) in zip(owners, pairwise(edges), strict=True)
         ]
 
     def _owner(self, found: int) -> tuple[int, _Key]:
@@ -309,18 +262,18 @@ class Reader:
         return case, self._keys[place]
 
     def _columns(
-        self, launches: list[Launch]
+        self, valid: int
     ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Series number, value and block of every value of the launches."""
-        firsts = np.array([launch.first for launch in launches])
-        lengths = np.array([launch.last for launch in launches]) - firsts
-        cases = np.repeat(np.array([launch.case for launch in launches]), lengths)
-        blocks = np.repeat(np.array([launch.block for launch in launches]), lengths)
-        starts = np.repeat(firsts - np.cumsum(lengths) + lengths, lengths)
-        at = starts + np.arange(len(starts))
-        if self._impossible:
-            possible = ~np.isin(at, np.fromiter(self._impossible, dtype=np.int64))
-            at, cases, blocks = at[possible], cases[possible], blocks[possible]
-        places = np.frombuffer(self._places, dtype=np.int64)[at]
-        values = np.frombuffer(self._values, dtype=np.float64)[at]
-        return cases * len(self._keys) + places, values, blocks
+        """Series number, value and block of every value of the launches of this validity."""
+        ends = _integers(self._ends)
+        lengths = np.diff(ends)
+        taken = np.repeat(np.frombuffer(self._valid, dtype=np.uint8) == valid, lengths)
+        taken[self._impossible] = False
+        cases = np.repeat(_integers(self._case), lengths)[taken]
+        blocks = np.repeat(_integers(self._block), lengths)[taken]
+        places = _integers(self._places)[taken]
+        return cases * len(self._keys) + places, np.frombuffer(self._values)[taken], blocks
+
+
+def _integers(column: array[int]) -> NDArray[np.int64]:
+    return np.frombuffer(column, dtype=np.int64)

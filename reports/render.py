@@ -33,6 +33,8 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\ud
 
 def without_control_characters(text: str) -> str:
     """`text` without the characters that XML 1.0 forbids, and without C1 controls."""
+    if text.isprintable():
+        return text
     return _FORBIDDEN.sub("", text)
 
 

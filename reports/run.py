@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,10 +82,15 @@ class Series(msgspec.Struct, frozen=True, eq=False, gc=False):
         return next((value for name, value in self.at if name == key), None)
 
 
+def stacked(series: Sequence[Series]) -> NDArray[np.float64]:
+    """The values of series of the same n as the rows of a matrix; at least one."""
+    return np.concatenate([item.values for item in series]).reshape(len(series), -1)
+
+
 @dataclass(frozen=True)
 class Run:
     """A run directory in memory. `series` holds counted ok launches, `invalid` the values of
-    launches that were wrong on purpose."""
+    launches that were wrong on purpose; `profiled`: some record holds an MPI profile."""
 
     directory: Path
     plan: Plan
@@ -96,6 +101,7 @@ class Run:
     invalid: list[Series]
     nodes: tuple[str, ...]
     warnings: tuple[str, ...]
+    profiled: bool
 
     def case(self, launch: Launch) -> PlanCase:
         """The planned case of a launch."""
@@ -108,4 +114,16 @@ class Run:
     @cached_property
     def tally(self) -> Counter[tuple[int, Status, tuple[str, ...]]]:
         """How many counted launches there are of each (position of the case, status, flags)."""
-        return Counter((launch.case, launch.status, launch.flags) for launch in self.counted())
+        kinds: dict[tuple[Status, tuple[str, ...]], int] = {}
+        counted = list(self.counted())
+        found = [kinds.setdefault((launch.status, launch.flags), len(kinds)) for launch in counted]
+        cases = np.array([launch.case for launch in counted], dtype=np.int64)
+        keys, counts = np.unique_counts(
+            cases * max(1, len(kinds)) + np.array(found, dtype=np.int64)
+        )
+        names = list(kinds)
+        tally: Counter[tuple[int, Status, tuple[str, ...]]] = Counter()
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            case, kind = divmod(key, len(names))
+            tally[case, *names[kind]] = count
+        return tally

@@ -7,23 +7,27 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from campaigns.metrics import REGISTER
 from reports import (
     collectives,
+    hops,
     interference,
     node,
     pairs,
     plots,
     point_to_point,
     pvm,
+    ring,
     su3_rmd,
     tables,
 )
 from reports.analysis import Analysis
 from reports.labels import check_title
+from reports.lines import Picture
 from reports.mpi_profile import profile_pictures, profile_tables
 from reports.size_tables import pt2pt_tables
 
-_Pictures = tuple[Callable[[Analysis], plots.Picture | None], ...]
+_Pictures = tuple[Callable[[Analysis], Picture | None], ...]
 _Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
 
 
@@ -34,20 +38,29 @@ class CheckSection:
     anchor: str
     title: str
     constant: str
-    pictures: list[plots.Picture]
+    pictures: list[Picture]
     tables: list[tables.Table]
     sizes: bool
 
 
 #: Pictures by check; a check without an entry has tables only.
 PICTURES: dict[str, _Pictures] = {
-    "alltoall_pairs": (pairs.bandwidth_matrix, pairs.latency_matrix),
+    "alltoall_pairs": (
+        pairs.bandwidth_matrix,
+        pairs.latency_matrix,
+        hops.hops_picture("alltoall_pairs"),
+    ),
     "collectives": (collectives.against_length, collectives.against_counts),
-    "echo": (point_to_point.fits_picture("echo"),),
+    "echo": (point_to_point.fits_picture("echo"), hops.hops_picture("echo")),
     "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
     "interference": (interference.interference_picture,),
     "netpipe": (point_to_point.fits_picture("netpipe"),),
-    "pt2pt": (plots.latency, plots.bandwidth, point_to_point.fits_picture("pt2pt")),
+    "pt2pt": (
+        plots.latency,
+        plots.bandwidth,
+        point_to_point.fits_picture("pt2pt"),
+        hops.hops_picture("pt2pt"),
+    ),
     "ring": (pairs.ring_picture,),
     "startup": (plots.startup,),
     "streams": (pairs.streams_picture,),
@@ -56,8 +69,14 @@ PICTURES: dict[str, _Pictures] = {
 
 #: Tables by check, shown before those of every metric's statistics.
 TABLES: dict[str, _Tables] = {
+    "alltoall_pairs": (hops.hops_table("alltoall_pairs"),),
     "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
-    "echo": (point_to_point.fits_table("echo"), point_to_point.switches_table("echo")),
+    "echo": (
+        hops.hops_table("echo"),
+        hops.hops_1988("echo"),
+        point_to_point.fits_table("echo"),
+        point_to_point.switches_table("echo"),
+    ),
     "interference": (interference.interference_table,),
     "netpipe": (
         node.witness_table,
@@ -70,8 +89,13 @@ TABLES: dict[str, _Tables] = {
         node.operations_table,
         node.synthetic_table,
     ),
-    "pt2pt": (point_to_point.fits_table("pt2pt"), point_to_point.switches_table("pt2pt")),
+    "pt2pt": (
+        hops.hops_table("pt2pt"),
+        point_to_point.fits_table("pt2pt"),
+        point_to_point.switches_table("pt2pt"),
+    ),
     "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
+    "ring": (ring.ring_table,),
     "su3_rmd": (
         su3_rmd.overview,
         su3_rmd.strong_scaling,
@@ -93,7 +117,7 @@ def check_section(analysis: Analysis, check: str) -> CheckSection:
     )
 
 
-def _own_pictures(analysis: Analysis, check: str) -> list[plots.Picture]:
+def _own_pictures(analysis: Analysis, check: str) -> list[Picture]:
     made = (make(analysis) for make in PICTURES.get(check, ()))
     return [picture for picture in made if picture is not None]
 
@@ -112,5 +136,6 @@ def statistics_tables(analysis: Analysis, check: str) -> tuple[tables.Table, ...
     """
     if check == "pt2pt":
         return tuple(pt2pt_tables(analysis))
-    made = (tables.metric_table(analysis, check, name) for name in analysis.metrics_of(check))
+    measured = [name for name in analysis.metrics_of(check) if REGISTER[name].measured]
+    made = (tables.metric_table(analysis, check, name) for name in measured)
     return tuple(table for table in made if table is not None)

@@ -12,7 +12,7 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics import Interval, Matrix
 
@@ -119,6 +119,7 @@ def least_p(n: int) -> float:
     return float(min(1.0, 2.0 ** (1 - n)))
 
 
+@lru_cache(maxsize=256)
 def least_n(alpha: float) -> int:
     """The least number of blocks whose signed-rank test can reach p <= alpha."""
     return max(LEAST_N, int(np.ceil(1 - np.log2(alpha) - 1e-9)))
@@ -130,7 +131,7 @@ def interval_rank(n: int, level: float) -> tuple[int, float]:
     tail = (1 - level) / 2
     if n > EXACT_UP_TO:
         mean, deviation = n * (n + 1) / 4, np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        return max(1, int(mean + stats.norm.ppf(tail) * deviation)), level
+        return max(1, int(mean + special.ndtri(tail) * deviation)), level
     below = _untied_cdf(n)
     rank = max(1, int(np.searchsorted(below, tail * (1 + 1e-12), side="right")))
     return rank, float(1 - 2 * below[rank - 1])
@@ -168,13 +169,22 @@ def tied_p(difference: NDArray[np.float64]) -> float:
         return 1.0
     if nonzero.size > EXACT_UP_TO:
         return _normal_p(nonzero)
-    doubled = np.rint(2 * stats.rankdata(np.abs(nonzero))).astype(int)
+    doubled = np.rint(2 * mid_ranks(np.abs(nonzero))).astype(int)
     positive = int(doubled[nonzero > 0].sum())
     smaller = min(positive, int(doubled.sum()) - positive)
     return min(1.0, 2 * float(null_cdf(tuple(sorted(doubled.tolist())))[smaller]))
 
 
+def mid_ranks(values: Matrix) -> Matrix:
+    """Ranks along the last axis, 1 = least; equal values share the mean of their ranks."""
+    others, own = values[..., np.newaxis, :], values[..., :, np.newaxis]
+    ranks: Matrix = (others < own).sum(axis=-1) + ((others == own).sum(axis=-1) + 1) / 2
+    return ranks
+
+
 def _normal_p(difference: NDArray[np.float64]) -> float:
+    from scipy import stats  # noqa: PLC0415 (slow, rarely needed)
+
     return float(stats.wilcoxon(difference, correction=True, method="asymptotic").pvalue)
 
 
@@ -202,4 +212,4 @@ def detectable_ratio(log_stddev: float, n: int, alpha: float = 0.05) -> float:
 
 @lru_cache(maxsize=256)
 def _quantiles(n: int, alpha: float) -> float:
-    return float(stats.t.ppf([1 - alpha / 2, POWER], n - 1).sum())
+    return float(special.stdtrit(n - 1, [1 - alpha / 2, POWER]).sum())

@@ -8,7 +8,7 @@ from dataclasses import replace
 from campaigns.metrics import REGISTER
 from reports.analysis import OUTLIER, Analysis, Row
 from reports.labels import metric_title
-from reports.plots import line_rate
+from reports.lines import line_rate
 from reports.statistics import Summary
 from reports.tables import MOST_ROWS, Cell, Column, Table, slug
 from reports.units import ReadableUnit, bytes_text, decimals, fixed, percent, readable_unit, si_text

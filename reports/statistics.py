@@ -7,13 +7,16 @@ computed for many cases at once (rows of a matrix); `summarise` is the same code
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import repeat
+from math import isfinite
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 LEVEL = 0.95
 OUTLIER_LIMIT = 3.5
@@ -74,45 +77,26 @@ def summarise_rows(matrix: Matrix) -> list[Summary]:
     half_width = mean_half_width(n) * stddev if n > 1 else stddev
     with np.errstate(divide="ignore", invalid="ignore"):
         cv = stddev / np.abs(mean)
-    columns = np.stack(
-        [
-            mean * scale,
-            stddev * scale,
-            cv,
-            np.median(ordered, axis=1) * scale,
-            (mean - half_width) * scale,
-            (mean + half_width) * scale,
-            ordered[:, 0] * scale,
-            ordered[:, -1] * scale,
-        ],
-        axis=1,
-    ).tolist()
-    medians = median_intervals(ordered * scale[:, np.newaxis])
-    outliers = outlier_positions(matrix)
-    return [
-        _summary(n, row, median, outlier)
-        for row, median, outlier in zip(columns, medians, outliers, strict=True)
-    ]
-
-
-def _summary(
-    n: int, row: list[float], median: Interval | None, outliers: tuple[int, ...]
-) -> Summary:
-    mean, stddev, cv, middle, low, high, least, greatest = row
-    if n == 1:
-        return Summary(n, mean, None, None, middle, None, None, least, greatest, outliers)
-    return Summary(
-        n=n,
-        mean=mean,
-        stddev=stddev,
-        cv=cv if np.isfinite(cv) else None,
-        median=middle,
-        mean_interval=Interval(low, high, LEVEL, "t"),
-        median_interval=median,
-        least=least,
-        greatest=greatest,
-        outliers=outliers,
+    intervals = _intervals((mean - half_width) * scale, (mean + half_width) * scale, LEVEL, "t")
+    columns: tuple[Iterable[Any], ...] = (
+        repeat(n),
+        (mean * scale).tolist(),
+        (stddev * scale).tolist() if n > 1 else repeat(None),
+        [value if isfinite(value) else None for value in cv.tolist()],
+        (np.median(ordered, axis=1) * scale).tolist(),
+        intervals if n > 1 else repeat(None),
+        median_intervals(ordered * scale[:, np.newaxis]),
+        (ordered[:, 0] * scale).tolist(),
+        (ordered[:, -1] * scale).tolist(),
+        outlier_positions(matrix),
     )
+    return list(map(Summary, *columns))
+
+
+def _intervals(
+    low: NDArray[np.float64], high: NDArray[np.float64], level: float, method: str
+) -> list[Interval]:
+    return list(map(Interval, low.tolist(), high.tolist(), repeat(level), repeat(method)))
 
 
 @lru_cache(maxsize=256)
@@ -124,7 +108,7 @@ def mean_half_width(n: int, level: float = LEVEL) -> float:
     CV 75 % and n = 7) and the median's interval is the one to read (`bench_statistics`).
     Least n: 2.
     """
-    return float(stats.t.ppf(0.5 + level / 2, n - 1) / np.sqrt(n))
+    return float(special.stdtrit(n - 1, 0.5 + level / 2) / np.sqrt(n))
 
 
 @lru_cache(maxsize=256)
@@ -135,7 +119,7 @@ def median_ranks(n: int, level: float = LEVEL) -> tuple[int, float] | None:
     None below n = 6 at 95 % [Hoefler & Belli, SC15; Le Boudec, Performance Evaluation].
     """
     tail = (1 - level) / 2
-    below = stats.binom.cdf(np.arange(n), n, 0.5)
+    below = special.bdtr(np.arange(n), n, 0.5)
     rank = int(np.searchsorted(below, tail * (1 + 1e-12), side="right"))
     if rank < 1:
         return None
@@ -157,7 +141,7 @@ def median_weights(n: int, level: float = LEVEL) -> tuple[int, float, float, str
         widest = 1 - 2 * 0.5**n
         return (1, 0.0, widest, "order statistics") if widest >= level - 0.02 else None
     rank, attained = found
-    beyond = float(1 - 2 * stats.binom.cdf(rank, n, 0.5))
+    beyond = float(1 - 2 * special.bdtr(rank, n, 0.5))
     share = (attained - level) / (attained - beyond)
     weight = (n - rank) * share / (rank + (n - 2 * rank) * share)
     return rank, weight, level, "interpolated order statistics"
@@ -173,7 +157,7 @@ def median_intervals(ordered: Matrix) -> list[Interval | None]:
     inner = min(rank, n - 1)
     low = (1 - weight) * ordered[:, rank - 1] + weight * ordered[:, inner]
     high = (1 - weight) * ordered[:, n - rank] + weight * ordered[:, n - 1 - inner]
-    return [Interval(a, b, level, method) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    return [*_intervals(low, high, level, method)]
 
 
 def outlier_positions(matrix: Matrix) -> list[tuple[int, ...]]:
@@ -212,6 +196,6 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
     freedom = (
         variance**2 / float((parts**2 / [len(a) - 1, len(b) - 1]).sum()) if variance > 0 else 1.0
     )
-    half = float(stats.t.ppf(0.5 + LEVEL / 2, freedom)) * variance**0.5
+    half = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * variance**0.5
     low, high = np.exp([difference - half, difference + half]).tolist()
     return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")

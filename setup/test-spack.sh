@@ -16,6 +16,10 @@ echo "test-spack: built in $((SECONDS - began)) s; $(du -sh "$home" | cut -f1) i
     "of which $(du -sh "$home/install" | cut -f1) installed"
 .venv/bin/assay cluster up --name "$cluster"
 trap '.venv/bin/assay cluster down --name "$cluster"' EXIT
-.venv/bin/assay run quick --site "virtual:$cluster" --with spack
+# Launches that failed are in the report, which is written all the same.
+status=0
+.venv/bin/assay run quick --site "virtual:$cluster" --with spack || status=$?
+[ "$status" -le 1 ] || exit "$status"
 .venv/bin/assay report
 echo "test-spack: done after $((SECONDS - began)) s"
+exit "$status"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -17,10 +18,9 @@ from campaigns.build.commands import Say, SpackCommands
 from campaigns.build.digest import OUR_PACKAGES, sources_digest
 from campaigns.build.facts import Lock
 from campaigns.build.places import SPACK_ENV, Spack
-from campaigns.build.scope import write_scope
+from campaigns.build.scope import packages_files, write_scope
 from campaigns.errors import AssayError, InfrastructureError
 from campaigns.run.directory import write_durably
-from campaigns.site import SITES
 from campaigns.site_builds import SUFFIX, SpackDescription, environment_folder, facts_file
 
 #: Free disk that a build asks for before it begins: what the three libraries and their builds take.
@@ -43,7 +43,7 @@ class BuildRequest:
         if not self.asked:
             return list(self.built.views)
         serving = {name: view for view, names in self.built.views.items() for name in names}
-        known = ", ".join(f"{name}{SUFFIX}" for name in sorted(serving))
+        known = ", ".join(self.built.name_of(name) for name in sorted(serving))
         views: dict[str, None] = {}
         for asked in self.asked:
             view = serving.get(asked.removesuffix(SUFFIX))
@@ -68,7 +68,7 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     lock = Lock(commands.environment / "spack.lock")
     libraries = _libraries(commands.environment)
     roots = {view: _roots(lock, view, libraries.get(view)) for view in views}
-    _forget_changed(request.built, roots)
+    _forget_changed(request.site, roots)
     all_roots = sorted({one for some in roots.values() for one in some})
     ours = lock.hashes_of(OUR_PACKAGES, all_roots)
     install(commands, all_roots, our_packages.changed(commands, ours), request.jobs)
@@ -77,18 +77,17 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
     for view, some in roots.items():
         _note(request, lock, view, some)
-        say(f"built: {', '.join(n + SUFFIX for n in request.built.views[view])}")
+        say(f"built: {', '.join(map(request.built.name_of, request.built.views[view]))}")
 
 
 def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
     """The Spack home with its configuration and the environment as the checkout has it now."""
-    folder = environment_folder(request.built)
+    folder = environment_folder(request.site)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _need_room(spack.home)
         write_scope(spack, request.site, request.built, request.offline)
-        own_choices = (SITES / request.site / "packages.yaml").is_file()
-        _lay_environment(request.built, folder, own_choices)
+        _lay_environment(request.built, folder, packages_files(request.site, request.built))
     except OSError as error:
         raise InfrastructureError(
             f"{error.filename or folder}: {error.strerror}; make room or mend the rights, or name"
@@ -106,21 +105,29 @@ def _need_room(home: Path) -> None:
         )
 
 
-def _lay_environment(built: SpackDescription, folder: Path, own_choices: bool) -> None:
-    """The environment as the checkout has it; with the kept lock, unless a site chooses itself."""
+def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
+    """The environment as the checkout has it; with the kept lock, unless a site chooses itself.
+
+    `packages`: the packages.yaml files, the platform's last. What was chosen by other ones, or by
+    another environment or kept lock, is forgotten.
+    """
     source = SPACK_ENV / "environments" / built.environment
     if not (source / "spack.yaml").is_file():
         known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
         raise AssayError(f"spack.environment {built.environment!r}: allowed is {', '.join(known)}")
-    wanted, target = (source / "spack.yaml").read_text(), folder / "spack.yaml"
-    if not target.is_file() or target.read_text() != wanted:
-        target.write_text(wanted)
-    lock, taken = source / f"{built.platform}.lock", folder / "taken.lock"
-    if own_choices or not lock.is_file():
+    kept = [lock for lock in [source / f"{built.platform}.lock"] if lock.is_file()]
+    kept = kept if len(packages) == 1 else []
+    given = [source / "spack.yaml", *packages, *kept]
+    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in given)).hexdigest()
+    noted = folder / "chosen-from.sha256"
+    if noted.is_file() and noted.read_text() == digest:
         return
-    if not taken.is_file() or taken.read_bytes() != lock.read_bytes():
+    noted.unlink(missing_ok=True)
+    (folder / "spack.lock").unlink(missing_ok=True)
+    shutil.copyfile(source / "spack.yaml", folder / "spack.yaml")
+    for lock in kept:
         shutil.copyfile(lock, folder / "spack.lock")
-        shutil.copyfile(lock, taken)
+    noted.write_text(digest)
 
 
 def resolve(commands: SpackCommands, anew: bool = False) -> None:
@@ -159,10 +166,10 @@ def _roots(lock: Lock, view: str, library: str | None) -> list[str]:
     return roots
 
 
-def _forget_changed(built: SpackDescription, roots: dict[str, list[str]]) -> None:
+def _forget_changed(site: str, roots: dict[str, list[str]]) -> None:
     """A view that is about to change is no longer whole."""
     for view, some in roots.items():
-        path = facts_file(built, view)
+        path = facts_file(site, view)
         noted = json.loads(path.read_bytes()) if path.is_file() else {}
         if (noted.get("roots"), noted.get("sources")) != (sorted(some), sources_digest()):
             path.unlink(missing_ok=True)
@@ -176,6 +183,6 @@ def _note(request: BuildRequest, lock: Lock, view: str, roots: list[str]) -> Non
         "roots": sorted(roots),
         "packages": lock.packages(roots),
     }
-    path = facts_file(request.built, view)
+    path = facts_file(request.site, view)
     path.parent.mkdir(exist_ok=True)
     write_durably(path, json.dumps(facts, indent=1).encode())

@@ -94,7 +94,7 @@ def _mirror(arguments: argparse.Namespace) -> int:
 
     built = _described(arguments.site)
     if arguments.origin == "distribution":
-        fill_from_distribution(spack_home(), built.platform, _say)
+        fill_from_distribution(spack_home(), built, _say)
     else:
         commands = prepare(find_spack(), BuildRequest(arguments.site, built), _say)
         resolve(commands)

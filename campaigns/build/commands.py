@@ -26,6 +26,19 @@ _PROGRESS = re.compile(
 _SHORT = re.compile(r"(-[a-z0-9]{32})( \[\d+/\d+\])?")
 
 
+def _bounds(alone: bool) -> list[str]:
+    """What a command is started by, so that it ends with this process, killed or not.
+
+    Spack's compilers outlive a Spack that was killed, and would go on installing beside the next
+    one; root can give them a process namespace that ends with it. `alone`: without network.
+    """
+    bound = ["setpriv", "--pdeathsig", "KILL"]
+    if os.geteuid() != 0:
+        return bound
+    network = ["--net"] if alone else []
+    return [*bound, "unshare", *network, "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+
 class SpackCommands:
     """Spack commands in one environment; `alone`: without any network."""
 
@@ -56,8 +69,7 @@ class SpackCommands:
         return text
 
     def _command(self, words: tuple[str, ...]) -> list[str]:
-        alone = ["unshare", "--net"] if self.alone and os.geteuid() == 0 else []
-        return [*alone, *self.spack.command("-e", str(self.environment), *words)]
+        return [*_bounds(self.alone), *self.spack.command("-e", str(self.environment), *words)]
 
     def _follow(self, argv: list[str], log: Path) -> tuple[str, int]:
         lines = []

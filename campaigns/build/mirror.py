@@ -20,6 +20,7 @@ from campaigns.build.commands import Say, SpackCommands
 from campaigns.build.places import ROOT, SPACK_ENV
 from campaigns.build.scope import MIRROR
 from campaigns.errors import AssayError, InfrastructureError
+from campaigns.site_builds import SpackDescription
 
 
 class SourceArchive(BaseModel):
@@ -30,6 +31,15 @@ class SourceArchive(BaseModel):
     package: str
     archive: str
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    suite: str | None = Field(
+        default=None, description="suite of the distribution; default: its own"
+    )
+    environment: str | None = Field(default=None, description="the only environment that needs it")
+
+    @property
+    def asked(self) -> str:
+        """What to ask the distribution for: package, or package/suite."""
+        return f"{self.package}/{self.suite}" if self.suite else self.package
 
     def path_in(self, mirror: Path) -> Path:
         """Its place in Spack's layout: _source-cache/archive/<first two digits>/<all>.<ending>."""
@@ -37,21 +47,23 @@ class SourceArchive(BaseModel):
         return mirror / "_source-cache" / "archive" / self.sha256[:2] / f"{self.sha256}.{ending}"
 
 
-def fill_from_distribution(home: Path, platform: str, say: Say) -> int:
+def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int:
     """Put the archives of the platform's sources.yaml into the mirror; gives how many are new.
+
+    Those which only another environment needs are left.
 
     Raises AssayError when the platform names none, InfrastructureError when they cannot be fetched
     or one has a wrong checksum: that one is not taken.
     """
     mirror = home / MIRROR
-    archives = [a for a in _archives(platform) if not _is_right(a.path_in(mirror), a.sha256)]
+    archives = [a for a in _archives(built) if not _is_right(a.path_in(mirror), a.sha256)]
     if not archives:
         say(f"mirror {mirror}: all archives are there, checksums right")
         return 0
     try:
         mirror.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=mirror) as scratch:
-            _fetch([archive.package for archive in archives], scratch)
+            _fetch([archive.asked for archive in archives], scratch)
             for archive in archives:
                 _take(archive, Path(scratch), mirror, say)
     except OSError as error:
@@ -59,14 +71,15 @@ def fill_from_distribution(home: Path, platform: str, say: Say) -> int:
     return len(archives)
 
 
-def _archives(platform: str) -> list[SourceArchive]:
-    path = SPACK_ENV / "platforms" / platform / "sources.yaml"
+def _archives(built: SpackDescription) -> list[SourceArchive]:
+    path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
     if not path.is_file():
         raise AssayError(
-            f"platform {platform}: no {path.name} there, so no source packages are known; use"
+            f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
             " --from web where the web can be reached"
         )
-    return TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
+    stated = TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
+    return [archive for archive in stated if archive.environment in (None, built.environment)]
 
 
 def _fetch(packages: list[str], folder: str) -> None:
@@ -75,10 +88,12 @@ def _fetch(packages: list[str], folder: str) -> None:
         [str(script), folder, *packages], capture_output=True, text=True, check=False
     )
     if answer.returncode != 0:
-        lines = answer.stderr.strip().splitlines() or ["no reason given"]
+        lines = answer.stderr.strip().splitlines()
+        reasons = [line[3:] for line in lines if line.startswith(("E: ", "W: "))]
         raise InfrastructureError(
-            f"the distribution's source packages could not be fetched: {lines[-1]}. Is its package"
-            " archive reachable from here? Else carry a filled mirror here"
+            f"the distribution's source packages {' '.join(packages)} could not be fetched:"
+            f" {(reasons or lines or ['no reason given'])[0]}. Is its package archive reachable"
+            " from here? Else carry a filled mirror here"
         )
 
 

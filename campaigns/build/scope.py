@@ -35,7 +35,7 @@ def write_scope(spack: Spack, site: str, built: SpackDescription, offline: bool)
     _write(scope, "mirrors", {"mirrors:" if offline else "mirrors": _mirrors(spack.home)})
     _write(scope, "bootstrap", {"bootstrap": {"root": str(spack.home / "bootstrap")}})
     _write(scope, "modules", _modules(spack.home))
-    _write(scope, "include", {"include": [str(path) for path in _packages(site, built)]})
+    _write(scope, "include", {"include": [str(path) for path in packages_files(site, built)]})
     return scope
 
 
@@ -76,7 +76,7 @@ def _modules(home: Path) -> dict[str, Any]:
     return {"modules": {"default": {"roots": roots, "enable": ["tcl"], "tcl": tcl}}}
 
 
-def _packages(site: str, built: SpackDescription) -> list[Path]:
+def packages_files(site: str, built: SpackDescription) -> list[Path]:
     """The site's own packages.yaml before the platform's: what is named first wins."""
     platform = SPACK_ENV / "platforms" / built.platform / "packages.yaml"
     if not platform.is_file():

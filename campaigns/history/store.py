@@ -17,7 +17,7 @@ from typing import Any
 
 from campaigns.errors import AssayError, InfrastructureError
 from campaigns.history.model import Acceptance, Change, Night, NightValues, SeriesKey
-from campaigns.history.tables import APPLICATION_ID, SCHEMA, TABLES
+from campaigns.history.tables import APPLICATION_ID, SCHEMA, TABLES, UPGRADES
 
 #: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
 DEFAULT = Path("results/history.sqlite")
@@ -48,6 +48,8 @@ class Store:
             self.database.executescript(TABLES)
         elif kind != APPLICATION_ID:
             raise AssayError(f"{self.path}: is a database, but no history of Assay; give another")
+        elif version in UPGRADES:
+            self.database.executescript(UPGRADES[version])
         elif version != SCHEMA:
             raise AssayError(
                 f"{self.path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
@@ -92,13 +94,19 @@ class Store:
         self.database.close()
 
     def add(
-        self, night: Night, values: Sequence[NightValues], rerun_of: int | None = None
+        self,
+        night: Night,
+        values: Sequence[NightValues],
+        rerun_of: int | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Night:
-        """Add a run: a night, or the re-run of one. Raises AssayError for one that is there."""
+        """Add a run: a night, or the re-run of one, `elsewhere` if it was kept off the night's
+        nodes. Raises AssayError for one that is there."""
         with self._transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
-            row = _night_row(night, rerun_of)
+            row = _night_row(night, rerun_of) | {"elsewhere": int(elsewhere)}
             marks = ",".join("?" * len(row))
             place = database.execute(
                 f"INSERT INTO night ({','.join(row)}) VALUES ({marks})",  # noqa: S608 own names
@@ -161,6 +169,14 @@ class Store:
         return self._nights(
             "site=? AND campaign=? AND rerun_of IS NULL ORDER BY started_at, id", (site, campaign)
         )
+
+    def other_nodes(self) -> dict[int, tuple[str, ...]]:
+        """For each night that was run again elsewhere the nodes of that, by the night's id."""
+        with self._explained("read"):
+            rows = self.database.execute(
+                "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
+            ).fetchall()
+        return {row[0]: tuple(json.loads(row[1])) for row in rows}
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
         columns = "id,run_id,site,campaign,started_at,context,nodes,statuses,failures,warnings"

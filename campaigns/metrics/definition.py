@@ -11,7 +11,10 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class MetricDefinition:
-    """A named quantity: `unit` in SI base units, `better` says which direction is good."""
+    """A named quantity: `unit` in SI base units, `better` says which direction is good.
+
+    One that is not `measured` tells where a launch lay; nothing is judged by it.
+    """
 
     name: str
     unit: str
@@ -19,6 +22,7 @@ class MetricDefinition:
     definition: str
     may_be_zero: bool = False
     title: str = ""
+    measured: bool = True
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,14 @@ CHECKS = (
 
 DEFINITIONS = (
     MetricDefinition(
+        "hops",
+        "1",
+        "lower",
+        "between the two nodes, by the topology that the site declares: switches passed in a tree,"
+        " links in a torus",
+        measured=False,
+    ),
+    MetricDefinition(
         "echo_latency",
         "s",
         "lower",

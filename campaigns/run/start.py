@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection
 
 from campaigns.build.fresh import refuse_stale_builds
 from campaigns.errors import AssayError
@@ -20,14 +21,20 @@ from campaigns.site import Site, load_site
 
 
 def start_run(
-    campaign_name: str, site_name: str, live: bool | None, builder: str | None = None
+    campaign_name: str,
+    site_name: str,
+    live: bool | None,
+    builder: str | None = None,
+    nodes_left_out: Collection[str] = (),
 ) -> RunStatus:
     """Run a campaign on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
+    No launch is laid on `nodes_left_out`.
     """
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
+    site = site.without_nodes(nodes_left_out)
     plan = make_plan(campaign, site.facts())
     refuse_stale_builds(site, plan.environments)
     assert campaign.origin is not None
@@ -35,6 +42,7 @@ def start_run(
     provenance = gather(site, run.run_id, plan)
     provenance["site"]["asked_as"] = site_name
     provenance["site"]["builds"] = builder
+    provenance["site"]["nodes_left_out"] = sorted(nodes_left_out)
     write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
     return _drive(run, site, Progress(live))
 
@@ -43,10 +51,11 @@ def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
     """Go on with a run where it stopped, on the site where it began."""
     run = open_run(run_name)
     plan = run.plan()
-    builder = run.provenance().get("site", {}).get("builds")
+    began = run.provenance().get("site", {})
     site = (
         load_site(site_name)
-        .with_builds(builder)
+        .with_builds(began.get("builds"))
+        .without_nodes(began.get("nodes_left_out", ()))
         .with_variants(
             {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
         )

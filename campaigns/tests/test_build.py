@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.build import places
-from campaigns.build.builder import NEEDED_BYTES, BuildRequest, prepare
+from campaigns.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
 from campaigns.build.digest import SOURCES, sources_digest
 from campaigns.build.facts import Lock
 from campaigns.build.failures import explained
@@ -81,6 +81,33 @@ def test_too_little_room_is_told_before_anything_is_built(home, monkeypatch):
         prepare(spack, BuildRequest("virtual", virtual().spack), print)
 
 
+def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
+    built, lock = virtual().spack, tmp_path / "spack.lock"
+    platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
+    _lay_environment(built, tmp_path, [platform])
+    assert lock.read_bytes() == LOCK.read_bytes()
+    own = tmp_path / "packages.yaml"
+    own.write_text("packages: {all: {require: [target=x86_64_v3]}}")
+    _lay_environment(built, tmp_path, [own, platform])
+    assert not lock.exists()
+    lock.write_text("chosen by the site's file")
+    _lay_environment(built, tmp_path, [own, platform])
+    assert lock.exists()
+    own.write_text("packages: {all: {require: [target=x86_64]}}")
+    _lay_environment(built, tmp_path, [own, platform])
+    assert not lock.exists()
+    _lay_environment(built, tmp_path, [platform])
+    assert lock.read_bytes() == LOCK.read_bytes()
+
+
+def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
+    environments = read_description("virtual-newer").environments
+    assert set(environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
+    assert environments["openmpi5-prte"].compiler.startswith(str(home))
+    stand_ins = Site(read_description("virtual-newer")).with_builds("spack")
+    assert stand_ins.description.environments == environments
+
+
 def test_an_archive_with_a_wrong_checksum_is_not_taken(tmp_path):
     download, mirror = tmp_path / "download", tmp_path / "mirror"
     download.mkdir()
@@ -136,7 +163,7 @@ def test_an_unknown_platform_is_refused_with_those_there_are(home):
 
 def test_the_site_has_an_environment_for_each_that_spack_builds(home):
     lam = virtual().environments["lam-lamd-spack"]
-    view = home / "environments" / "distribution-sources" / "views" / "lam"
+    view = home / "environments" / "virtual" / "views" / "lam"
     assert lam.compiler == f"{view}/bin/mpicc"
     assert lam.variables["PATH"] == f"{view}/bin:$PATH"
     assert lam.preload == ""
@@ -156,7 +183,7 @@ def test_what_is_not_built_is_not_measured(home):
 
 
 def test_what_was_built_from_other_sources_is_not_measured(home):
-    path = facts_file(virtual().spack, "lam")
+    path = facts_file("virtual", "lam")
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"sources": "of yesterday"}))
     with pytest.raises(InfrastructureError, match="lam-spack from other C sources"):

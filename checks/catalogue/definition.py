@@ -9,6 +9,8 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from campaigns.topology import Topology
+
 MAX_RANKS = 1_000_000
 
 #: What the program, its libraries and their message buffers take beside the data, bytes a rank.
@@ -47,6 +49,10 @@ class SiteCapacity(Protocol):
     @property
     def launch_overhead_s(self) -> float:
         """Assumed time of a launch beside the program's own work."""
+
+    @property
+    def topology(self) -> Topology | None:
+        """How the nodes are joined, where the site declares it."""
 
 
 class Parameters(BaseModel):

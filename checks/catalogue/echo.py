@@ -9,14 +9,13 @@ from pydantic import AfterValidator, Field, model_validator
 
 from checks.catalogue.definition import (
     Layout,
-    ProfiledParameters,
     SiteCapacity,
     quantity,
 )
 from checks.catalogue.netpipe import Transport
 from checks.catalogue.pt2pt import MAX_ITERATIONS
 from checks.catalogue.sizes import Size, expand_sizes
-from checks.catalogue.two_ranks import TwoRankDefinition
+from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
@@ -29,10 +28,10 @@ def message_bytes(transport: Transport, sizes: list[int]) -> list[int]:
     return [0, *sizes] if transport == "library" else sizes
 
 
-class EchoParameters(ProfiledParameters):
+class EchoParameters(TwoRankParameters):
     """One launch of the echo program. A library's 0 bytes are always measured: its latency."""
 
-    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"transport"}
+    younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
 
     transport: Transport = quantity(
         "What carries the messages: the MPI library, or TCP without it.", "none", "library"
@@ -76,6 +75,8 @@ class EchoParameters(ProfiledParameters):
                 f"distance = {self.distance} needs placement = between-nodes, found"
                 f" {self.placement}"
             )
+        if self.distance > 1 and self.hops:
+            raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
         return self
 
     @model_validator(mode="after")

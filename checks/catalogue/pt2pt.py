@@ -9,12 +9,11 @@ from pydantic import AfterValidator, Field, model_validator
 
 from checks.catalogue.definition import (
     Layout,
-    ProfiledParameters,
     SiteCapacity,
     quantity,
 )
 from checks.catalogue.sizes import Size, expand_sizes
-from checks.catalogue.two_ranks import TwoRankDefinition
+from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 MAX_ITERATIONS = 1_000_000
 
@@ -51,7 +50,7 @@ def _in_order_and_once(constructs: list[Construct]) -> list[Construct]:
     return sorted(constructs, key=CONSTRUCTS.index)
 
 
-class Pt2ptParameters(ProfiledParameters):
+class Pt2ptParameters(TwoRankParameters):
     """One launch of the ping-pong program; sizes and constructs come out in their own order."""
 
     placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")

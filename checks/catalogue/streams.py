@@ -9,20 +9,19 @@ from pydantic import AfterValidator, Field
 
 from checks.catalogue.definition import (
     Layout,
-    ProfiledParameters,
     SiteCapacity,
     quantity,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement
 from checks.catalogue.sizes import Size, expand_sizes
-from checks.catalogue.two_ranks import TwoRankDefinition
+from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 Direction = Literal["one-way", "both-ways"]
 
 DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**20, "per_octave": 1}])
 
 
-class StreamsParameters(ProfiledParameters):
+class StreamsParameters(TwoRankParameters):
     """One launch of the stream program."""
 
     placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")

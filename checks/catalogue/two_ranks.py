@@ -3,18 +3,47 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import model_validator
 
 from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
     Parameters,
+    ProfiledParameters,
     RanksPerNode,
+    SiteCapacity,
     gigabytes,
+    quantity,
 )
 
 P = TypeVar("P", bound=Parameters)
+
+
+class TwoRankParameters(ProfiledParameters):
+    """Of a check between two ranks that can be asked for nodes so many hops apart."""
+
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"hops"}
+
+    placement: str
+    hops: int = quantity(
+        "Hops between the two nodes by the topology that the site declares: switches in a tree,"
+        " links in a torus; 0: as Slurm places them.",
+        "hops",
+        0,
+        ge=0,
+        le=4096,
+    )
+
+    @model_validator(mode="after")
+    def _hops_need_nodes(self) -> Any:
+        if self.hops and self.placement != "between-nodes":
+            raise ValueError(
+                f"hops = {self.hops} needs placement = between-nodes, found {self.placement}"
+            )
+        return self
 
 
 class TwoRankDefinition(CheckDefinition[P]):
@@ -28,6 +57,10 @@ class TwoRankDefinition(CheckDefinition[P]):
     def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
         """One between nodes, two within a node."""
         return 2 if params.placement == "within-node" else 1
+
+    def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
+        """The layout's own reasons, then nodes so many hops apart that the site does not have."""
+        return super().infeasible(params, layout, site) or _no_such_pair(params, site)
 
     def messages_held(self, params: P) -> int:
         """Messages of the greatest size that a rank has room for: one each way unless told."""
@@ -47,3 +80,21 @@ class TwoRankDefinition(CheckDefinition[P]):
             f"{layout.ranks_per_node} ranks a node with room for {held} messages of"
             f" {greatest} bytes need {gigabytes(held * greatest * layout.ranks_per_node)}"
         )
+
+
+def _no_such_pair(params: Any, site: SiteCapacity) -> str | None:
+    hops = getattr(params, "hops", 0)
+    if not hops:
+        return None
+    if site.topology is None:
+        return (
+            f"hops = {hops}, but site {site.name} declares no topology (section `topology` of its"
+            " site.yaml)"
+        )
+    found = site.topology.hop_counts
+    if hops in found:
+        return None
+    return (
+        f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are pairs"
+        f" at {', '.join(map(str, found)) or 'none'}"
+    )

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # session.sh DAEMONS LIMIT_S COMMAND...: one launch on the job's allocation, phase by phase.
-#   DAEMONS  none, lam or pvm: boot the library's daemons first, halt them afterwards, whatever happened
+#   DAEMONS  none, lam, prte or pvm: boot the library's daemons first, halt them afterwards, whatever happened
 #   LIMIT_S  seconds after which the command is ended (status 124)
 # Prints each phase's begin and end as JSON lines; leaves the command's exit status.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
@@ -16,7 +16,7 @@ failed() {
     exit 125
 }
 
-# What the library's own part (lam.sh, pvm.sh) says is used here: daemon_environment sets
+# What the library's own part (lam.sh, prte.sh, pvm.sh) says is used here: daemon_environment sets
 # boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts. Each host has a
 # folder of its own for temporary files, on the others made and removed by step.sh.
 boot() {

@@ -9,7 +9,7 @@ host=$1
 shift
 # Slurm would make this host's TMPDIR on the other one; step.sh makes its own.
 exec 3< <(exec env -u TMPDIR srun --overlap --mpi=none -N1 -n1 -w "$host" \
-    "$(dirname "$0")/step.sh" "$*" 2>&1 </dev/null)
+    "$(dirname "$0")/step.sh" /bin/sh -c "$*" 2>&1 </dev/null)
 while IFS= read -r line <&3; do
     case $line in
         "stepkeeper: "*) exit "${line#stepkeeper: }" ;;

@@ -12,6 +12,7 @@ import pytest
 from pydantic import ValidationError
 
 from campaigns.metrics import REGISTER
+from campaigns.topology import Topology
 from checks.catalogue import CHECKS, HplParameters, Pt2ptParameters, StartupParameters, expand_sizes
 from checks.catalogue.hpl import HPL_CODES
 
@@ -25,6 +26,7 @@ class Site:
     core_flop_per_s: float = 1e10
     network_bytes_per_s: float = 1e7
     launch_overhead_s: float = 0.5
+    topology: Topology | None = None
 
 
 SITE = Site()

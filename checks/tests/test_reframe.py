@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from campaigns.site import SITES, _read
 from campaigns.site_facts import SiteFacts
 from checks.catalogue import HplParameters
 from checks.hpl import hpl_dat
+from checks.launchers import PrteSession
 
 CHECKS = Path(__file__).resolve().parent.parent
 REFRAME = str(Path(sys.executable).with_name("reframe"))
@@ -173,6 +175,16 @@ def test_each_environment_starts_ranks_in_its_own_way(job_scripts):
     }
     for environment, start in expected.items():
         assert start in job_scripts[environment, "pt2pt"]
+
+
+def test_prrtes_ranks_are_started_through_its_daemons():
+    launcher = PrteSession()
+    launcher.extra_options = ("--bind-to", "none")
+    words = launcher.command(SimpleNamespace(num_tasks=4, num_tasks_per_node=2))
+    assert " ".join(words) == (
+        "./session.sh prte 60 prun --personality ompi --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
+        " -x ASSAY_LAUNCH_HOST --np 4 --map-by ppr:2:node --bind-to none"
+    )
 
 
 def test_knobs_of_a_case_reach_the_program(job_scripts):

@@ -71,7 +71,7 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
     every_pair = _every_pair(table, len(names))
     overall: list[_Cell] = []
     groups: list[_Cell] = []
-    points: list[_Cell] = []
+    compared: list[_Cells] = []
     unusable = 0
     for reference, environment in combinations(names, 2):
         for check, metric in table:
@@ -82,14 +82,16 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
             overall += cells.overall()
             if every_pair or reference == names[0]:
                 groups += cells.groups()
-                points += cells.points()
+                compared.append(cells)
                 unusable += without_logarithm
     wrong = _wrong_environments(run)
+    finer = any(cells.has_longer_curves for cells in compared)
+    points = [cell for cells in compared for cell in cells.points()] if finer else []
     return Comparisons(
         reference=names[0] if names else "",
         overall=_by_scope(_judged(overall)),
         groups=_by_scope(_judged(groups)),
-        points=_by_scope(_judged(points)) if len(points) > len(groups) else [],
+        points=_by_scope(_judged(points)),
         unranked=wrong,
         score=overall_score(table, names, run.plan.weights, wrong),
         every_pair=every_pair,
@@ -149,6 +151,11 @@ class _Cells:
             name = planned.names(check, key, environment)
             self._scopes.setdefault(name[0], []).append(key)
             self._groups.setdefault(name, []).append(key)
+
+    @property
+    def has_longer_curves(self) -> bool:
+        """Whether some curve has more than one point."""
+        return len(self._pairs) > len(self._groups)
 
     def overall(self) -> Iterator[_Cell]:
         """One cell for each scope, over all its points."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from campaigns.metrics import CHECK_METRICS, REGISTER
 from reports.labels import CheckLabels, check_title
-from reports.load import AtKey, PlanCase, Run, Series
+from reports.load import AtKey, PlanCase, Run, Series, stacked
 from reports.signed_rank import LEAST_N
 
 PointKey = tuple[bytes, AtKey]
@@ -64,8 +64,8 @@ def paired_points(
         else:
             shared -= 1
     for keys in alike.values():
-        a_values = np.stack([first[key].values for key in keys])
-        b_values = np.stack([second[key].values for key in keys])
+        a_values = stacked([first[key] for key in keys])
+        b_values = stacked([second[key] for key in keys])
         _add(result, keys, first[keys[0]].blocks, a_values, b_values, sign)
     return result, shared - len(result)
 

@@ -10,8 +10,8 @@ from reports.analysis import Analysis
 from reports.canvas import Panel, finish, new_panel
 from reports.choice.cells import Comparison
 from reports.labels import metric_title
+from reports.lines import MOST_PANELS, Picture, footer
 from reports.palette import INK, QUIET
-from reports.plots import MOST_PANELS, Picture, footer
 
 MOST_FOREST_ROWS = 14
 MOST_SCORED = 12

@@ -139,10 +139,14 @@ def _relative_cost(
     common = [key for key in found[0] if all(key in other for other in found[1:])]
     blocks = max((int(s.blocks[-1]) for other in found for s in other.values()), default=0)
     logs = np.full((len(environments), len(common), blocks), np.nan)
-    for place, (metric, key) in enumerate(common):
-        sign = 1.0 if REGISTER[metric].better == "lower" else -1.0
-        for row, series in enumerate(other[metric, key] for other in found):
-            logs[row, place, series.blocks - 1] = sign * _logarithm(series.values)
+    signs = [1.0 if REGISTER[metric].better == "lower" else -1.0 for metric, _ in common]
+    for row, other in enumerate(found if common else ()):
+        series = [other[key] for key in common]
+        lengths = [len(item.values) for item in series]
+        places = np.repeat(np.arange(len(series)), lengths)
+        values = _logarithm(np.concatenate([item.values for item in series]))
+        at = np.concatenate([item.blocks for item in series]) - 1
+        logs[row, places, at] = np.repeat(signs, lengths) * values
     usable = np.isfinite(logs).all(axis=0)
     kept = usable.sum(axis=1) >= LEAST_N
     logs, usable = logs[:, kept], usable[kept]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports.analysis import Analysis, Row
+from reports.analysis import OUTLIER, Analysis, Row
 from reports.models.collectives import CollectiveModel, Points, fit_collective, points
 
 CHECK = "collectives"
@@ -78,9 +78,22 @@ def _measured(
     analysis: Analysis, operation: str, variant: str, environment: str, rows: list[Row]
 ) -> Measured:
     data = points([(*position(analysis, row), row.summary.median) for row in rows])
-    flags = tuple(dict.fromkeys(flag.split(" in ")[0] for row in rows for flag in row.flags))
-    plain = tuple(flag for flag in flags if not flag.startswith("outlier"))
-    return Measured(operation, environment, variant, rows, data, fit_collective(data), plain)
+    flags = _flags(analysis, rows)
+    return Measured(operation, environment, variant, rows, data, fit_collective(data), flags)
+
+
+def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
+    """Flags of the launches; one that does not stand at every process count says at which."""
+    every = {analysis.case(row).ranks for row in rows}
+    found: dict[str, set[int]] = {}
+    for row in rows:
+        for flag in row.flags:
+            if not flag.startswith(OUTLIER):
+                found.setdefault(flag.split(" in ")[0], set()).add(analysis.case(row).ranks)
+    return tuple(
+        flag if counts == every else f"{flag} at p = {', '.join(map(str, sorted(counts)))}"
+        for flag, counts in found.items()
+    )
 
 
 def position(analysis: Analysis, row: Row) -> tuple[int, int]:

@@ -19,9 +19,9 @@ from reports.canvas import (
     new_panel,
 )
 from reports.collectives.measured import OPERATIONS, Measured, measured, position, words
+from reports.lines import Picture, footer
 from reports.models.collectives import Choice, Law
 from reports.palette import QUIET
-from reports.plots import Picture, footer
 from reports.units import ReadableUnit, fixed, readable_unit
 
 

@@ -102,8 +102,9 @@ def choices(analysis: Analysis) -> Table | None:
         " pairs fitted by relative least squares to the medians over launches. A simpler law is"
         " chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where no other law predicts left-out"
         " process counts better by more than a tenth and it misses them by at most 50 %. Where"
-        " even the best pair is off by more than 25 % rms there is no law: ranks share cores,"
-        " or the library changes its algorithm with the length.",
+        " even the best pair is off by more than 25 % rms, or every pair misses left-out counts by"
+        " more than 50 %, there is no law: ranks share cores, at some counts or at all, or the"
+        " library changes its algorithm with the length.",
         total=len(rows),
         groups=frozenset(groups),
     )

@@ -42,7 +42,8 @@ LEAST_DELTA_SIMPLER = 2.0
 LEAST_DELTA_BIC = 6.0
 #: … and no other law predicts left-out process counts better by more than this share.
 LEFT_OUT_MARGIN = 0.1
-#: A law that misses left-out process counts by more than this (relative rms) is not determined.
+#: Where every law misses left-out process counts by more than this (relative rms), none predicts
+#: anything: as where some counts share cores and others do not.
 MOST_LEFT_OUT = 0.5
 #: A worse fit than this (relative rms) is none: ranks that share cores, or an algorithm that
 #: changes with the length, follow no law of the form.
@@ -134,16 +135,29 @@ def fit_collective(data: Points) -> CollectiveModel | str:
     )
     fits = [fit for pair in pairs if (fit := _fit(data, *pair)) is not None]
     fits = [fit for fit in fits if _possible(fit, counts)]
-    if not fits:
-        return "no law fits with a positive startup and delay"
     fits.sort(key=lambda fit: fit.bic)
-    if fits[0].rms > MOST_RMS:
-        return f"the best laws are off by {fits[0].rms:.0%} rms, more than {MOST_RMS:.0%} is no fit"
+    if none_holds := _none_holds(data, fits):
+        return none_holds
     startup = _choose(data, fits, lambda fit: fit.startup)
     delay = _choose(data, fits, lambda fit: fit.delay) if has_delay else None
     if startup is None or (has_delay and delay is None):
         return "only one law fits with a positive startup and delay"
     return CollectiveModel(fits[0], startup, delay, len(data.p))
+
+
+def _none_holds(data: Points, fits: Sequence[Fit]) -> str | None:
+    """Why no law of `fits`, by ascending BIC, describes the data; None where one does."""
+    if not fits:
+        return "no law fits with a positive startup and delay"
+    if fits[0].rms > MOST_RMS:
+        return f"the best laws are off by {fits[0].rms:.0%} rms, more than {MOST_RMS:.0%} is no fit"
+    missed = min(_left_out_rms(data, fit) for fit in fits)
+    if missed <= MOST_LEFT_OUT:
+        return None
+    return (
+        f"every law misses left-out process counts by {missed:.0%} rms or more; more than"
+        f" {MOST_LEFT_OUT:.0%} is no prediction"
+    )
 
 
 def _design(data: Points, startup: Form, delay: Form | None) -> Vector:

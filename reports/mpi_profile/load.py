@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI profiles of a run, read apart from its metrics: most runs have none.
 
-Lines without a profile are passed over without being decoded, so that the table of a million
-metric values does not wait for this.
+A run without a profile is not read again, and lines without one are passed over undecoded.
 """
 
 from __future__ import annotations
@@ -43,7 +42,8 @@ def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
     cases = analysis.run.plan.cases
     place = {case.id: index for index, case in enumerate(cases)}
     latest: dict[tuple[int, int], _Line] = {}
-    for line in _profiled_lines(analysis.run.directory / "records.jsonl"):
+    records = analysis.run.directory / "records.jsonl"
+    for line in _profiled_lines(records) if analysis.run.profiled else ():
         key = (place[line.case_id], line.block)
         if key not in latest or line.attempt >= latest[key].attempt:
             latest[key] = line
@@ -55,8 +55,6 @@ def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
 
 
 def _profiled_lines(path: Path) -> list[_Line]:
-    if not path.exists():
-        return []
     decode = msgspec.json.Decoder(_Line).decode
     with path.open("rb") as file:
         return [decode(line) for line in file if _MARK in line and line.endswith(b"\n")]

@@ -11,10 +11,10 @@ from matplotlib.patches import Patch
 
 from reports.analysis import Analysis
 from reports.canvas import Panel, finish, new_panel
+from reports.lines import MOST_PANELS, Picture, footer
 from reports.mpi_profile.load import CaseProfile, case_profiles
 from reports.mpi_profile.totals import CaseTotals, case_totals
 from reports.palette import INK
-from reports.plots import MOST_PANELS, Picture, footer
 from reports.units import ReadableUnit, fixed, percent, readable_unit
 
 #: Calls that get a colour of their own; the others are drawn together.

@@ -29,6 +29,7 @@ def as_json(checked: Checked) -> str:
         "exit_status": int(checked.status),
         "summary": headline(checked),
         "nodes": list(night.nodes),
+        "other_nodes": list(checked.history.other_nodes.get(night.id, ())),
         "launches": dict(night.statuses),
         "failures": list(night.failures),
         "warnings": list(night.warnings),
@@ -50,6 +51,7 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
         for name, value in (
             ("value", finding.value),
             ("rerun", finding.rerun),
+            ("elsewhere", finding.elsewhere),
             ("reference", finding.reference),
             ("worse", finding.worse),
             ("limit", finding.limit),
@@ -65,6 +67,7 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
         "better": key.better,
         "at": dict(key.at),
         **numbers,
+        "slow_elsewhere": finding.slow_elsewhere,
         "nights": finding.n,
         "change": _change(checked, finding.change) if finding.change else None,
     }

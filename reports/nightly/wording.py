@@ -65,7 +65,24 @@ def group_line(history: History, findings: Sequence[Finding]) -> str:
     if worst.rerun is not None:
         again = amount(key, worst.reference, worst.rerun)
         text += f"; run again {again.split(' → ')[1]}"
+    text += _elsewhere(history, key, findings)
     return text + _since(history, key, worst)
+
+
+def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
+    """What other nodes gave, of the newest night: slow there too, or a matter of the night's."""
+    known = [item for item in findings if item.elsewhere is not None]
+    if not known:
+        return ""
+    worst, night = known[0], history.nights[-1]
+    others = " ".join(history.other_nodes.get(night.id, ())) or "other nodes"
+    assert worst.elsewhere is not None
+    there = amount(key, worst.reference, worst.elsewhere).split(" → ")[1]
+    if all(item.slow_elsewhere for item in known):
+        return f"; on {others} {there}: slow there too"
+    if any(item.slow_elsewhere for item in known):
+        return f"; on {others} {there}"
+    return f"; on {others} {there}: look at the nodes of the night"
 
 
 def _amount_of(key: SeriesKey, finding: Finding) -> str:

@@ -67,8 +67,10 @@ def _is_plain(params: Mapping[str, Any], transport: str) -> bool:
         "route": "direct",
         "reply_before_wait": False,
     }
-    return params.get("transport", "library") == transport and all(
-        params.get(name, value) == value for name, value in plain.items()
+    return (
+        params.get("transport", "library") == transport
+        and params.get("hops", 0) <= 1
+        and all(params.get(name, value) == value for name, value in plain.items())
     )
 
 

@@ -10,8 +10,8 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from reports.analysis import Analysis, Row
 from reports.canvas import Line, Panel, draw_line, finish, log_value_axis, new_panel
+from reports.lines import MOST_PANELS, Picture, footer
 from reports.palette import QUIET
-from reports.plots import MOST_PANELS, Picture, footer
 from reports.su3_rmd.cases import CHECK, EXTENTS, LatticeCase, strong_series
 from reports.units import ReadableUnit, readable_unit
 

@@ -79,6 +79,14 @@ def test_two_laws_that_fit_alike_are_undetermined():
     assert model.startup.runner_up.form != model.startup.law.form
 
 
+def test_counts_that_share_cores_and_counts_that_do_not_follow_no_law_together():
+    """Times of a real barrier: two processes on two cores, then more on the same two."""
+    times_us = {2: 10.0, 3: 8008, 4: 14495, 5: 25151, 6: 24008, 8: 54722}
+    model = fit_collective(points([(p, 0, 1e-6 * t) for p, t in times_us.items()]))
+    assert isinstance(model, str)
+    assert "misses left-out process counts" in model
+
+
 def test_a_barrier_has_no_delay():
     model = fit_collective(points([(p, 0, 1e-5 * p) for p in NARROW]))
     assert not isinstance(model, str)

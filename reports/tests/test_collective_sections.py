@@ -118,6 +118,17 @@ def test_too_few_process_counts_give_no_law(run, tmp_path):
     assert "2 process counts" in texts(collectives.choices(analysis))[0][-1]
 
 
+@pytest.mark.usefixtures("run")
+def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
+    cases = [
+        synthetic.case("collectives", "mpich", {"ranks": p, "operations": ["scan"]}, p)
+        for p in (2, 4, 8)
+    ]
+    path = synthetic.write_run(tmp_path / "some", cases, blocks=3)
+    (row,) = collectives.expressions(analyse(load_run(path))).rows
+    assert "oversubscribed at p = 4, 8" in row[1].badges
+
+
 def test_interference_is_one_row_a_size_and_environment(run):
     table = interference.interference_table(analyse(load_run(run)))
     assert len(table.rows) == len(SIZES) * len(SPEED)

@@ -32,8 +32,9 @@ class Cluster:
         """What a site's configuration must know, in SI units.
 
         Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
-        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), isolated, slurm_conf,
-        state_dir, work_dir, home_dir, user, uid, gid, login_namespace (path), partition.
+        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), switches (name: nodes
+        and switches below it, as Slurm lists them), isolated, slurm_conf, state_dir, work_dir,
+        home_dir, user, uid, gid, login_namespace (path), partition.
         """
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
@@ -46,6 +47,10 @@ class Cluster:
             "memory_bytes_per_node": state.memory_bytes_per_node,
             "network": state.spec.network,
             "network_bits_per_s": state.spec.link.bits_per_s,
+            "switches": {
+                switch.name: {"nodes": ",".join(switch.nodes), "switches": ",".join(switch.below)}
+                for switch in state.spec.switch_tree()
+            },
             "isolated": state.spec.isolated,
             "slurm_conf": str(where.slurm_conf),
             "state_dir": str(where.root),

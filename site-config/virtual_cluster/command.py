@@ -16,6 +16,7 @@ from typing import Any
 from campaigns.errors import AssayError, ExitStatus
 from virtual_cluster import api, host
 from virtual_cluster.spec import NETWORKS, ClusterSpec
+from virtual_cluster.switches import ONE
 
 Subparsers = Any
 
@@ -40,6 +41,13 @@ def add_commands(parser: argparse.ArgumentParser) -> None:
     )
     up.add_argument(
         "--network", default="unlimited", help=f"speed of the links: {', '.join(NETWORKS)}"
+    )
+    up.add_argument(
+        "--switches",
+        default=ONE,
+        metavar="TREE",
+        help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
+        " (default: 1, a single switch)",
     )
     _command(commands, "down", "take a cluster down; nothing of it is left")
     status = _command(commands, "status", "nodes, network, jobs")
@@ -102,7 +110,7 @@ def _say(line: str) -> None:
 
 
 def _up(args: argparse.Namespace) -> None:
-    spec = ClusterSpec(args.name, args.nodes, args.cpus_per_node, args.network)
+    spec = ClusterSpec(args.name, args.nodes, args.cpus_per_node, args.network, args.switches)
     signal.signal(signal.SIGTERM, _end_tidily)
     api.up(spec, _say)
 

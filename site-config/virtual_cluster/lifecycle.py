@@ -12,7 +12,13 @@ from pathlib import Path
 from campaigns.errors import AssayError, InfrastructureError
 from virtual_cluster import account, daemons, faults, host, network, processes, slurm
 from virtual_cluster import spec as plans
-from virtual_cluster.slurm_conf import cgroup_conf, hosts_file, sbatch_script, slurm_conf
+from virtual_cluster.slurm_conf import (
+    cgroup_conf,
+    hosts_file,
+    sbatch_script,
+    slurm_conf,
+    topology_conf,
+)
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import (
     State,
@@ -136,6 +142,8 @@ def _write_files(state: State, cpus_per_node: int) -> None:
         )
     )
     where.slurm_conf.with_name("cgroup.conf").write_text(cgroup_conf())
+    if len(state.spec.switch_tree()) > 1:
+        where.slurm_conf.with_name("topology.conf").write_text(topology_conf(state.spec))
     where.hosts.write_text(hosts_file(state.addresses))
     where.sbatch.write_text(sbatch_script(host.program("sbatch"), state.spec.node_names()[-1]))
     where.sbatch.chmod(0o755)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network namespaces and links of a cluster.
+"""Network namespaces, switches and links of a cluster.
 
-The bridge and the links hang inside the login namespace: nothing of a cluster appears in the
-machine's own network, so addresses and ports of two clusters cannot meet.
+A switch is a bridge. Bridges and links hang inside the login namespace: nothing of a cluster
+appears in the machine's own network, so addresses and ports of two clusters cannot meet.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from pathlib import Path
 from virtual_cluster import spec as plans
 from virtual_cluster.host import run
 from virtual_cluster.spec import ClusterSpec, Network
+from virtual_cluster.switches import TOP, Switch
 
 NAMESPACES = Path("/run/netns")
-BRIDGE = "br0"
 NODE_DEVICE = "eth0"
 
 
@@ -33,7 +33,7 @@ def namespaces_of(cluster: str) -> list[str]:
 
 
 def make_network(spec: ClusterSpec, addresses: dict[str, str]) -> None:
-    """Make the namespaces, the bridge, one link a node with its speed, and the addresses."""
+    """Make the namespaces, the switches, the links with their speed, and the addresses."""
     login = plans.login_namespace(spec.name)
     for namespace in [login, *(plans.node_namespace(spec.name, n) for n in spec.node_names())]:
         run(["ip", "netns", "add", namespace])
@@ -42,11 +42,13 @@ def make_network(spec: ClusterSpec, addresses: dict[str, str]) -> None:
         namespace = plans.node_namespace(spec.name, node)
         _batch("ip", namespace, _node_lines(addresses[node]))
         _batch("tc", namespace, _speed_lines(spec.link, [NODE_DEVICE]))
-    _batch("tc", login, _speed_lines(spec.link, [_port(node) for node in spec.node_names()]))
+    between = [end for s in spec.switch_tree() if s.above for end in _link_ends(s)]
+    ports = [_port(node) for node in spec.node_names()]
+    _batch("tc", login, _speed_lines(spec.link, [*ports, *between]))
 
 
 def set_link(cluster: str, node: str, up: bool) -> None:
-    """Plug a node's cable into the bridge, or pull it out."""
+    """Plug a node's cable into its switch, or pull it out."""
     login = plans.login_namespace(cluster)
     run(["ip", "-n", login, "link", "set", _port(node), "up" if up else "down"])
 
@@ -70,22 +72,43 @@ def remove_namespace(namespace: str) -> None:
 
 
 def _port(node: str) -> str:
-    """The bridge's end of a node's link."""
+    """The switch's end of a node's link."""
     return f"v-{node}"
 
 
+def _bridge(switch: str) -> str:
+    """The device of a switch."""
+    return f"b-{switch}"
+
+
+def _link_ends(switch: Switch) -> tuple[str, str]:
+    """Both ends of the link from a switch up to the one above it."""
+    return f"u-{switch.name}", f"d-{switch.name}"
+
+
 def _bridge_lines(spec: ClusterSpec, address: str) -> list[str]:
-    lines = [
-        "link set lo up",
-        f"link add {BRIDGE} type bridge",
-        f"addr add {address}/{plans.PREFIX_LENGTH} dev {BRIDGE}",
-        f"link set {BRIDGE} up",
-    ]
-    for node in spec.node_names():
-        namespace = plans.node_namespace(spec.name, node)
+    lines = ["link set lo up"]
+    for switch in spec.switch_tree():
+        lines += _switch_lines(spec.name, switch)
+    return [*lines, f"addr add {address}/{plans.PREFIX_LENGTH} dev {_bridge(TOP)}"]
+
+
+def _switch_lines(cluster: str, switch: Switch) -> list[str]:
+    """A switch, its link to the one above, which is there already, and those of its nodes."""
+    bridge = _bridge(switch.name)
+    lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
+    if switch.above is not None:
+        up, down = _link_ends(switch)
+        lines += [
+            f"link add {up} type veth peer name {down}",
+            f"link set {up} master {bridge} up",
+            f"link set {down} master {_bridge(switch.above)} up",
+        ]
+    for node in switch.nodes:
+        namespace = plans.node_namespace(cluster, node)
         lines += [
             f"link add {_port(node)} type veth peer name {NODE_DEVICE} netns {namespace}",
-            f"link set {_port(node)} master {BRIDGE} up",
+            f"link set {_port(node)} master {bridge} up",
         ]
     return lines
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of the files Slurm and the nodes read: slurm.conf, cgroup.conf and hosts."""
+"""The text of the files Slurm and the nodes read: slurm.conf, cgroup.conf, topology.conf, hosts."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.switches import ONE
 
 _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
@@ -70,6 +71,8 @@ def slurm_conf(
     `memory_bytes` is per node. A lower node number has a lower weight, so it is chosen first.
     """
     lines = [_SETTINGS.format(name=spec.name, state=state, login=addresses["login"])]
+    if spec.switches != ONE:
+        lines.append("TopologyPlugin=topology/tree\n")
     lines += [
         f"NodeName={node} NodeHostname={node} NodeAddr={addresses[node]} CPUs={cpus_per_node} "
         f"Boards=1 SocketsPerBoard=1 CoresPerSocket={cpus_per_node} ThreadsPerCore=1 "
@@ -81,6 +84,16 @@ def slurm_conf(
         f"PartitionName=all Nodes={nodes} Default=YES OverSubscribe=NO MaxTime=UNLIMITED State=UP\n"
     )
     return "".join(lines)
+
+
+def topology_conf(spec: ClusterSpec) -> str:
+    """Text of topology.conf: the tree of switches."""
+    return "".join(
+        f"SwitchName={switch.name} Nodes={','.join(switch.nodes)}\n"
+        if switch.nodes
+        else f"SwitchName={switch.name} Switches={','.join(switch.below)}\n"
+        for switch in spec.switch_tree()
+    )
 
 
 def cgroup_conf() -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from campaigns.errors import AssayError
+from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
 
 NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
 MAX_NODES = 500
@@ -50,6 +51,7 @@ class ClusterSpec:
     """A virtual cluster as ordered.
 
     `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
+    `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
     `isolated` False lets the nodes share the machine's process and IPC space and /dev/shm;
     it exists to prove that a library which then cheats through shared memory is caught.
     """
@@ -58,6 +60,7 @@ class ClusterSpec:
     nodes: int = 4
     cpus_per_node: int | None = None
     network: str = "unlimited"
+    switches: str = ONE
     isolated: bool = True
 
     def __post_init__(self) -> None:
@@ -73,6 +76,7 @@ class ClusterSpec:
             raise AssayError(
                 f"--network {self.network!r}: allowed are {', '.join(NETWORKS)}; choose one of them"
             )
+        check_switches(self.switches, self.nodes)
 
     @property
     def link(self) -> Network:
@@ -87,6 +91,10 @@ class ClusterSpec:
     def node_names(self) -> list[str]:
         """Names of the nodes, n1 first."""
         return [f"n{number}" for number in range(1, self.nodes + 1)]
+
+    def switch_tree(self) -> list[Switch]:
+        """The switches that join the nodes, from the top down."""
+        return switch_tree(self.switches, self.node_names())
 
     def cpus(self, usable_cores: int) -> int:
         """Cores of one node on a machine with so many usable cores."""

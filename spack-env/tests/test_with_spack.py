@@ -54,12 +54,12 @@ def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkey
     (message,) = answer.stderr.strip().splitlines()
     assert "fetching sources: no source for" in message
     assert "assay mirror create" in message
-    assert not facts_file(read_description("virtual").spack, "lam").exists()
+    assert not facts_file("virtual", "lam").exists()
 
 
 def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
     monkeypatch.setenv(places.HOME, str(home))
-    for archive in _archives("debian12"):
+    for archive in _archives(read_description("virtual").spack):
         forged = archive.path_in(home / "mirror")
         forged.parent.mkdir(parents=True, exist_ok=True)
         forged.write_bytes(b"forged")
@@ -69,7 +69,7 @@ def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
     assert "has not the checksum that its recipe states; it was not used" in message
     assert not list((home / "sources").rglob("*.tar.gz"))
     assert not list(home.glob("stage/*/*"))
-    assert not facts_file(read_description("virtual").spack, "lam").exists()
+    assert not facts_file("virtual", "lam").exists()
 
 
 def test_an_unknown_compiler_is_the_sites_fault(home, monkeypatch):

@@ -6,9 +6,14 @@ from spack.package import *
 
 
 class Openmpi(BuiltinOpenmpi):
-    """Open MPI from the archive as Debian 12 has repacked it, without upstream's later patches,
-    which only the web has."""
+    """Open MPI from the archives as Debian 12 and 13 have repacked them, without upstream's later
+    patches, which only the web has."""
 
+    version(
+        "5.0.7",
+        sha256="97f10c04e9b9a1771db3fd005009e4c07afa3ce739f940e41eb0fc7397cb9473",
+        extension="tar.xz",
+    )
     version(
         "4.1.4",
         sha256="ddaee7dbdb01eb4fab1fda5b5e03e8bbff026711806c095c1f39bb410f99f263",

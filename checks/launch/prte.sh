@@ -1,0 +1,17 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+# SPDX-License-Identifier: Apache-2.0
+# PRRTE's daemons (Open MPI 5), for session.sh: its environment, the command that boots them on
+# $hosts_file, their end. prte starts those of the other hosts by srun itself, each under step.sh.
+
+daemon_environment() {
+    boot_command=(prte --daemonize --report-uri prte.uri --hostfile "$hosts_file"
+        --launch-agent "$here/step.sh prted")
+}
+
+daemon_host() { printf '%s slots=%s\n' "$1" "$SLURM_NTASKS_PER_NODE"; }
+
+# The keeper leaves when the last daemon has.
+daemon_halt() {
+    timeout -k 2 8 pterm --dvm-uri file:prte.uri </dev/null
+    timeout 4 tail -s 0.02 --pid="$keeper" -f /dev/null
+}

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages against hop counts: the time per hop is found again, and unresolved ones are told."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from campaigns.metrics import REGISTER
+from reports.analysis import analyse
+from reports.canvas import STYLE
+from reports.hops import hops_1988, hops_picture, hops_table
+from reports.hops.measured import hop_series, slope, slopes_by_block
+from reports.hops.study import times_1988
+from reports.load import load_run
+from reports.sections import section_tables
+from reports.tests.synthetic import case, write_run
+
+PER_HOP_S = {"mpich": 1.2e-6, "lam": 0.0}
+BLOCKS = 7
+
+
+def metric(name, value, **at):
+    one = REGISTER[name]
+    made = {"name": name, "unit": one.unit, "better": one.better, "value": value}
+    return made | ({"at": at} if at else {})
+
+
+def fill(record):
+    hops, name = record["params"]["hops"], record["environment"]
+    rng = np.random.default_rng(1000 * record["block"] + hops)
+    noise = rng.normal(0, 0.1e-6 if name == "mpich" else 3e-6)
+    drift = 0.5e-6 * record["block"]
+    time_s = 7e-6 + (hops - 1) * PER_HOP_S[name] + noise + drift
+    record["metrics"] = [
+        metric("half_round_trip", time_s, message_bytes=8),
+        metric("half_round_trip", 10 * time_s, message_bytes=1024),
+        metric("hops", hops),
+    ]
+    return record
+
+
+def run_of(folder, cases, edit=fill):
+    return analyse(load_run(write_run(folder / "run", cases, blocks=BLOCKS, edit=edit)))
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory):
+    cases = [
+        case("echo", name, {"placement": "between-nodes", "sizes": [8, 1024], "hops": hops})
+        for name in PER_HOP_S
+        for hops in (1, 3, 5)
+    ]
+    return run_of(tmp_path_factory.mktemp("hops"), cases)
+
+
+def texts(table, *start):
+    rows = [[cell.text for cell in row] for row in table.rows]
+    return next(row for row in rows if row[: len(start)] == list(start))
+
+
+def test_the_time_per_hop_is_found_through_a_drift_that_is_greater(analysis):
+    series = hop_series(analysis, "echo")[0]
+    assert (series.environment, series.message_bytes, list(series.times)) == ("mpich", 8, [1, 3, 5])
+    assert series.per_hop.n == BLOCKS
+    assert series.per_hop.median == pytest.approx(1.2e-6, rel=0.1)
+    interval = series.per_hop.median_interval
+    assert interval.low < 1.2e-6 < interval.high
+    assert interval.high - interval.low < 0.2e-6
+
+
+def test_a_time_per_hop_that_noise_hides_is_not_resolved(analysis):
+    table = hops_table("echo")(analysis)
+    row = texts(table, "all parameters fixed", "lam", "8 B")
+    assert row[-2].endswith("not resolved at n = 7")
+    assert "not resolved" not in texts(table, "all parameters fixed", "mpich", "8 B")[-2]
+
+
+def test_the_picture_has_a_panel_for_each_length(analysis):
+    with mpl.rc_context(STYLE):
+        picture = hops_picture("echo")(analysis)
+    assert len(picture.panels) == 2
+    assert picture.panels[0].alt.startswith("8 B: mpich ")
+
+
+def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
+    anchors = [table.anchor for table in section_tables(analysis, "echo")]
+    assert anchors[:2] == ["table-echo-hops", "table-echo-hops-1988"]
+    assert "table-echo-half-round-trip" in anchors
+    assert "table-echo-hops" in anchors
+    assert anchors.count("table-echo-hops") == 1
+
+
+def test_all_pairs_are_put_together_by_their_hops(tmp_path):
+    hops = {("n1", "n2"): 1, ("n1", "n3"): 3, ("n2", "n3"): 3}
+
+    def pairs(record):
+        record["metrics"] = [
+            made
+            for (node, peer), count in hops.items()
+            for made in (
+                metric("pair_latency", 5e-6 + 2e-6 * count, node=node, peer=peer),
+                metric("hops", count, node=node, peer=peer),
+            )
+        ]
+        return record
+
+    found = run_of(tmp_path, [case("alltoall_pairs", "lam", {"ranks": 3})], pairs)
+    (series,) = hop_series(found, "alltoall_pairs")
+    assert series.times == {1: pytest.approx(7e-6), 3: pytest.approx(11e-6)}
+    assert series.per_hop.median == pytest.approx(2e-6)
+
+
+def test_without_two_hop_counts_there_is_nothing_to_show(tmp_path):
+    found = run_of(tmp_path, [case("echo", "lam", {"sizes": [8], "hops": 1})])
+    assert hops_table("echo")(found) is None
+    assert hops_1988("echo")(found) is None
+    assert hops_picture("echo")(found) is None
+
+
+def test_the_slope_is_that_of_least_squares():
+    times = {1: 5.0, 2: 6.5, 4: 9.0}
+    assert slope(times) == pytest.approx(np.polyfit(list(times), list(times.values()), 1)[0])
+    assert slopes_by_block({1: {1: [2.0], 2: [9.0]}, 3: {1: [6.0]}}) == [2.0]
+
+
+def test_the_hypercubes_of_1988_are_those_of_the_study():
+    times = times_1988()
+    assert {machine for machine, _ in times} == {"intel_ipsc1", "intel_ipsc2", "ncube"}
+    assert times["ncube", 8192][1] == pytest.approx(8192 / 380.6e3, rel=1e-3)
+    assert slope(times["ncube", 8]) == pytest.approx(190e-6, rel=0.01)
+    assert slope(times["intel_ipsc2", 8]) < 15e-6
+
+
+def test_the_table_of_1988_stands_below_today_s(analysis):
+    row = texts(hops_1988("echo")(analysis), "ncube", "8 B")
+    assert row[2:4] == ["404.0", "592.6"]
+    assert row[-2:] == ["190.0", "47.0 %"]
