@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import ClassVar, Literal, cast
 
 from pydantic import model_validator
 
@@ -12,6 +12,7 @@ from checks.catalogue.definition import (
     SiteCapacity,
     quantity,
 )
+from checks.catalogue.netpipe import Transport
 from checks.catalogue.pt2pt import MAX_ITERATIONS
 from checks.catalogue.sizes import Sizes, expand_sizes, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
@@ -22,9 +23,19 @@ EchoPlacement = Literal["self", "within-node", "between-nodes"]
 DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
 
 
-class EchoParameters(TwoRankParameters):
-    """One launch of the echo program. 0 bytes are always measured: they are its latency."""
+def message_bytes(transport: Transport, sizes: list[int]) -> list[int]:
+    """All sizes measured, ascending: 0 bytes first, but for TCP, which knows no empty message."""
+    return [0, *sizes] if transport == "library" else sizes
 
+
+class EchoParameters(TwoRankParameters):
+    """One launch of the echo program. A library's 0 bytes are always measured: its latency."""
+
+    younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
+
+    transport: Transport = quantity(
+        "What carries the messages: the MPI library, or TCP without it.", "none", "library"
+    )
     placement: EchoPlacement = quantity(
         "Which ranks: one with itself, two on a node, or two on two nodes.", "none", "between-nodes"
     )
@@ -51,7 +62,7 @@ class EchoParameters(TwoRankParameters):
     @property
     def message_bytes(self) -> list[int]:
         """All sizes measured, ascending."""
-        return [0, *cast(list[int], self.sizes)]
+        return message_bytes(self.transport, cast(list[int], self.sizes))
 
     @model_validator(mode="after")
     def _distance_needs_nodes(self) -> EchoParameters:
@@ -62,6 +73,18 @@ class EchoParameters(TwoRankParameters):
             )
         if self.distance > 1 and self.hops:
             raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _tcp_joins_two_hosts(self) -> EchoParameters:
+        fitting = {"placement": ("within-node", "between-nodes"), "distance": (1,)}
+        for name, allowed in (fitting | {"mpi_profile": (False,)}).items():
+            found = getattr(self, name)
+            if self.transport == "tcp" and found not in allowed:
+                raise ValueError(
+                    f"transport = tcp does not go with {name} = {found}; allowed are"
+                    f" {', '.join(str(value) for value in allowed)}"
+                )
         return self
 
 

@@ -27,3 +27,16 @@ def test_without_a_browser_the_message_names_the_remedy(tmp_path, monkeypatch):
     with pytest.raises(InfrastructureError, match="apt-get install chromium"):
         pdf.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
     assert not (tmp_path / "page.pdf").exists()
+
+
+def test_what_is_not_printed_is_left_out_before():
+    page = (
+        "<p>a</p><details id='x'><summary>s</summary>hidden</details><p>b</p>"
+        "<details open><summary>t</summary>shown</details>"
+        "<details class='keep'>kept</details><script>var x;</script>"
+        "<details>outer<details>inner</details>rest</details><p>c</p>"
+    )
+    assert pdf.without_closed_parts(page) == (
+        "<p>a</p><p>b</p><details open><summary>t</summary>shown</details>"
+        "<details class='keep'>kept</details><details>outerrest</details><p>c</p>"
+    )
