@@ -19,6 +19,9 @@ from campaigns.errors import InfrastructureError
 #: Names of the browsers that print, in order of preference.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 PRINT_LIMIT_S = 120.0
+#: Rows of one table that are printed.
+MOST_PRINTED_ROWS = 150
+_ROWS = re.compile(r"<tbody>(.*?)</tbody>", re.DOTALL)
 _SCRIPT = re.compile(r"<script>.*?</script>", re.DOTALL)
 #: Details that a page prints: open ones, and those it keeps on paper.
 _OPEN = re.compile(r"\bopen\b|\bkeep\b")
@@ -42,7 +45,7 @@ class BackgroundPrint:
         stem = f".{pdf.name}.{os.getpid()}"
         html, printed = pdf.with_name(f"{stem}.html"), pdf.with_name(f"{stem}.printed")
         self._files = html, printed, pdf
-        html.write_text(without_closed_parts(page), encoding="utf-8")
+        html.write_text(for_print(page), encoding="utf-8")
         self._printing = self._pool.submit(html_to_pdf, html, printed)
 
     def finish(self) -> None:
@@ -61,17 +64,29 @@ class BackgroundPrint:
             path.unlink(missing_ok=True)
 
 
-def without_closed_parts(page: str) -> str:
-    """A page without its closed <details> and its scripts: what is not printed costs no time.
+def for_print(page: str) -> str:
+    """The page as it is printed: open parts only, long tables cut with a line saying so.
 
-    Details with others inside stay as they are.
+    What paper does not show costs no time; details with others inside stay as they are.
     """
     kept = []
     for part in re.split(r"(?=<details\b)|(?<=</details>)", _SCRIPT.sub("", page)):
         tag = part[: part.find(">")] if part.startswith("<details") else ""
         closed = tag and not _OPEN.search(tag) and part.endswith("</details>")
         kept.append("" if closed else part)
-    return "".join(kept)
+    return _ROWS.sub(_cut, "".join(kept))
+
+
+def _cut(rows: re.Match[str]) -> str:
+    """The rows of a table's body, at most MOST_PRINTED_ROWS of them."""
+    starts = [found.start() for found in re.finditer(r"<tr\b", rows[1])]
+    if len(starts) <= MOST_PRINTED_ROWS:
+        return rows[0]
+    more = len(starts) - MOST_PRINTED_ROWS
+    told = (
+        f'<tr><td colspan="40">{more} further rows stand in the page itself, index.html.</td></tr>'
+    )
+    return f"<tbody>{rows[1][: starts[MOST_PRINTED_ROWS]]}{told}</tbody>"
 
 
 def html_to_pdf(html: Path, pdf: Path) -> None:

@@ -36,7 +36,16 @@ def test_what_is_not_printed_is_left_out_before():
         "<details class='keep'>kept</details><script>var x;</script>"
         "<details>outer<details>inner</details>rest</details><p>c</p>"
     )
-    assert pdf.without_closed_parts(page) == (
+    assert pdf.for_print(page) == (
         "<p>a</p><p>b</p><details open><summary>t</summary>shown</details>"
         "<details class='keep'>kept</details><details>outerrest</details><p>c</p>"
     )
+
+
+def test_a_long_table_is_cut_on_paper_and_says_so():
+    rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(pdf.MOST_PRINTED_ROWS + 7))
+    printed = pdf.for_print(f"<table><tbody>{rows}</tbody></table>")
+    assert printed.count("<tr>") == pdf.MOST_PRINTED_ROWS + 1
+    assert "7 further rows stand in the page itself" in printed
+    short = "<table><tbody><tr><td>1</td></tr></tbody></table>"
+    assert pdf.for_print(short) == short
