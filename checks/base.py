@@ -89,7 +89,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     @run_before("run")
     def choose_program(self) -> None:
         """Bring program, helpers and input files to the stage folder."""
-        built = Path(self.programs.stagedir) / "out"
+        built = self.built
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
@@ -107,6 +107,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ]
         self.executable, *self.executable_opts = command
         self.write_inputs(Path(self.stagedir))
+
+    @property
+    def built(self) -> Path:
+        """The folder of our own programs."""
+        return Path(self.programs.stagedir) / "out"
 
     @property
     def input_file(self) -> str | None:

@@ -14,13 +14,14 @@ from checks.adapters import json_lines, netpipe
 from checks.base import Reading
 from checks.catalogue.netpipe import NetpipeParameters
 from checks.knobs import knobs_of
+from checks.two_ends import TCP_PAIR, two_ends
 from checks.two_ranks import TwoRankCheck
 
 
 class NetpipeCheck(TwoRankCheck, knobs_of(NetpipeParameters)):
     """NetPIPE's sizes, times and rates."""
 
-    program = "tcp_pair"
+    program = TCP_PAIR
 
     @property
     def foreign(self) -> str | None:
@@ -43,7 +44,12 @@ class NetpipeCheck(TwoRankCheck, knobs_of(NetpipeParameters)):
         ]  # fmt: skip
         if self.foreign:
             return [*options, "-o", "netpipe.out"]
-        return [self.current_environ.extras["programs"]["netpipe-tcp"], *options]
+        return two_ends(
+            self.current_environ.extras["programs"]["netpipe-tcp"],
+            options,
+            ["-P", "@port", "-o", "netpipe.listening.out"],
+            ["-h", "@host", "-P", "@port", "-o", "netpipe.out"],
+        )
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:
         """NetPIPE says nothing at its end; its table is held against the sizes asked for."""

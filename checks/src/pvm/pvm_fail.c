@@ -3,7 +3,7 @@
 #include "pvm_fail.h"
 
 #include "common/fail.h"
-#include "common/json.h"
+#include "common/fail_line.h"
 
 #include <pvm3.h>
 #include <signal.h>
@@ -31,17 +31,7 @@ static void partner_failed(int signal) {
 }
 
 static void leave(const char *where, const char *format, va_list values, int wrong) {
-    char message[1024];
-    struct json line;
-    vsnprintf(message, sizeof message, format, values);
-    json_begin(&line);
-    json_string(&line, "assay", "error");
-    json_string(&line, "where", where);
-    json_string(&line, "message", message);
-    json_integer(&line, "rank", tasks.is_partner);
-    if (wrong)
-        json_boolean(&line, "wrong", 1);
-    json_write(&line, stdout);
+    fail_line(where, format, values, tasks.is_partner, wrong);
     int other = tasks.other;
     tasks.other = 0; /* its end is expected now */
     if (other > 0) {
