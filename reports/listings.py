@@ -13,7 +13,7 @@ from urllib.parse import quote
 from reports.analysis import STATUSES, Analysis
 from reports.labels import check_title
 from reports.load import INVALID_ON_PURPOSE, Launch
-from reports.tables import MOST_ROWS, Cell, Column, Table, slug
+from reports.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.units import fixed
 
 MOST_EVIDENCE_CASES = 300
@@ -72,15 +72,9 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
     ]
     if not launches:
         return None
-    columns = [
-        Column("case"),
-        Column("environment"),
-        Column("block", numeric=True),
-        Column("attempt", numeric=True),
-        Column("status"),
-        Column("reason"),
-        Column("raw output"),
-    ]
+    columns = columns_of(
+        ["case", "environment"], ["block", "attempt"], ["status", "reason", "raw output"]
+    )
     rows = []
     for launch in launches[:MOST_ROWS]:
         case = analysis.run.case(launch)

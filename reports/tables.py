@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -44,6 +44,17 @@ class Column:
     title: str
     numeric: bool = False
     environment: str = ""
+
+
+def columns_of(
+    texts: Sequence[str], numbers: Sequence[str], after: Sequence[str] = ()
+) -> list[Column]:
+    """Columns by their headings: of words, then of numbers, then of words again."""
+    return [
+        *(Column(title) for title in texts),
+        *(Column(title, numeric=True) for title in numbers),
+        *(Column(title) for title in after),
+    ]
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, cast
+from typing import ClassVar, Literal, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
 from checks.catalogue.definition import (
     Layout,
@@ -14,7 +14,7 @@ from checks.catalogue.definition import (
 )
 from checks.catalogue.netpipe import Transport
 from checks.catalogue.pt2pt import MAX_ITERATIONS
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.sizes import Sizes, expand_sizes, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
@@ -46,11 +46,7 @@ class EchoParameters(TwoRankParameters):
         ge=1,
         le=4096,
     )
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes beside 0: numbers, or ranges with step or per_octave; at most 10,000.",
-        "bytes",
-        DEFAULT_SIZES,
-    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes beside 0")
     iterations: int = quantity(
         "Round trips a size, by each method of timing.",
         "round trips",
@@ -121,8 +117,7 @@ class EchoDefinition(TwoRankDefinition[EchoParameters]):
 
         Assumes 1 GB/s within a node. Both methods take `iterations` round trips.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
-        one_way_s = sum(params.message_bytes) / bytes_per_s + 1e-4 * len(params.message_bytes)
+        one_way_s = self.one_way_s(params, layout, site)
         trips = 2 * (2 * params.iterations + params.warmup)
         return site.launch_overhead_s + trips * one_way_s
 

@@ -10,7 +10,6 @@ from pydantic import model_validator
 from checks.catalogue.definition import (
     MAX_RANKS,
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
     RanksPerNode,
@@ -18,6 +17,7 @@ from checks.catalogue.definition import (
     quantity,
     ranks_per_node_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
 
 PointToPoint = Literal[
     "osu_latency",
@@ -83,7 +83,7 @@ class OsuParameters(Parameters):
         return self
 
 
-class OsuDefinition(CheckDefinition[OsuParameters]):
+class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     """Layout and cost of an OSU test."""
 
     name = "osu"
@@ -108,14 +108,6 @@ class OsuDefinition(CheckDefinition[OsuParameters]):
     )
     points = ("message_bytes", "percentile")
     features = frozenset({"mpi", "program:osu"})
-
-    def ranks(self, params: OsuParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: OsuParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def memory_bytes_per_node(self, params: OsuParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size for every rank, at each rank, and the allowance."""
