@@ -95,6 +95,15 @@ def test_a_pair_on_different_cores_is_preferred_where_nodes_share_a_machine():
     assert found.pair_at(2, {}) is None
 
 
+def test_a_pair_is_found_beside_nodes_that_are_left_out():
+    described = TopologyDescription(switches=switches_of(TWO_LEVELS, "t"), left_out=["n1", "n3"])
+    assert described.topology().pair_at(3, {}) == ("n2", "n4")
+    assert described.topology().hop_counts == [1, 3, 4]
+    cube = TopologyDescription(torus=[2, 2], nodes="n[0-3]", left_out=["n0"]).topology()
+    assert cube.pair_at(2, {}) == ("n1", "n2")
+    assert cube.hop_counts == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
