@@ -19,7 +19,7 @@ CASES = [
     for environment in ("mpich", "openmpi")
     for test in ("osu_bw", "osu_latency", "osu_init")
 ]
-VALUES = {
+VALUES: dict[str, list[tuple[str, float, int | None]]] = {
     "osu_latency": [
         ("osu_latency", 2e-6, 1),
         ("osu_latency_least", 1e-6, 1),
