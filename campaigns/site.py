@@ -166,7 +166,11 @@ class Site:
         if not names:
             return self
         described = self.description
+        topology = described.topology
+        if topology is not None:
+            topology = topology.model_copy(update={"left_out": sorted(names)})
         changed = {
+            "topology": topology,
             "access": [*described.access, f"--exclude={','.join(sorted(names))}"],
             "nodes": max(0, described.nodes - len(names)),
         }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of two ends over TCP, which our program tcp_pair starts on the hosts of two ranks."""
+"""Programs of two ends over TCP or PVM, which programs of ours start on two hosts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-#: Our program that starts them; MPI places its ranks and gives their evidence.
+#: Over TCP: MPI places the program's ranks and gives their evidence.
 TCP_PAIR = "tcp_pair"
+#: Over PVM, between two hosts of its virtual machine.
+PVM_PAIR = "pvm_pair"
 
 
 def two_ends(

@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from campaigns.metrics import CHECK_METRICS, REGISTER
-from reports.load import PlanCase
 from reports.units import fixed
 
 #: Parameters whose values are lists of points; the points themselves carry them.
@@ -21,6 +20,18 @@ _POINTS = {"constructs", "operations", "sizes"}
 _GRID = ("p", "q")
 _LATTICE = ("nx", "ny", "nz", "nt")
 _LONGEST = 40
+
+
+class Parametrised(Protocol):
+    """What is labelled by its parameters: a case of a plan, or of a history."""
+
+    @property
+    def check(self) -> str:
+        """The check's name."""
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Its parameters by name."""
 
 
 def metric_title(name: str) -> str:
@@ -50,13 +61,13 @@ def _whole(value: int) -> str:
     return fixed(value, 0)
 
 
-def lattice_text(params: dict[str, Any]) -> str:
+def lattice_text(params: Mapping[str, Any]) -> str:
     """Extents of a four-dimensional lattice: "8³ × 16", or "8 × 8 × 16 × 16"."""
     x, y, z, t = (params[name] for name in _LATTICE)
     return f"{x}³ × {t}" if x == y == z else f"{x} × {y} × {z} × {t}"
 
 
-def params_key(case: PlanCase) -> bytes:
+def params_key(case: Parametrised) -> bytes:
     """Canonical JSON of the parameters: cases of environments are paired by (check, this)."""
     return msgspec.json.encode(case.params, order="deterministic")
 
@@ -68,7 +79,7 @@ class CheckLabels:
     varying: tuple[str, ...]
     constant: dict[str, Any]
 
-    def parts(self, case: PlanCase, without: Sequence[str] = ()) -> list[str]:
+    def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
         params = case.params
         grid, lattice, others = _told_apart(self.varying, tuple(without))
@@ -83,7 +94,7 @@ class CheckLabels:
                 result.append(_part(name, params[name]))
         return result
 
-    def label(self, case: PlanCase, without: Sequence[str] = ()) -> str:
+    def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """One line naming the case among its check's cases."""
         return ", ".join(self.parts(case, without)) or "all parameters fixed"
 
@@ -109,7 +120,7 @@ def _part(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {value_text(value)}"
 
 
-def check_labels(cases: Sequence[PlanCase]) -> dict[str, CheckLabels]:
+def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
     """Labels for each check, from its cases over all environments."""
     constant: dict[str, dict[str, Any]] = {}
     varying: dict[str, dict[str, None]] = {}

@@ -13,7 +13,12 @@ from campaigns.history.store import Store
 
 
 def read_history(store: Store, site: str, campaign: str) -> History:
-    """Everything of a campaign on a site. Raises AssayError when there is nothing."""
+    """Everything of a campaign on a site. Raises AssayError when there is nothing, or damage."""
+    with store.explained("read"):
+        return _read(store, site, campaign)
+
+
+def _read(store: Store, site: str, campaign: str) -> History:
     nights = store.nights(site, campaign)
     if not nights:
         known = ", ".join(f"{c} on {s}" for s, c, _ in store.groups()) or "nothing"

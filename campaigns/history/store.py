@@ -32,7 +32,7 @@ class Store:
             raise AssayError(
                 f"{path}: there is no history yet; begin one with: assay history add RUN"
             )
-        with self._explained("opened"):
+        with self.explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self.database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._prepare()
@@ -57,9 +57,15 @@ class Store:
             )
 
     @contextmanager
-    def _explained(self, what: str) -> Iterator[None]:
+    def explained(self, what: str) -> Iterator[None]:
+        """Turns what goes wrong while the file is read or written into one message."""
         try:
             yield
+        except (json.JSONDecodeError, TypeError) as error:
+            raise AssayError(
+                f"{self.path}: is damaged: a field is not what was written ({error}); put back a"
+                " copy, or move it away and add the runs again"
+            ) from error
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error) or "malformed" in str(error):
                 raise AssayError(
@@ -77,7 +83,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explained("written"):
+        with self.explained("written"):
             self.database.execute("BEGIN IMMEDIATE")
             try:
                 yield self.database
@@ -156,7 +162,7 @@ class Store:
 
     def groups(self) -> list[tuple[str, str, int]]:
         """Site, campaign and number of nights of each history in the file, newest last."""
-        with self._explained("read"):
+        with self.explained("read"):
             return list(
                 self.database.execute(
                     "SELECT site, campaign, count(*) FROM night WHERE rerun_of IS NULL"
@@ -172,7 +178,7 @@ class Store:
 
     def other_nodes(self) -> dict[int, tuple[str, ...]]:
         """For each night that was run again elsewhere the nodes of that, by the night's id."""
-        with self._explained("read"):
+        with self.explained("read"):
             rows = self.database.execute(
                 "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
             ).fetchall()
@@ -180,29 +186,12 @@ class Store:
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
         columns = "id,run_id,site,campaign,started_at,context,nodes,statuses,failures,warnings"
-        with self._explained("read"):
+        with self.explained("read"):
             rows = self.database.execute(
                 f"SELECT {columns},run_path,judged FROM night WHERE {where}",  # noqa: S608 own
                 values,
             ).fetchall()
-        shared: dict[str, Mapping[str, str]] = {}
-        return [
-            Night(
-                id=row[0],
-                run_id=row[1],
-                site=row[2],
-                campaign=row[3],
-                started_at=row[4],
-                context=shared.setdefault(row[5], json.loads(row[5])),
-                nodes=tuple(json.loads(row[6])),
-                statuses=json.loads(row[7]),
-                failures=tuple(json.loads(row[8])),
-                warnings=tuple(json.loads(row[9])),
-                run_path=row[10],
-                judged=bool(row[11]),
-            )
-            for row in rows
-        ]
+            return _as_nights(rows)
 
     def keep_judgement(self, night: Night, changes: Sequence[tuple[int, Change]]) -> None:
         """Store what a night's judgement found; pairs of the series' id and the change.
@@ -229,6 +218,27 @@ class Store:
                 [(acceptance.author, acceptance.reason, acceptance.at, n) for n in numbers],
             )
         return len(set(numbers))
+
+
+def _as_nights(rows: Sequence[Any]) -> list[Night]:
+    shared: dict[str, Mapping[str, str]] = {}
+    return [
+        Night(
+            id=row[0],
+            run_id=row[1],
+            site=row[2],
+            campaign=row[3],
+            started_at=row[4],
+            context=shared.setdefault(row[5], json.loads(row[5])),
+            nodes=tuple(json.loads(row[6])),
+            statuses=json.loads(row[7]),
+            failures=tuple(json.loads(row[8])),
+            warnings=tuple(json.loads(row[9])),
+            run_path=row[10],
+            judged=bool(row[11]),
+        )
+        for row in rows
+    ]
 
 
 def _night_row(night: Night, rerun_of: int | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from checks.catalogue.definition import (
     ProfiledParameters,
     SiteCapacity,
     quantity,
+    seed_field,
 )
 from checks.catalogue.many_ranks import RankANodeDefinition
 from checks.catalogue.pt2pt import MAX_ITERATIONS
@@ -42,7 +43,7 @@ class AlltoallPairsParameters(ProfiledParameters):
         "none",
         False,
     )
-    seed: int = quantity("Seed of the order of pairs.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the order of pairs")
 
 
 class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):

@@ -10,6 +10,7 @@ from checks.catalogue.definition import (
     ProfiledParameters,
     SiteCapacity,
     quantity,
+    seed_field,
 )
 from checks.catalogue.many_ranks import RankANodeDefinition
 from checks.catalogue.pt2pt import MAX_ITERATIONS
@@ -29,7 +30,7 @@ class BisectionParameters(ProfiledParameters):
     warmup: int = quantity(
         "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity("Seed of the matchings.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the matchings")
 
 
 class BisectionDefinition(RankANodeDefinition[BisectionParameters]):

@@ -17,6 +17,7 @@ from checks.catalogue.definition import (
     in_order_and_once,
     quantity,
     ranks_per_node_field,
+    seed_field,
 )
 from checks.catalogue.many_ranks import ManyRanksDefinition
 from checks.catalogue.sizes import Size, expand_sizes
@@ -90,9 +91,7 @@ class CollectivesParameters(Parameters):
         ge=1,
         le=1_000_000,
     )
-    seed: int = quantity(
-        "Seed of the order of operations and sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the order of operations and sizes inside a launch")
 
     @property
     def message_bytes(self) -> list[int]:

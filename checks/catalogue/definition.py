@@ -91,6 +91,11 @@ def quantity(description: str, unit: str, default: object = ..., **limits: Any) 
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
+def seed_field(what: str) -> Any:
+    """The parameter `seed`, of what the check draws at random."""
+    return quantity(f"Seed of {what}.", "none", 1, ge=0, le=2**31 - 1)
+
+
 def ranks_per_node_field() -> Any:
     """The parameter `ranks_per_node`, the same in every check that has it."""
     return quantity(

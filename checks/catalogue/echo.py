@@ -11,6 +11,7 @@ from checks.catalogue.definition import (
     Layout,
     SiteCapacity,
     quantity,
+    seed_field,
 )
 from checks.catalogue.netpipe import Transport
 from checks.catalogue.pt2pt import MAX_ITERATIONS
@@ -57,7 +58,7 @@ class EchoParameters(TwoRankParameters):
     warmup: int = quantity(
         "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity("Seed of the order of sizes.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the order of sizes")
 
     @property
     def message_bytes(self) -> list[int]:

@@ -15,6 +15,7 @@ from checks.catalogue.definition import (
     SiteCapacity,
     in_order_and_once,
     quantity,
+    seed_field,
 )
 from checks.catalogue.many_ranks import ManyRanksDefinition
 
@@ -76,7 +77,7 @@ class NodeParameters(Parameters):
     repetitions: int = quantity(
         "Samples of each quantity in a launch.", "samples", 5, ge=1, le=10_000
     )
-    seed: int = quantity("Seed of the random matrices.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the random matrices")
 
 
 class NodeDefinition(ManyRanksDefinition[NodeParameters]):

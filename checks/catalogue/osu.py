@@ -45,6 +45,8 @@ Test = PointToPoint | Collective | OneSided | Unsized
 
 #: Tests between exactly two ranks.
 PAIR_TESTS = frozenset({"osu_latency", "osu_bw", "osu_bibw", *get_args(OneSided)})
+#: Tests whose option -f gives least and greatest over ranks.
+COLLECTIVE_TESTS = frozenset({*get_args(Collective), "osu_barrier", "osu_ibarrier"})
 #: Tests without message sizes.
 UNSIZED_TESTS = frozenset(get_args(Unsized))
 #: Tests that take neither iterations nor statistics.
@@ -75,6 +77,8 @@ class OsuParameters(Parameters):
     def _fits_the_test(self) -> OsuParameters:
         if self.test in PAIR_TESTS and self.ranks != 2:
             raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
+        if self.full and self.test not in COLLECTIVE_TESTS:
+            raise ValueError(f"full is for collective operations; {self.test} has no option -f")
         if self.least_bytes > self.greatest_bytes:
             raise ValueError(
                 f"least_bytes = {self.least_bytes} is above greatest_bytes ="
@@ -100,6 +104,11 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         "osu_overall_time",
         "osu_compute_time",
         "osu_communication_time",
+        "osu_communication_least",
+        "osu_communication_greatest",
+        "osu_call_time",
+        "osu_test_time",
+        "osu_wait_time",
         "osu_overlap",
         "osu_init_least",
         "osu_init_mean",

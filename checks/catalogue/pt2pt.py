@@ -12,6 +12,7 @@ from checks.catalogue.definition import (
     SiteCapacity,
     in_order_and_once,
     quantity,
+    seed_field,
 )
 from checks.catalogue.sizes import Sizes, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
@@ -44,6 +45,16 @@ DEFAULT_SIZES = [
 CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
 
+def refuse_many_samples(constructs: int, sizes: int, iterations: int) -> None:
+    """Raise ValueError where a launch would keep and print more than MAX_SAMPLES."""
+    samples = constructs * sizes * iterations
+    if samples > MAX_SAMPLES:
+        raise ValueError(
+            f"{constructs} constructs × {sizes} sizes × {iterations} iterations = {samples} samples"
+            f" a launch; allowed are at most {MAX_SAMPLES}"
+        )
+
+
 class Pt2ptParameters(TwoRankParameters):
     """One launch of the ping-pong program; sizes and constructs come out in their own order."""
 
@@ -69,9 +80,7 @@ class Pt2ptParameters(TwoRankParameters):
         "none",
         False,
     )
-    seed: int = quantity(
-        "Seed of the order of sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the order of sizes inside a launch")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -80,13 +89,7 @@ class Pt2ptParameters(TwoRankParameters):
 
     @model_validator(mode="after")
     def _few_enough_samples(self) -> Pt2ptParameters:
-        samples = len(self.constructs) * len(self.sizes) * self.iterations
-        if samples > MAX_SAMPLES:
-            raise ValueError(
-                f"{len(self.constructs)} constructs × {len(self.sizes)} sizes ×"
-                f" {self.iterations} iterations = {samples} samples a launch;"
-                f" allowed are at most {MAX_SAMPLES}"
-            )
+        refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
         return self
 
 

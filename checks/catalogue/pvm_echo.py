@@ -13,8 +13,9 @@ from checks.catalogue.definition import (
     SiteCapacity,
     in_order_and_once,
     quantity,
+    seed_field,
 )
-from checks.catalogue.pt2pt import MAX_ITERATIONS, MAX_SAMPLES, Placement
+from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement, refuse_many_samples
 from checks.catalogue.sizes import SizesFromZero, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition
 
@@ -66,9 +67,7 @@ class PvmEchoParameters(Parameters):
     warmup: int = quantity(
         "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity(
-        "Seed of the order of constructs and sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the order of constructs and sizes inside a launch")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -77,9 +76,7 @@ class PvmEchoParameters(Parameters):
 
     @model_validator(mode="after")
     def _few_enough_samples(self) -> PvmEchoParameters:
-        samples = len(self.constructs) * len(self.sizes) * self.iterations
-        if samples > MAX_SAMPLES:
-            raise ValueError(f"{samples} samples a launch; allowed are at most {MAX_SAMPLES}")
+        refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
         return self
 
 

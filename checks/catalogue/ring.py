@@ -13,6 +13,7 @@ from checks.catalogue.definition import (
     SiteCapacity,
     quantity,
     ranks_per_node_field,
+    seed_field,
 )
 from checks.catalogue.many_ranks import ManyRanksDefinition
 from checks.catalogue.messages import MessagesDefinition
@@ -40,9 +41,7 @@ class RingParameters(ProfiledParameters):
     warmup: int = quantity(
         "Turns before them that are left out.", "turns", 2, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity(
-        "Seed of the random order, and of the order of sizes.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the random order, and of the order of sizes")
 
     @property
     def message_bytes(self) -> list[int]:

@@ -11,6 +11,7 @@ from checks.catalogue.definition import (
     Layout,
     SiteCapacity,
     quantity,
+    seed_field,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement
 from checks.catalogue.sizes import Sizes, expand_sizes, sizes_field
@@ -38,7 +39,7 @@ class StreamsParameters(TwoRankParameters):
     warmup: int = quantity(
         "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity("Seed of the order of points.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the order of points")
 
     @property
     def message_bytes(self) -> list[int]:

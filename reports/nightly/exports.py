@@ -12,7 +12,7 @@ from campaigns.errors import ExitStatus
 from campaigns.history.model import Change
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.wording import case_name, group_line, headline, point_name
+from reports.nightly.wording import case_names, group_line, headline, point_name
 from reports.render import without_control_characters
 
 
@@ -92,16 +92,17 @@ def as_junit(checked: Checked) -> str:
     night = checked.night
     worst = {"regression": "failure", "open": "failure", "suspect": "skipped"}
     said = {item.series: item for item in checked.judgement.findings if item.verdict in worst}
-    body = []
+    names, body = case_names(checked.history), []
     for series, key in enumerate(checked.history.series):
         head = (
-            f"<testcase classname={_attribute(case_name(key))} name={_attribute(point_name(key))}"
+            f"<testcase classname={_attribute(f'{key.check}.{key.environment}.{key.case_id}')}"
+            f" name={_attribute(point_name(key))}"
         )
         finding = said.get(series)
         if finding is None:
             body.append(f"{head}/>\n")
             continue
-        text = _attribute(group_line(checked.history, [finding]))
+        text = _attribute(group_line(checked.history, names, [finding]))
         body.append(f"{head}><{worst[finding.verdict]} message={text}/></testcase>\n")
     body += [
         f'<testcase classname="launches" name={quoted}><error message={quoted}/></testcase>\n'

@@ -248,7 +248,7 @@ class _Tonight:
 
 
 def _enough_launches(values: Matrix, counts: NDArray[np.int64], rules: Rules) -> Matrix:
-    return np.where(counts >= rules.least_launches, values, np.nan)
+    return np.where((counts >= rules.least_launches) & np.isfinite(values), values, np.nan)
 
 
 def _floors(history: History, rules: Rules) -> Matrix:

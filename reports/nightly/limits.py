@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.nightly.reference import Mask, Matrix, References, crossed_deviations
+from reports.nightly.reference import Mask, Matrix, References, crossed_deviations, row_medians
 from reports.nightly.rules import Rules
 from reports.nightly.tail import LEAST_DEVIATIONS, fit_tail, run_quantile
 
@@ -18,6 +18,8 @@ _MEDIAN_VARIANCE = np.pi / 2
 _LAXER = 10
 #: The nights of a reference are dealt into so many parts, each judged by the others.
 _PARTS = 5
+#: A night is slow as a whole when the median of so many series deviates by so many spreads.
+_LEAST_SERIES, _SLOW = 5, 3.0
 #: By how much four nights may share the error of their reference's spread.
 _SHARED = 1.75
 
@@ -47,7 +49,7 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
     step smaller than those is ever seen by a single night. Four bad nights in a row are as rare as
     the budget asks, so a limit that one night in twenty exceeds is enough for four.
     """
-    tail = fit_tail(crossed_deviations(away, _PARTS, rules))
+    tail = fit_tail(without_slow_nights(crossed_deviations(away, _PARTS, rules), rules))
     alone, again = (
         _alone(found, tail.quantile(chance) if tail else None, level, chance, rules)
         for level, chance in (
@@ -55,7 +57,7 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
             (rules.level_confirm, _LAXER * rules.allowed_alone),
         )
     )
-    in_a_row = _in_a_row(crossed_deviations(away, 2, rules), rules)
+    in_a_row = _in_a_row(without_slow_nights(crossed_deviations(away, 2, rules), rules), rules)
     widened = found.spread * _widening(found)
     usable = (found.n > 0) & np.isfinite(widened) & (found.median > 0)
     alone, again, row = (
@@ -64,6 +66,22 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
     )
     settled = found.n >= rules.robust_from
     return Limits(alone, again, np.where(settled | np.isnan(row), row, np.inf))
+
+
+def without_slow_nights(deviations: Matrix, rules: Rules) -> Matrix:
+    """The deviations (groups × nights), a night on which half of all series were slow less its
+    median.
+
+    Such a night is one event and no hundred: as a hundred deviations it would make the site's tail
+    so heavy that a single series' own loss of a sixth went unseen. The next one alarms, once; where
+    they come more often than alarms may, they stay in the tail and are no alarm any more.
+    """
+    known = np.isfinite(deviations)
+    counts = known.sum(axis=0)
+    middle = np.where(counts >= _LEAST_SERIES, row_medians(deviations.T), 0.0)
+    slow = middle > _SLOW
+    most = max(1, round((counts > 0).sum() * rules.slow_nights_allowed))
+    return deviations - np.where(slow, middle, 0.0) if slow.sum() <= most else deviations
 
 
 def _in_a_row(deviations: Matrix, rules: Rules) -> float:

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from campaigns.history.model import Acceptance, Change
-from reports.nightly.change_points import best_splits, is_change
+from reports.nightly.change_points import _may_shift, best_splits, is_change, median_shifts
 from reports.nightly.judge import judge
 from reports.nightly.limits import limits, run_of_nights
 from reports.nightly.reference import crossed_deviations, references, residuals, row_medians
@@ -35,6 +35,16 @@ def test_best_split_is_that_of_the_definition(n):
         greatest = pytest.approx(max(slow.values()), abs=1e-5 * n)
         assert slow[split.place] == greatest
         assert split.statistic * np.ptp(row) == greatest
+
+
+def test_rows_left_out_have_no_shift_at_any_split():
+    rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
+    floors = np.full(300, 0.03)
+    left_out = ~_may_shift(rows, floors, RULES)
+    assert 20 < left_out.sum() < 280
+    for place in range(RULES.least_before, 31 - RULES.least_after):
+        shifts = median_shifts(rows[left_out], np.full(left_out.sum(), place))
+        assert np.abs(shifts).max() <= 0.03
 
 
 def test_clear_step_is_a_change_and_noise_is_none():

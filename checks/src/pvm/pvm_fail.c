@@ -86,9 +86,10 @@ void pvm_fail_partner(int partner, int is_partner) {
 void pvm_fail_part(void) {
     if (tasks.is_partner) {
         pvm_done(pvm_recv(tasks.other, PART_TAG), "pvm_recv");
-        return;
+    } else {
+        pvm_done(pvm_delmhf(tasks.handler), "pvm_delmhf");
+        pvm_done(pvm_initsend(PvmDataRaw), "pvm_initsend");
+        pvm_done(pvm_send(tasks.other, PART_TAG), "pvm_send");
     }
-    pvm_done(pvm_delmhf(tasks.handler), "pvm_delmhf");
-    pvm_done(pvm_initsend(PvmDataRaw), "pvm_initsend");
-    pvm_done(pvm_send(tasks.other, PART_TAG), "pvm_send");
+    tasks.other = 0;
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* fork, nanosleep, gethostname */
+#define _POSIX_C_SOURCE 200809L /* nanosleep, gethostname */
 /* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the end that
  * listens, rank 1 the other one when it does. Nothing of MPI carries their messages; MPI places the
  * ranks and proves where they were.
  *   tcp_pair PROGRAM [WORD…] @listening [WORD…] @other [WORD…]
  * Words before @listening are for both ends; in all of them @host and @port stand for where the
  * listening end is. */
+#include "common/child.h"
 #include "common/fail.h"
 #include "common/report.h"
 
 #include <mpi.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -73,26 +71,6 @@ static int listens(int port) {
     return found;
 }
 
-/* A child ends with its rank, however that ends. */
-static pid_t start(char **words) {
-    pid_t child = fork();
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        execv(words[0], words);
-        _exit(127);
-    }
-    fail_if(child < 0, __func__, "cannot start %s", words[0]);
-    return child;
-}
-
-/* Sleeps until the child has ended, so that it has the core. */
-static void finish(pid_t child, const char *name) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    fail_if(!WIFEXITED(status) || WEXITSTATUS(status) != 0, PROGRAM, "%s ended with status %d",
-            name, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
-}
-
 /* The word with its first @host or @port replaced, for as long as the program runs. */
 static char *filled(char *word, const struct place *place) {
     char port[16];
@@ -128,12 +106,12 @@ static void choose_words(char **argv, const char *own, const struct place *place
 static pid_t start_listening(char **argv) {
     char *words[WORDS];
     struct place place = {free_port(), ""};
-    int waited = 0, status;
+    int waited = 0;
     gethostname(place.host, sizeof place.host - 1);
     choose_words(argv, "@listening", &place, words);
-    pid_t child = start(words);
+    pid_t child = child_start(words);
     for (; !listens(place.port); waited++) {
-        fail_if(waitpid(child, &status, WNOHANG) == child, PROGRAM, "%s ended at once", words[0]);
+        fail_if(child_has_ended(child), PROGRAM, "%s ended at once", words[0]);
         fail_if(waited > PATIENCE_S * 200, PROGRAM, "%s does not listen on port %d", words[0],
                 place.port);
         pause_a_moment();
@@ -148,7 +126,7 @@ static pid_t start_other(char **argv) {
     MPI_Status status;
     MPI_Recv(&place, (int)sizeof place, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &status);
     choose_words(argv, "@other", &place, words);
-    return start(words);
+    return child_start(words);
 }
 
 int main(int argc, char **argv) {
@@ -160,7 +138,7 @@ int main(int argc, char **argv) {
     fail_all(argc < 2 || argc > WORDS, PROGRAM,
              "found %d words, allowed are PROGRAM and at most %d more", argc - 1, WORDS - 2);
     pid_t child = rank == 0 ? start_listening(argv) : start_other(argv);
-    finish(child, argv[1]);
+    child_finish(child, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         report_note_text("carried_by", "TCP between the hosts of ranks 0 and 1");
