@@ -8,7 +8,8 @@ Everything else asks this module.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from campaigns.topology import TopologyDescription
 
 #: Folder with one folder a site.
 SITES = Path(__file__).resolve().parent.parent / "site-config"
+_NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class _Described(BaseModel):
@@ -156,6 +158,24 @@ class Site:
         environments = replaced_by_spack(self.description.environments, self.description.spack)
         description = self.description.model_copy(update={"environments": environments})
         return Site(description, self.cluster)
+
+    def without_nodes(self, names: Collection[str]) -> Site:
+        """The site with launches kept off some of its nodes."""
+        odd = [name for name in names if not _NODE_NAME.fullmatch(name)]
+        if odd:
+            raise AssayError(f"{odd[0]!r} is no name of a node; nothing was run")
+        if not names:
+            return self
+        described = self.description
+        topology = described.topology
+        if topology is not None:
+            topology = topology.model_copy(update={"left_out": sorted(names)})
+        changed = {
+            "topology": topology,
+            "access": [*described.access, f"--exclude={','.join(sorted(names))}"],
+            "nodes": max(0, described.nodes - len(names)),
+        }
+        return Site(described.model_copy(update=changed), self.cluster)
 
     def spack_facts(self, name: str) -> dict[str, Any] | None:
         """What the environment `name` was built from by Spack; None if by somebody else.

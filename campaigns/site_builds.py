@@ -25,8 +25,10 @@ SUFFIX = "-spack"
 _FACTS = "builds"
 
 
-#: Foreign programs that every view has in its `bin`, by the name that checks ask for.
-_FOREIGN = {"netpipe": "NPmpi", "netpipe-tcp": "NPtcp"}
+#: Foreign programs that every view has, by the name that checks ask for.
+_FOREIGN = {"netpipe": "bin/NPmpi", "netpipe-tcp": "bin/NPtcp"}
+#: Those that a view has where its environment names them.
+_FURTHER = {"osu": "libexec/osu-micro-benchmarks"}
 
 
 class SpackDescription(BaseModel):
@@ -104,7 +106,7 @@ def _served(
             "compiler": str(folder / "bin" / "mpicc"),
             "mpirun": str(folder / "bin" / "mpirun"),
             "ready_programs": str(folder / "libexec" / "assay"),
-            "programs": {name: str(folder / "bin" / program) for name, program in _FOREIGN.items()},
+            "programs": _programs(folder),
             "spack_view": view,
             "variables": {**getattr(environment, "variables", {}), **path},
             "modules": modules,
@@ -114,6 +116,11 @@ def _served(
             "source": "spack",
         }
     )
+
+
+def _programs(folder: Path) -> dict[str, str]:
+    there = {name: place for name, place in _FURTHER.items() if (folder / place).is_dir()}
+    return {name: str(folder / place) for name, place in (_FOREIGN | there).items()}
 
 
 def replaced_by_spack(environments: Mapping[str, Any], built: SpackDescription) -> dict[str, Any]:

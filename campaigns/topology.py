@@ -82,6 +82,9 @@ class TopologyDescription(BaseModel):
         description="nodes of the torus, the last coordinate changing first: in a hypercube by"
         " ascending number",
     )
+    left_out: list[str] = Field(
+        default=[], description="nodes that launches are kept off; filled in by a run"
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> TopologyDescription:
@@ -107,8 +110,9 @@ class TopologyDescription(BaseModel):
     def topology(self) -> Topology:
         """What answers questions. Raises AssayError for a contradiction, naming switch or node."""
         if self.torus:
-            return Torus(self.torus, _expand(self.nodes, "topology.nodes"))
-        return SwitchTree(self.switches)
+            nodes = _expand(self.nodes, "topology.nodes")
+            return Torus(self.torus, nodes, frozenset(self.left_out))
+        return SwitchTree(self.switches, frozenset(self.left_out))
 
 
 def switches_of(text: str, file: str) -> dict[str, SwitchDescription]:
@@ -135,7 +139,10 @@ def switches_of(text: str, file: str) -> dict[str, SwitchDescription]:
 class SwitchTree(Topology):
     """A tree of switches; several trees that nothing joins are allowed, as Slurm allows them."""
 
-    def __init__(self, switches: Mapping[str, SwitchDescription]) -> None:
+    def __init__(
+        self, switches: Mapping[str, SwitchDescription], left_out: frozenset[str] = frozenset()
+    ) -> None:
+        self._left_out = left_out
         self._above: dict[str, str] = {}
         self._leaves: dict[str, list[str]] = {}
         self._switch_of: dict[str, str] = {}
@@ -190,23 +197,29 @@ class SwitchTree(Topology):
 
     def pairs(self) -> Iterator[Pair]:
         """Pairs among the first two nodes of each switch: they stand for the others there."""
-        for nodes in self._leaves.values():
-            yield from combinations(nodes[:2], 2)
-        for some, others in combinations(self._leaves.values(), 2):
-            yield from product(some[:2], others[:2])
+        leaves = [
+            [node for node in nodes if node not in self._left_out][:2]
+            for nodes in self._leaves.values()
+        ]
+        for nodes in leaves:
+            yield from combinations(nodes, 2)
+        for some, others in combinations(leaves, 2):
+            yield from product(some, others)
 
 
 class Torus(Topology):
     """Rings of nodes in any number of dimensions, every place taken; a message goes round the
     shorter way in each."""
 
-    def __init__(self, rings: list[int], nodes: list[str]) -> None:
+    def __init__(
+        self, rings: list[int], nodes: list[str], left_out: frozenset[str] = frozenset()
+    ) -> None:
         if len(nodes) != prod(rings):
             raise AssayError(
                 f"topology: a torus of {' × '.join(map(str, rings))} has {prod(rings)} nodes;"
                 f" {len(nodes)} are named"
             )
-        self._rings = rings
+        self._rings, self._left_out = rings, left_out
         self._place = dict(zip(nodes, product(*map(range, rings)), strict=True))
 
     def hops(self, one: str, other: str) -> int | None:
@@ -217,8 +230,13 @@ class Torus(Topology):
         return sum(min(d, length - d) for d, length in zip(apart, self._rings, strict=True))
 
     def pairs(self) -> Iterator[Pair]:
-        """The first node with each other one: every node of a torus sees the same distances."""
-        first, *others = self._place
+        """The first node with each other one: every node of a torus sees the same distances.
+
+        Where nodes are left out, every pair of the others.
+        """
+        first, *others = (node for node in self._place if node not in self._left_out)
+        if self._left_out:
+            return combinations([first, *others], 2)
         return ((first, other) for other in others)
 
 

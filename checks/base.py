@@ -89,7 +89,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     @run_before("run")
     def choose_program(self) -> None:
         """Bring program, helpers and input files to the stage folder."""
-        built = Path(self.programs.stagedir) / "out"
+        built = self.built
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
@@ -107,6 +107,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ]
         self.executable, *self.executable_opts = command
         self.write_inputs(Path(self.stagedir))
+
+    @property
+    def built(self) -> Path:
+        """The folder of our own programs."""
+        return Path(self.programs.stagedir) / "out"
 
     @property
     def input_file(self) -> str | None:
@@ -191,8 +196,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("lost", loss)
         try:
             output = json_lines.parse(text)
-            if output.wrong:
-                return Outcome("wrong", "; ".join(output.wrong[:3]))
+            wrong = "; ".join(output.wrong[:3]) or self.wrong_answer(text)
+            if wrong:
+                return Outcome("wrong", wrong)
             failure = self._failure(output, text)
             if failure:
                 dead = dead_nodes(self.job)
@@ -206,6 +212,10 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def _failed(self, failure: str, text: str) -> Outcome:
         kept = self.partial(text)
         return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
+
+    def wrong_answer(self, text: str) -> str | None:  # noqa: ARG002
+        """What a foreign program says of wrong data before it fails, or None."""
+        return None
 
     def partial(self, text: str) -> list[Metric]:  # noqa: ARG002
         """What a failed launch had printed and may be kept for show; it enters no statistics."""

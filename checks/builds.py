@@ -35,6 +35,11 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         """Folder of programs that were built beforehand for the environment (by Spack), or ""."""
         return str(self.current_environ.extras.get("ready_programs", ""))
 
+    @property
+    def chosen_target(self) -> str:
+        """The target for this environment."""
+        return self.target
+
     @run_before("compile")
     def set_make_options(self) -> None:
         """Choose target and compiler; two jobs at once, because small machines have two cores."""
@@ -45,7 +50,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
             *([shlex.quote(f"READY={self.ready}")] if self.ready else []),
-            self.target,
+            self.chosen_target,
         ]
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = 2
@@ -57,9 +62,15 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 
 
 class Programs(MakeBuild):
-    """Our own programs, the evidence object and the helpers of the daemons."""
+    """Our own programs for the environment's library, MPI or PVM, with what helps them run."""
 
     target = "all"
+    valid_prog_environs = ["+mpi", "+pvm"]
+
+    @property
+    def chosen_target(self) -> str:
+        """Those for PVM have no MPI."""
+        return "pvm" if "pvm" in self.current_environ.features else self.target
 
 
 class Hpl(MakeBuild):
@@ -91,10 +102,3 @@ class Su3Rmd(MakeBuild):
     """The lattice program in both precisions."""
 
     target = "su3_rmd"
-
-
-class PvmPrograms(MakeBuild):
-    """Our programs for PVM, and the keeper of its daemons; no MPI."""
-
-    target = "pvm"
-    valid_prog_environs = ["+pvm"]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """NetPIPE (the distribution's, or a site's own) between two ranks: the witness of our own echo.
 
-For the library the program is NetPIPE's MPI module, with our evidence laid before it. For TCP our
-own program (src/tcp_pair) starts NetPIPE's TCP module on both hosts and gives the evidence.
+For an MPI library the program is NetPIPE's MPI module, with our evidence laid before it. Its
+modules for TCP and PVM are two ends that our own programs (src/tcp_pair, src/pvm/pvm_pair) start on
+both hosts; those give the evidence.
 """
 
 from __future__ import annotations
@@ -14,36 +15,51 @@ from checks.adapters import json_lines, netpipe
 from checks.base import Reading
 from checks.catalogue.netpipe import NetpipeParameters
 from checks.knobs import knobs_of
+from checks.two_ends import PVM_PAIR, TCP_PAIR, two_ends
 from checks.two_ranks import TwoRankCheck
 
 
 class NetpipeCheck(TwoRankCheck, knobs_of(NetpipeParameters)):
     """NetPIPE's sizes, times and rates."""
 
-    program = "tcp_pair"
+    valid_prog_environs = ["+mpi", "+pvm"]
+
+    @property
+    def starter(self) -> str | None:
+        """Our program that starts NetPIPE's two ends; None where NetPIPE is the program."""
+        if self.transport == "tcp":
+            return TCP_PAIR
+        return PVM_PAIR if "pvm" in self.current_environ.features else None
 
     @property
     def foreign(self) -> str | None:
-        """NetPIPE's MPI module; over TCP the program is ours."""
-        return "netpipe" if self.transport == "library" else None
+        """NetPIPE's MPI module; else the program is ours."""
+        return None if self.starter else "netpipe"
 
     def executable_path(self, built: Path) -> Path:
         """The site's NetPIPE, or our program that starts it."""
-        if self.foreign:
-            return super().executable_path(built)
-        return built / self.program
+        return built / self.starter if self.starter else super().executable_path(built)
 
     def arguments(self) -> list[str]:
-        """NetPIPE's own options; our program hands them on."""
+        """NetPIPE's own options; our programs hand them on."""
         options = [
             "-l", str(self.least_bytes),
             "-u", str(self.greatest_bytes),
             "-n", str(self.repeats),
             "-p", str(self.perturbation_bytes),
         ]  # fmt: skip
-        if self.foreign:
-            return [*options, "-o", "netpipe.out"]
-        return [self.current_environ.extras["programs"]["netpipe-tcp"], *options]
+        programs, written = self.current_environ.extras["programs"], ["-o", "netpipe.out"]
+        if self.starter == TCP_PAIR:
+            return two_ends(
+                programs["netpipe-tcp"],
+                options,
+                ["-P", "@port", "-o", "netpipe.listening.out"],
+                ["-h", "@host", "-P", "@port", *written],
+            )
+        if self.starter == PVM_PAIR:
+            where = ["--within-node"] if self.placement == "within-node" else []
+            return [*where, programs["netpipe"], *options, *written]
+        return [*options, *written]
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:
         """NetPIPE says nothing at its end; its table is held against the sizes asked for."""

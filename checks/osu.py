@@ -7,8 +7,10 @@ failed, however whole its table looks; what it had printed is kept as partial.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from campaigns.metrics import REGISTER
 from campaigns.records import Metric
 from checks.adapters import json_lines, osu
 from checks.adapters.json_lines import registered_metric
@@ -53,10 +55,19 @@ class OsuCheck(MpiCheck, knobs_of(OsuParameters)):
             return []
         return [_metric(value) for value in osu.parse_partial(text)]
 
+    def wrong_answer(self, text: str) -> str | None:
+        """The suite ends a run whose data failed its validation, as any that fails."""
+        return osu.failed_validation(text)
+
+    def _greets(self) -> bool:
+        """Whether the program that ran is of a version whose osu_hello says anything."""
+        found = shutil.which(self.executable_path(self.built))
+        return found is None or osu.GREETING.encode() in Path(found).read_bytes()
+
     def read(self, output: json_lines.Output, text: str) -> Reading:
         """Every value of the whole table."""
         if self.test == "osu_hello":
-            osu.check_hello(text, self.ranks)
+            osu.check_hello(text, self.ranks, silent=not self._greets())
             launch_s = output.phase_s("launch_begin", "launch_end")
             return Reading(metrics=[registered_metric("launch", launch_s)])
         if self.test == "osu_init":
@@ -73,6 +84,7 @@ def _metric(value: osu.Value) -> Metric:
     at = {"message_bytes": value.message_bytes, "percentile": value.percentile}
     known = {key: number for key, number in at.items() if number is not None}
     if value.value == 0:
-        # The adapter lets only an overlap be zero.
-        return Metric(value.metric, "1", "higher", 0.0, known or None)
+        # The adapter lets only a few be zero.
+        definition = REGISTER[value.metric]
+        return Metric(value.metric, definition.unit, definition.better, 0.0, known or None)
     return registered_metric(value.metric, value.value, known or None)

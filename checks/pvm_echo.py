@@ -8,11 +8,8 @@ what of a probe crossed the network.
 
 from __future__ import annotations
 
-from reframe.core.builtins import fixture
-
 from checks.adapters import json_lines
 from checks.base import Reading
-from checks.builds import PvmPrograms
 from checks.catalogue.pvm_echo import PvmEchoParameters
 from checks.catalogue.sizes import expand_sizes
 from checks.knobs import knobs_of
@@ -23,7 +20,6 @@ class PvmEchoCheck(TwoRankCheck, knobs_of(PvmEchoParameters)):
     """Half round trips and bandwidths of PVM's protocols over message sizes."""
 
     program = "pvm_echo"
-    programs = fixture(PvmPrograms, scope="environment")
     valid_prog_environs = ["+pvm"]
 
     def arguments(self) -> list[str]:

@@ -26,6 +26,9 @@ CAMPAIGNS = 1000
 POINTS = 17
 BLOCKS = (5, 7, 12)
 NAMES = ("a", "b", "c", "d")
+PAIRS = tuple(combinations(range(len(NAMES)), 2))
+#: Campaigns that are simulated and compared in one go.
+TOGETHER = 100
 
 _Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 NOISES: dict[str, _Noise] = {
@@ -44,6 +47,7 @@ TRUTHS = {
 class Counts:
     """What happened over the campaigns of one row."""
 
+    campaigns: int = 0
     wrong_cells: int = 0
     wrong_places: int = 0
     contradictions: int = 0
@@ -57,29 +61,34 @@ def simulate(noise: _Noise, truth: Matrix, blocks: int, campaigns: int, seed: li
     """Judge `campaigns` campaigns as the report does."""
     rng = np.random.default_rng(seed)
     counts = Counts()
-    for _ in range(campaigns):
-        drift = 0.01 * rng.standard_normal(blocks)
-        logs = truth[:, None, None] + noise(rng, (4, POINTS, blocks)) + drift
+    while counts.campaigns < campaigns:
+        together = min(TOGETHER, campaigns - counts.campaigns)
+        drift = 0.01 * rng.standard_normal((together, 1, 1, blocks))
+        logs = truth[:, None, None] + noise(rng, (together, 4, POINTS, blocks)) + drift
         _count_cells(counts, logs, truth)
-        _count_places(counts, logs, truth)
+        for one in logs:
+            _count_places(counts, one, truth)
     return counts
 
 
 def _count_cells(counts: Counts, logs: Matrix, truth: Matrix) -> None:
-    """A wrong winner: judged faster although it is not, in any cell of the campaign."""
-    pairs = list(combinations(range(4), 2))
-    rows = np.concatenate([logs[b] - logs[a] for a, b in pairs])
+    """A wrong winner: judged faster although it is not, in any cell of the campaign.
+
+    `logs` has the shape (campaigns, environments, points, blocks).
+    """
+    first, second = np.array(PAIRS).T
+    rows = (logs[:, second] - logs[:, first]).reshape(-1, logs.shape[-1])
+    true = np.repeat(np.sign(truth[second] - truth[first]), POINTS)
     effects = paired_effects(rows)
-    adjusted = holm([effect.p for effect in effects])
-    differences = np.repeat([truth[b] - truth[a] for a, b in pairs], POINTS)
-    wrong = [
-        _winner(effect, p) != 0 and _winner(effect, p) != np.sign(true)
-        for effect, p, true in zip(effects, adjusted, differences, strict=True)
-    ]
-    resolved = [_winner(e, p) != 0 for e, p in zip(effects, adjusted, strict=True)]
-    counts.wrong_cells += any(wrong)
-    counts.right += sum(resolved) - sum(wrong)
-    counts.cells += int(np.count_nonzero(differences))
+    for start in range(0, len(effects), len(true)):
+        mine = effects[start : start + len(true)]
+        adjusted = holm([effect.p for effect in mine])
+        winners = np.array([_winner(e, p) for e, p in zip(mine, adjusted, strict=True)])
+        wrong = (winners != 0) & (winners != true)
+        counts.campaigns += 1
+        counts.wrong_cells += bool(wrong.any())
+        counts.right += int(np.count_nonzero(winners) - np.count_nonzero(wrong))
+        counts.cells += int(np.count_nonzero(true))
 
 
 def _winner(effect: PairedEffect, p_holm: float) -> int:

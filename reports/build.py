@@ -17,7 +17,7 @@ from reports.exporters import render_json, render_junit
 from reports.frames import render_csv, render_parquet
 from reports.load import load_run
 from reports.markdown import render_markdown
-from reports.pdf import find_browser, html_to_pdf
+from reports.pdf import BackgroundPrint, find_browser
 from reports.render import render_html
 
 _Renderer = Callable[[Analysis, str], str | bytes]
@@ -97,28 +97,36 @@ def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPath
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
     wanted = {*formats, "html"} if "pdf" in formats else set(formats)
     chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
-    _write_all(out_dir, chosen, analysis, root)
+    with BackgroundPrint() as printer:
+        _write_all(out_dir, chosen, analysis, root, printer if "pdf" in formats else None)
+        if "pdf" in formats:
+            printer.finish()
     paths = {
         name: out_dir / file if name in wanted else None for name, (file, _) in _FORMATS.items()
     }
     paths["pdf"] = out_dir / PDF if "pdf" in formats else None
-    if "pdf" in formats:
-        html_to_pdf(out_dir / "index.html", out_dir / PDF)
     return ReportPaths(directory=out_dir, complete=analysis.complete, **paths)
 
 
 def _write_all(
-    out_dir: Path, renderers: dict[str, _Renderer], analysis: Analysis, root: str
+    out_dir: Path,
+    renderers: dict[str, _Renderer],
+    analysis: Analysis,
+    root: str,
+    printer: BackgroundPrint | None,
 ) -> None:
+    """Write every format and begin to print the page; the files take their places together."""
     unfinished: dict[Path, Path] = {}
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
         for file, renderer in renderers.items():
-            temporary = out_dir / f".{file}.{os.getpid()}.part"
+            temporary = out_dir / f".{os.getpid()}.part.{file}"
             unfinished[temporary] = out_dir / file
             made = renderer(analysis, root)
             content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
             temporary.write_bytes(content)
+            if printer is not None and file == "index.html":
+                printer.start(content.decode(), out_dir / PDF)
         for temporary, final in unfinished.items():
             temporary.replace(final)
     except OSError as error:

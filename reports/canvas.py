@@ -173,7 +173,10 @@ def _hovered(axes: Axes) -> list[Line2D]:
 
 
 def _hover_texts(axes: Axes, line: Line2D) -> list[str]:
-    """What each marker says under the pointer: environment, place, value with its axis."""
+    """What each marker says under the pointer: environment, place, value with its axis; or the
+    lines of the line's own label, one a marker, when that begins with a line's end."""
+    if str(line.get_label()).startswith("\n"):
+        return str(line.get_label()).split("\n")[1:]
     places, values = (np.asarray(ends, dtype=np.float64).tolist() for ends in line.get_data())
     return [
         f"{line.get_label()}: {y:.5g} at {_place_text(axes, x)} ({axes.get_ylabel()})"

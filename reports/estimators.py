@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics import LEVEL, Interval, Matrix, mean_half_width
 
@@ -58,7 +58,7 @@ def one_sided_bound(
     row = np.asarray(values, dtype=np.float64)
     if row.size < 2:
         return None
-    reach = stats.t.ppf(level, row.size - 1) * row.std(ddof=1) / np.sqrt(row.size)
+    reach = special.stdtrit(row.size - 1, level) * row.std(ddof=1) / np.sqrt(row.size)
     return float(row.mean() - reach if side == "lower" else row.mean() + reach)
 
 

@@ -15,7 +15,7 @@ from reports.canvas import Line, Panel, draw_line, finish, log_bytes_axis, new_p
 from reports.labels import value_text
 from reports.lines import Picture, footer
 from reports.palette import QUIET
-from reports.tables import Cell, Column, Table
+from reports.tables import Cell, Table, columns_of
 from reports.units import bytes_text, percent, three_digits
 
 _CHECK = "interference"
@@ -44,17 +44,18 @@ def interference_table(analysis: Analysis) -> Table | None:
     return Table(
         "table-interference",
         "What messages and computing cost each other",
-        [
-            Column("case, message"),
-            Column("environment"),
-            *(Column(f"counting {words}: slow-down", numeric=True) for words in _WHO.values()),
-            Column("exchange, µs", numeric=True),
-            Column("overlap", numeric=True),
-            Column("availability", numeric=True),
-            Column("stream, neighbours resting, MB/s", numeric=True),
-            Column("neighbours computing, MB/s", numeric=True),
-            Column("slow-down of messages", numeric=True),
-        ],
+        columns_of(
+            ["case, message", "environment"],
+            [
+                *(f"counting {words}: slow-down" for words in _WHO.values()),
+                "exchange, µs",
+                "overlap",
+                "availability",
+                "stream, neighbours resting, MB/s",
+                "neighbours computing, MB/s",
+                "slow-down of messages",
+            ],
+        ),
         rows,
         "Slow-down: time of a counting loop while messages pass over its time while all other"
         " ranks rest, or of a stream's window beside computing neighbours over beside resting ones;"

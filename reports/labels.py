@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Protocol
 
 import msgspec
 
 from campaigns.metrics import CHECK_METRICS, REGISTER
-from reports.load import PlanCase
 from reports.units import fixed
 
 #: Parameters whose values are lists of points; the points themselves carry them.
@@ -20,6 +20,18 @@ _POINTS = {"constructs", "operations", "sizes"}
 _GRID = ("p", "q")
 _LATTICE = ("nx", "ny", "nz", "nt")
 _LONGEST = 40
+
+
+class Parametrised(Protocol):
+    """What is labelled by its parameters: a case of a plan, or of a history."""
+
+    @property
+    def check(self) -> str:
+        """The check's name."""
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Its parameters by name."""
 
 
 def metric_title(name: str) -> str:
@@ -39,18 +51,23 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        return fixed(value, 0)
+        return _whole(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-def lattice_text(params: dict[str, Any]) -> str:
+@lru_cache(maxsize=4096)
+def _whole(value: int) -> str:
+    return fixed(value, 0)
+
+
+def lattice_text(params: Mapping[str, Any]) -> str:
     """Extents of a four-dimensional lattice: "8³ × 16", or "8 × 8 × 16 × 16"."""
     x, y, z, t = (params[name] for name in _LATTICE)
     return f"{x}³ × {t}" if x == y == z else f"{x} × {y} × {z} × {t}"
 
 
-def params_key(case: PlanCase) -> bytes:
+def params_key(case: Parametrised) -> bytes:
     """Canonical JSON of the parameters: cases of environments are paired by (check, this)."""
     return msgspec.json.encode(case.params, order="deterministic")
 
@@ -62,24 +79,35 @@ class CheckLabels:
     varying: tuple[str, ...]
     constant: dict[str, Any]
 
-    def parts(self, case: PlanCase, without: Sequence[str] = ()) -> list[str]:
+    def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
         params = case.params
+        grid, lattice, others = _told_apart(self.varying, tuple(without))
         result = []
-        if all(name in params for name in _GRID) and not set(_GRID) & set(without):
+        if grid and "p" in params and "q" in params:
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
-        if set(_LATTICE) & set(self.varying) - set(without):
+        if lattice:
             result.append(lattice_text(params))
-        skip = {*_GRID, *_LATTICE, *_POINTS, *without}
-        for name in self.varying:
+        for name in others:
             plain = name == "reply_before_wait" and not params.get(name)
-            if name in params and name not in skip and not plain:
+            if name in params and not plain:
                 result.append(_part(name, params[name]))
         return result
 
-    def label(self, case: PlanCase, without: Sequence[str] = ()) -> str:
+    def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """One line naming the case among its check's cases."""
         return ", ".join(self.parts(case, without)) or "all parameters fixed"
+
+
+@lru_cache(maxsize=256)
+def _told_apart(
+    varying: tuple[str, ...], without: tuple[str, ...]
+) -> tuple[bool, bool, tuple[str, ...]]:
+    """Whether the grid is told, whether the lattice, and which other parameters are."""
+    skip = {*_GRID, *_LATTICE, *_POINTS, *without}
+    grid = not set(_GRID) & set(without)
+    lattice = bool(set(_LATTICE) & set(varying) - set(without))
+    return grid, lattice, tuple(name for name in varying if name not in skip)
 
 
 def _part(name: str, value: Any) -> str:
@@ -92,7 +120,7 @@ def _part(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {value_text(value)}"
 
 
-def check_labels(cases: Sequence[PlanCase]) -> dict[str, CheckLabels]:
+def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
     """Labels for each check, from its cases over all environments."""
     constant: dict[str, dict[str, Any]] = {}
     varying: dict[str, dict[str, None]] = {}

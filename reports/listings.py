@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -13,7 +14,7 @@ from urllib.parse import quote
 from reports.analysis import STATUSES, Analysis
 from reports.labels import check_title
 from reports.load import INVALID_ON_PURPOSE, Launch
-from reports.tables import MOST_ROWS, Cell, Column, Table, slug
+from reports.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.units import fixed
 
 MOST_EVIDENCE_CASES = 300
@@ -29,6 +30,7 @@ def raw_link(root: str, path: str) -> str:
     return f"{root}/{quote(str(pure), errors='replace')}"
 
 
+@lru_cache(maxsize=4)
 def status_table(analysis: Analysis) -> Table:
     """Launches by check, environment and status, with those still missing."""
     counts: dict[tuple[str, str], Counter[str]] = {}
@@ -72,15 +74,9 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
     ]
     if not launches:
         return None
-    columns = [
-        Column("case"),
-        Column("environment"),
-        Column("block", numeric=True),
-        Column("attempt", numeric=True),
-        Column("status"),
-        Column("reason"),
-        Column("raw output"),
-    ]
+    columns = columns_of(
+        ["case", "environment"], ["block", "attempt"], ["status", "reason", "raw output"]
+    )
     rows = []
     for launch in launches[:MOST_ROWS]:
         case = analysis.run.case(launch)

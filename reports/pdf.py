@@ -7,9 +7,11 @@ Page size, margins, page numbers and page breaks are the page's own CSS (`@page`
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from campaigns.errors import InfrastructureError
@@ -17,11 +19,74 @@ from campaigns.errors import InfrastructureError
 #: Names of the browsers that print, in order of preference.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 PRINT_LIMIT_S = 120.0
+#: Rows of one table that are printed.
+MOST_PRINTED_ROWS = 60
+_ROWS = re.compile(r"<tbody>(.*?)</tbody>", re.DOTALL)
+_SCRIPT = re.compile(r"<script>.*?</script>", re.DOTALL)
+#: Details that a page prints: open ones, and those it keeps on paper.
+_OPEN = re.compile(r"\bopen\b|\bkeep\b")
 
 
 def find_browser() -> str | None:
     """Where a browser that prints lies; None when there is none."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+class BackgroundPrint:
+    """Prints one page while other work goes on; the PDF takes its place in `finish`."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._printing: Future[None] | None = None
+        self._files: tuple[Path, Path, Path] | None = None
+
+    def start(self, page: str, pdf: Path) -> None:
+        """Begin to print `page`, whose relative links start at the folder of `pdf`."""
+        stem = f".{pdf.name}.{os.getpid()}"
+        html, printed = pdf.with_name(f"{stem}.html"), pdf.with_name(f"{stem}.printed")
+        self._files = html, printed, pdf
+        html.write_text(for_print(page), encoding="utf-8")
+        self._printing = self._pool.submit(html_to_pdf, html, printed)
+
+    def finish(self) -> None:
+        """Wait for the print. Raises InfrastructureError if there is none."""
+        if self._printing is not None and self._files is not None:
+            self._printing.result()
+            _, printed, pdf = self._files
+            printed.replace(pdf)
+
+    def __enter__(self) -> BackgroundPrint:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        for path in self._files[:2] if self._files else ():
+            path.unlink(missing_ok=True)
+
+
+def for_print(page: str) -> str:
+    """The page as it is printed: open parts only, long tables cut with a line saying so.
+
+    What paper does not show costs no time; details with others inside stay as they are.
+    """
+    kept = []
+    for part in re.split(r"(?=<details\b)|(?<=</details>)", _SCRIPT.sub("", page)):
+        tag = part[: part.find(">")] if part.startswith("<details") else ""
+        closed = tag and not _OPEN.search(tag) and part.endswith("</details>")
+        kept.append("" if closed else part)
+    return _ROWS.sub(_cut, "".join(kept))
+
+
+def _cut(rows: re.Match[str]) -> str:
+    """The rows of a table's body, at most MOST_PRINTED_ROWS of them."""
+    starts = [found.start() for found in re.finditer(r"<tr\b", rows[1])]
+    if len(starts) <= MOST_PRINTED_ROWS:
+        return rows[0]
+    more = len(starts) - MOST_PRINTED_ROWS
+    told = (
+        f'<tr><td colspan="40">{more} further rows stand in the page itself, index.html.</td></tr>'
+    )
+    return f"<tbody>{rows[1][: starts[MOST_PRINTED_ROWS]]}{told}</tbody>"
 
 
 def html_to_pdf(html: Path, pdf: Path) -> None:

@@ -23,7 +23,7 @@ from reports.models.point_to_point import (
     straight_line,
 )
 from reports.palette import QUIET, Look
-from reports.tables import Cell, Column, Table
+from reports.tables import Cell, Table, columns_of
 from reports.units import bytes_text, fixed, percent, signed_percent
 
 #: Curves beyond these are not fitted; the note says so.
@@ -130,17 +130,10 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
             Table(
                 f"table-{check}-fits",
                 "Start-up time and rate by protocol segment",
-                [
-                    Column("case"),
-                    Column("environment"),
-                    Column("law"),
-                    Column("sizes", numeric=True),
-                    Column("points", numeric=True),
-                    Column("α, µs", numeric=True),
-                    Column("R∞ = 1/β, MB/s", numeric=True),
-                    Column("n½ = α/β", numeric=True),
-                    Column("rms of residuals", numeric=True),
-                ],
+                columns_of(
+                    ["case", "environment", "law"],
+                    ["sizes", "points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals"],
+                ),
                 rows,
                 _FITS_NOTE + _left_out(analysis, check),
                 groups=frozenset(groups),
@@ -207,15 +200,10 @@ def switches_table(check: str) -> Callable[[Analysis], Table | None]:
         return Table(
             f"table-{check}-switches",
             "Protocol switches",
-            [
-                Column("case"),
-                Column("environment"),
-                Column("what"),
-                Column("between", numeric=True),
-                Column("step of the time", numeric=True),
-                Column("found again in", numeric=True),
-                Column("95 % interval", numeric=True),
-            ],
+            columns_of(
+                ["case", "environment", "what"],
+                ["between", "step of the time", "found again in", "95 % interval"],
+            ),
             rows,
             "A switch: the time steps, by more than 5 % and three times the scatter, between the"
             " last size below and the first above. A bend: only the slope changes, as where a link"

@@ -80,12 +80,21 @@ class Reader:
         self.run_id = self.run_id or lines[0].run_id
         self._case.extend(batch.cases)
         self._block.extend([line.block for line in lines])
-        self._node_lists.update([bytes(line.nodes) for line in lines])
+        self._take_nodes(lines)
         self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
         for self._line, (case, line) in enumerate(
             zip(batch.cases, lines, strict=True), start=batch.first
         ):
             self._take(case, line)
+
+    def _take_nodes(self, lines: list[Line]) -> None:
+        """The different lists of nodes; most lines have that of the line before."""
+        last = lines[0].nodes
+        self._node_lists.add(bytes(last))
+        for line in lines:
+            if line.nodes != last:
+                last = line.nodes
+                self._node_lists.add(bytes(last))
 
     def _take(self, case: int, line: Line) -> None:
         first, ok = self._ends[-1], line.status == "ok"

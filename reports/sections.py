@@ -13,6 +13,7 @@ from reports import (
     hops,
     interference,
     node,
+    osu_tables,
     pairs,
     plots,
     point_to_point,
@@ -89,6 +90,7 @@ TABLES: dict[str, _Tables] = {
         node.operations_table,
         node.synthetic_table,
     ),
+    "osu": (osu_tables.benchmarks_table,),
     "pt2pt": (
         hops.hops_table("pt2pt"),
         point_to_point.fits_table("pt2pt"),

@@ -10,7 +10,7 @@ from reports.analysis import OUTLIER, Analysis, Row
 from reports.labels import metric_title
 from reports.lines import line_rate
 from reports.statistics import Summary
-from reports.tables import MOST_ROWS, Cell, Column, Table, slug
+from reports.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.units import ReadableUnit, bytes_text, decimals, fixed, percent, readable_unit, si_text
 
 
@@ -118,14 +118,10 @@ def invalid_table(analysis: Analysis) -> Table | None:
         return None
     rate = line_rate(analysis)
     cells = [_invalid_row(analysis, row, rate) for _, row in sorted(best.items())]
-    columns = [
-        Column("construct"),
-        Column("environment"),
-        Column("n", numeric=True),
-        Column("message", numeric=True),
-        Column("greatest apparent bandwidth ± s, MB/s", numeric=True),
-        Column("of the link's rate", numeric=True),
-    ]
+    columns = columns_of(
+        ["construct", "environment"],
+        ["n", "message", "greatest apparent bandwidth ± s, MB/s", "of the link's rate"],
+    )
     return Table("table-invalid", "Greatest apparent bandwidth", columns, cells, total=len(cells))
 
 

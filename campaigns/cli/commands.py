@@ -96,7 +96,10 @@ def _plan(arguments: argparse.Namespace) -> int:
 def _add_run(subparsers: Any) -> None:
     parser = _command(subparsers, "run", _run, "run a campaign on a site, or go on with a run")
     parser.add_argument("campaign", nargs="?", help="a name in campaigns/ or a campaign file")
-    parser.add_argument("--site", default=_DEFAULT_SITE, help="a folder of site-config/")
+    parser.add_argument(
+        "--site",
+        help=f"a folder of site-config/; default: {_DEFAULT_SITE}, or where the resumed run began",
+    )
     parser.add_argument("--resume", metavar="RUN", help="go on with this run")
     parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
     parser.add_argument(
@@ -117,7 +120,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.resume:
         status = resume_run(arguments.resume, arguments.site, live)
     else:
-        status = start_run(arguments.campaign, arguments.site, live, arguments.builder)
+        site = arguments.site or _DEFAULT_SITE
+        status = start_run(arguments.campaign, site, live, arguments.builder)
     good = status.complete and set(status.counts) <= {"ok"}
     return ExitStatus.PASS if good else ExitStatus.FAIL
 

@@ -24,6 +24,7 @@ def add_parsers(subparsers: Any) -> None:
     add = _command(commands, "add", _add, "add a run to the history")
     add.add_argument("run_name", metavar="RUN", help="path or id of a run directory")
     add.add_argument("--rerun-of", metavar="RUN", help="it ran suspicious cases of this run again")
+    add.add_argument("--elsewhere", action="store_true", help="and did so on other nodes")
     check = _command(commands, "check", _check, "judge the nights not judged yet")
     _campaign(check)
     add_check_options(check)
@@ -70,10 +71,12 @@ def _add(arguments: argparse.Namespace) -> int:
     from campaigns.run.directory import open_run  # noqa: PLC0415
     from reports.nightly.night import read_night  # noqa: PLC0415
 
+    if arguments.elsewhere and not arguments.rerun_of:
+        raise AssayError("--elsewhere belongs to --rerun-of RUN: elsewhere than that run")
     night, values = read_night(open_run(arguments.run_name).path)
     with _store(arguments, create=True) as store:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
-        store.add(night, values, first)
+        store.add(night, values, first, elsewhere=arguments.elsewhere)
         launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
         print(
             f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
@@ -108,10 +111,15 @@ def check_night(store: Store, site: str, campaign: str, arguments: argparse.Name
     from reports.nightly.pages import write_pages  # noqa: PLC0415
     from reports.nightly.wording import short_text  # noqa: PLC0415
 
-    checked = check_history(store, site, campaign, arguments.alarms_a_month)
-    if arguments.rerun and checked.judgement.of("suspect"):
-        _run_again(store, checked, plain=arguments.json)
-        checked = check_history(store, site, campaign, arguments.alarms_a_month)
+    def checked_now() -> Checked:
+        return check_history(store, site, campaign, arguments.alarms_a_month)
+
+    checked = checked_now()
+    if arguments.rerun:
+        for elsewhere in (False, True):
+            cases = _to_run_again(checked, elsewhere=elsewhere)
+            if cases and _run_again(store, checked, cases, elsewhere, plain=arguments.json):
+                checked = checked_now()
     elif checked.judgement.of("suspect"):
         print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
     out = arguments.out or store.path.parent / f"{campaign}-nightly-{site}"
@@ -120,22 +128,49 @@ def check_night(store: Store, site: str, campaign: str, arguments: argparse.Name
     return checked.status
 
 
-def _run_again(store: Store, checked: Checked, *, plain: bool) -> None:
-    from campaigns.history.rerun import rerun_campaign  # noqa: PLC0415
-    from campaigns.run.directory import latest_run, open_run  # noqa: PLC0415
+def _to_run_again(checked: Checked, *, elsewhere: bool) -> set[str]:
+    """Cases to run again: suspects; then, on other nodes, what the re-run has just confirmed."""
+    if not elsewhere:
+        wanted = checked.judgement.of("suspect")
+    else:
+        wanted = [
+            item
+            for item in checked.judgement.of("regression")
+            if item.rerun is not None and item.elsewhere is None
+        ]
+    return {checked.history.series[item.series].case_id for item in wanted}
+
+
+def _run_again(
+    store: Store, checked: Checked, cases: set[str], elsewhere: bool, *, plain: bool
+) -> bool:
+    """Run cases of the newest night again and add that; False when no other nodes are there."""
+    from campaigns.history.rerun import nodes_of, rerun_campaign  # noqa: PLC0415
+    from campaigns.run.directory import open_run  # noqa: PLC0415
     from campaigns.run.start import start_run  # noqa: PLC0415
     from reports.nightly.night import read_night  # noqa: PLC0415
 
     run = open_run(checked.night.run_path)
-    cases = {
-        checked.history.series[item.series].case_id for item in checked.judgement.of("suspect")
-    }
-    asked_as = run.provenance()["site"].get("asked_as", checked.night.site)
-    start_run(str(rerun_campaign(run, cases, run.plan().seed + 1)), asked_as, False)
-    night, values = read_night(latest_run().path)
-    store.add(night, values, checked.night.id)
+    provenance, plan = run.provenance()["site"], run.plan()
+    left_out = nodes_of(run, cases) if elsewhere else set()
+    needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
+    others = int(provenance.get("nodes") or 0) - len(left_out)
+    fitting = {case for case in cases if needed[case] <= others} if elsewhere else cases
+    if not fitting:
+        print(
+            f"{len(cases)} cases not run on other nodes: there are {max(others, 0)} of them",
+            file=sys.stderr,
+        )
+        return False
+    file = rerun_campaign(run, fitting, plan.seed + 1 + elsewhere)
+    asked_as = provenance.get("asked_as", checked.night.site)
+    status = start_run(str(file), asked_as, False, provenance.get("builds"), left_out)
+    night, values = read_night(open_run(status.run_id).path)
+    store.add(night, values, checked.night.id, elsewhere=elsewhere)
     if not plain:
-        print(f"run again: {len(cases)} cases as run {night.run_id}")
+        where = f" on other nodes ({' '.join(night.nodes)})" if elsewhere else ""
+        print(f"run again{where}: {len(fitting)} cases as run {night.run_id}")
+    return True
 
 
 def _show(arguments: argparse.Namespace) -> int:

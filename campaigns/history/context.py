@@ -9,7 +9,7 @@ from typing import Any
 #: Parts of provenance.json that make the context; the rest (times, seeds, ids) differs every night.
 _PARTS = ("harness", "site", "host", "slurm", "environments", "variables")
 #: Differ from night to night and decide nothing.
-_LEFT_OUT = ("site.asked_as", "site.description")
+_LEFT_OUT = ("site.asked_as", "site.description", "site.nodes_left_out")
 #: What Slurm sets for each job says nothing about the software.
 _JOB_VARIABLES = "variables.SLURM_"
 

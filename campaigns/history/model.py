@@ -113,6 +113,8 @@ class History:
 
     `values` (medians), `reruns` (medians of the same night's re-runs) and `counts` (launches) have
     the shape (series, nights); NaN where nothing was measured. `series_ids` are the store's.
+    `elsewhere` are medians of re-runs kept off the night's nodes, on `other_nodes` (by the night's
+    id); None: nothing was run there.
     """
 
     nights: list[Night]
@@ -123,6 +125,8 @@ class History:
     reruns: NDArray[np.float64]
     rerun_counts: NDArray[np.int64]
     changes: list[Change] = field(default_factory=list)
+    elsewhere: NDArray[np.float64] | None = None
+    other_nodes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def _positions(self) -> dict[int, int]:

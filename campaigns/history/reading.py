@@ -13,7 +13,12 @@ from campaigns.history.store import Store
 
 
 def read_history(store: Store, site: str, campaign: str) -> History:
-    """Everything of a campaign on a site. Raises AssayError when there is nothing."""
+    """Everything of a campaign on a site. Raises AssayError when there is nothing, or damage."""
+    with store.explained("read"):
+        return _read(store, site, campaign)
+
+
+def _read(store: Store, site: str, campaign: str) -> History:
     nights = store.nights(site, campaign)
     if not nights:
         known = ", ".join(f"{c} on {s}" for s, c, _ in store.groups()) or "nothing"
@@ -21,20 +26,33 @@ def read_history(store: Store, site: str, campaign: str) -> History:
     ids, keys = _series(store, site, campaign)
     column = {night.id: place for place, night in enumerate(nights)}
     row = {number: place for place, number in enumerate(ids)}
-    values, reruns = np.full((2, len(ids), len(nights)), np.nan)
+    values, reruns, elsewhere = np.full((3, len(ids), len(nights)), np.nan)
     counts, rerun_counts = np.zeros((2, len(ids), len(nights)), dtype=np.int64)
-    for series, night, rerun_of, launches, median in store.database.execute(
-        "SELECT v.series, v.night, n.rerun_of, v.launches, v.median FROM value v"
+    for series, night, rerun_of, away, launches, median in store.database.execute(
+        "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median FROM value v"
         " JOIN night n ON n.id=v.night WHERE n.site=? AND n.campaign=? ORDER BY n.id",
         (site, campaign),
     ):
         if rerun_of is None:
             place = row[series], column[night]
             values[place], counts[place] = median, launches
+        elif rerun_of in column and away:
+            elsewhere[row[series], column[rerun_of]] = median
         elif rerun_of in column:
             place = row[series], column[rerun_of]
             reruns[place], rerun_counts[place] = median, launches
-    return History(nights, keys, ids, values, counts, reruns, rerun_counts, _changes(store, row))
+    return History(
+        nights,
+        keys,
+        ids,
+        values,
+        counts,
+        reruns,
+        rerun_counts,
+        changes=_changes(store, row),
+        elsewhere=elsewhere,
+        other_nodes=store.other_nodes(),
+    )
 
 
 def _series(store: Store, site: str, campaign: str) -> tuple[list[int], list[SeriesKey]]:

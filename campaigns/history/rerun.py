@@ -24,11 +24,13 @@ def rerun_campaign(run: RunDirectory, case_ids: Collection[str], seed: int) -> P
     missing = set(case_ids) - {case.id for case in cases}
     if missing:
         raise AssayError(f"{run.path}: its plan has no case {sorted(missing)[0]} to run again")
+    environments = sorted({case.environment for case in cases})
     content = {
         "schema": 1,
         "name": plan.campaign,
         "question": f"Run again what looked slow in run {run.run_id}: is it slow now, too?",
-        "environments": sorted({case.environment for case in cases}),
+        "environments": environments,
+        "variants": {n: v for n, v in plan.variants.items() if n in environments},
         "blocks": BLOCKS,
         "seed": seed,
         "cases": [
@@ -40,3 +42,9 @@ def rerun_campaign(run: RunDirectory, case_ids: Collection[str], seed: int) -> P
     path = run.path / "rerun.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
+
+
+def nodes_of(run: RunDirectory, case_ids: Collection[str]) -> set[str]:
+    """The nodes that launches of some cases of a run were on."""
+    records = run.records()
+    return {node for record in records if record.case_id in case_ids for node in record.nodes}

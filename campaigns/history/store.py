@@ -17,7 +17,7 @@ from typing import Any
 
 from campaigns.errors import AssayError, InfrastructureError
 from campaigns.history.model import Acceptance, Change, Night, NightValues, SeriesKey
-from campaigns.history.tables import APPLICATION_ID, SCHEMA, TABLES
+from campaigns.history.tables import APPLICATION_ID, SCHEMA, TABLES, UPGRADES
 
 #: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
 DEFAULT = Path("results/history.sqlite")
@@ -32,7 +32,7 @@ class Store:
             raise AssayError(
                 f"{path}: there is no history yet; begin one with: assay history add RUN"
             )
-        with self._explained("opened"):
+        with self.explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self.database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self._prepare()
@@ -48,6 +48,8 @@ class Store:
             self.database.executescript(TABLES)
         elif kind != APPLICATION_ID:
             raise AssayError(f"{self.path}: is a database, but no history of Assay; give another")
+        elif version in UPGRADES:
+            self.database.executescript(UPGRADES[version])
         elif version != SCHEMA:
             raise AssayError(
                 f"{self.path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
@@ -55,9 +57,15 @@ class Store:
             )
 
     @contextmanager
-    def _explained(self, what: str) -> Iterator[None]:
+    def explained(self, what: str) -> Iterator[None]:
+        """Turns what goes wrong while the file is read or written into one message."""
         try:
             yield
+        except (json.JSONDecodeError, TypeError) as error:
+            raise AssayError(
+                f"{self.path}: is damaged: a field is not what was written ({error}); put back a"
+                " copy, or move it away and add the runs again"
+            ) from error
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error) or "malformed" in str(error):
                 raise AssayError(
@@ -75,7 +83,7 @@ class Store:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explained("written"):
+        with self.explained("written"):
             self.database.execute("BEGIN IMMEDIATE")
             try:
                 yield self.database
@@ -92,13 +100,19 @@ class Store:
         self.database.close()
 
     def add(
-        self, night: Night, values: Sequence[NightValues], rerun_of: int | None = None
+        self,
+        night: Night,
+        values: Sequence[NightValues],
+        rerun_of: int | None = None,
+        *,
+        elsewhere: bool = False,
     ) -> Night:
-        """Add a run: a night, or the re-run of one. Raises AssayError for one that is there."""
+        """Add a run: a night, or the re-run of one, `elsewhere` if it was kept off the night's
+        nodes. Raises AssayError for one that is there."""
         with self._transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
-            row = _night_row(night, rerun_of)
+            row = _night_row(night, rerun_of) | {"elsewhere": int(elsewhere)}
             marks = ",".join("?" * len(row))
             place = database.execute(
                 f"INSERT INTO night ({','.join(row)}) VALUES ({marks})",  # noqa: S608 own names
@@ -148,7 +162,7 @@ class Store:
 
     def groups(self) -> list[tuple[str, str, int]]:
         """Site, campaign and number of nights of each history in the file, newest last."""
-        with self._explained("read"):
+        with self.explained("read"):
             return list(
                 self.database.execute(
                     "SELECT site, campaign, count(*) FROM night WHERE rerun_of IS NULL"
@@ -162,31 +176,22 @@ class Store:
             "site=? AND campaign=? AND rerun_of IS NULL ORDER BY started_at, id", (site, campaign)
         )
 
+    def other_nodes(self) -> dict[int, tuple[str, ...]]:
+        """For each night that was run again elsewhere the nodes of that, by the night's id."""
+        with self.explained("read"):
+            rows = self.database.execute(
+                "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
+            ).fetchall()
+        return {row[0]: tuple(json.loads(row[1])) for row in rows}
+
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
         columns = "id,run_id,site,campaign,started_at,context,nodes,statuses,failures,warnings"
-        with self._explained("read"):
+        with self.explained("read"):
             rows = self.database.execute(
                 f"SELECT {columns},run_path,judged FROM night WHERE {where}",  # noqa: S608 own
                 values,
             ).fetchall()
-        shared: dict[str, Mapping[str, str]] = {}
-        return [
-            Night(
-                id=row[0],
-                run_id=row[1],
-                site=row[2],
-                campaign=row[3],
-                started_at=row[4],
-                context=shared.setdefault(row[5], json.loads(row[5])),
-                nodes=tuple(json.loads(row[6])),
-                statuses=json.loads(row[7]),
-                failures=tuple(json.loads(row[8])),
-                warnings=tuple(json.loads(row[9])),
-                run_path=row[10],
-                judged=bool(row[11]),
-            )
-            for row in rows
-        ]
+            return _as_nights(rows)
 
     def keep_judgement(self, night: Night, changes: Sequence[tuple[int, Change]]) -> None:
         """Store what a night's judgement found; pairs of the series' id and the change.
@@ -213,6 +218,27 @@ class Store:
                 [(acceptance.author, acceptance.reason, acceptance.at, n) for n in numbers],
             )
         return len(set(numbers))
+
+
+def _as_nights(rows: Sequence[Any]) -> list[Night]:
+    shared: dict[str, Mapping[str, str]] = {}
+    return [
+        Night(
+            id=row[0],
+            run_id=row[1],
+            site=row[2],
+            campaign=row[3],
+            started_at=row[4],
+            context=shared.setdefault(row[5], json.loads(row[5])),
+            nodes=tuple(json.loads(row[6])),
+            statuses=json.loads(row[7]),
+            failures=tuple(json.loads(row[8])),
+            warnings=tuple(json.loads(row[9])),
+            run_path=row[10],
+            judged=bool(row[11]),
+        )
+        for row in rows
+    ]
 
 
 def _night_row(night: Night, rerun_of: int | None) -> dict[str, Any]:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of a history. Values in SI base units; lists and mappings as JSON text."""
 
-SCHEMA = 1
+SCHEMA = 2
 APPLICATION_ID = 0x41535359
 
 TABLES = f"""
 BEGIN;
 CREATE TABLE night (
   id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, site TEXT NOT NULL, campaign TEXT NOT NULL,
-  started_at TEXT NOT NULL, rerun_of INTEGER REFERENCES night(id), context TEXT NOT NULL,
-  nodes TEXT NOT NULL, statuses TEXT NOT NULL, failures TEXT NOT NULL, warnings TEXT NOT NULL,
+  started_at TEXT NOT NULL, rerun_of INTEGER REFERENCES night(id),
+  elsewhere INTEGER NOT NULL DEFAULT 0, context TEXT NOT NULL, nodes TEXT NOT NULL,
+  statuses TEXT NOT NULL, failures TEXT NOT NULL, warnings TEXT NOT NULL,
   run_path TEXT NOT NULL, judged INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX night_of_campaign ON night (site, campaign, started_at);
@@ -35,3 +36,13 @@ PRAGMA application_id={APPLICATION_ID};
 PRAGMA user_version={SCHEMA};
 COMMIT;
 """
+
+#: What makes the tables of an earlier schema those of the next one.
+UPGRADES = {
+    1: """
+BEGIN;
+ALTER TABLE night ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;
+PRAGMA user_version=2;
+COMMIT;
+"""
+}

@@ -14,7 +14,7 @@ def _metric(name: str, unit: str, better: str, definition: str, title: str) -> M
         unit,
         "higher" if better == "higher" else "lower",
         f"OSU micro-benchmarks: {definition}",
-        may_be_zero=name == "overlap",
+        may_be_zero=name in ("overlap", "test_time", "wait_time"),
         title=f"OSU {title}",
     )
 
@@ -30,6 +30,23 @@ DEFINITIONS = (
     _metric("overall_time", "s", "lower", "communication beside computing", "overall time"),
     _metric("compute_time", "s", "lower", "the computing alone", "computing time"),
     _metric("communication_time", "s", "lower", "the communication alone", "communication time"),
+    _metric(
+        "communication_least",
+        "s",
+        "lower",
+        "the communication alone on the fastest rank",
+        "least communication time",
+    ),
+    _metric(
+        "communication_greatest",
+        "s",
+        "lower",
+        "the communication alone on the slowest rank",
+        "greatest communication time",
+    ),
+    _metric("call_time", "s", "lower", "the call that begins the operation", "call time"),
+    _metric("test_time", "s", "lower", "MPI_Test beside computing", "MPI_Test time"),
+    _metric("wait_time", "s", "lower", "MPI_Wait after computing", "MPI_Wait time"),
     _metric("overlap", "1", "higher", "communication hidden behind computing", "overlap"),
     _metric("init_least", "s", "lower", "MPI_Init on the fastest rank", "least MPI_Init"),
     _metric("init_mean", "s", "lower", "MPI_Init, mean of the ranks", "mean MPI_Init"),

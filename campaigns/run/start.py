@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from campaigns.build.fresh import refuse_stale_builds
 from campaigns.errors import AssayError
@@ -20,14 +22,20 @@ from campaigns.site import Site, load_site
 
 
 def start_run(
-    campaign_name: str, site_name: str, live: bool | None, builder: str | None = None
+    campaign_name: str,
+    site_name: str,
+    live: bool | None,
+    builder: str | None = None,
+    nodes_left_out: Collection[str] = (),
 ) -> RunStatus:
     """Run a campaign on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
+    No launch is laid on `nodes_left_out`.
     """
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
+    site = site.without_nodes(nodes_left_out)
     plan = make_plan(campaign, site.facts())
     refuse_stale_builds(site, plan.environments)
     assert campaign.origin is not None
@@ -35,18 +43,20 @@ def start_run(
     provenance = gather(site, run.run_id, plan)
     provenance["site"]["asked_as"] = site_name
     provenance["site"]["builds"] = builder
+    provenance["site"]["nodes_left_out"] = sorted(nodes_left_out)
     write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
     return _drive(run, site, Progress(live))
 
 
-def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
-    """Go on with a run where it stopped, on the site where it began."""
+def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunStatus:
+    """Go on with a run where it stopped, on the site where it began; None: as it was named then."""
     run = open_run(run_name)
     plan = run.plan()
-    builder = run.provenance().get("site", {}).get("builds")
+    began = run.provenance().get("site", {})
     site = (
-        load_site(site_name)
-        .with_builds(builder)
+        _load_again(run, site_name)
+        .with_builds(began.get("builds"))
+        .without_nodes(began.get("nodes_left_out", ()))
         .with_variants(
             {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
         )
@@ -58,6 +68,34 @@ def resume_run(run_name: str, site_name: str, live: bool | None) -> RunStatus:
         )
     _check_capacity(run, site)
     return _drive(run, site, Progress(live))
+
+
+def _load_again(run: RunDirectory, site_name: str | None) -> Site:
+    """The site a run began on; where its virtual cluster is gone, the command that brings it up."""
+    began_on = run.provenance().get("site", {})
+    try:
+        return load_site(site_name or began_on.get("asked_as") or run.plan().site)
+    except AssayError as error:
+        if site_name is not None or not began_on.get("virtual"):
+            raise
+        raise AssayError(
+            f"{run.path} began on a virtual cluster that is not there: {error}. To go on with the"
+            f" run, bring up its like with `{_cluster_command(began_on)}`, then say"
+            f" `assay run --resume {run.path}`"
+        ) from error
+
+
+def _cluster_command(began_on: Mapping[str, Any]) -> str:
+    """What brings up a virtual cluster like the one that a provenance describes."""
+    name = str(began_on.get("asked_as", "")).partition(":")[2]
+    options = {
+        "name": name,
+        "nodes": began_on.get("nodes"),
+        "cpus-per-node": began_on.get("cores_per_node"),
+        "network": began_on.get("network", {}).get("name"),
+    }
+    words = [f"--{option} {value}" for option, value in options.items() if value]
+    return " ".join(["assay cluster up", *words])
 
 
 def _check_capacity(run: RunDirectory, site: Site) -> None:

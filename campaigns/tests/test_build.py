@@ -172,6 +172,14 @@ def test_the_site_has_an_environment_for_each_that_spack_builds(home):
     assert lam.launcher_options == virtual().environments["lam-lamd"].launcher_options
 
 
+def test_osu_is_offered_where_the_view_has_it(home):
+    folder = home / "environments" / "virtual" / "views" / "mpich" / "libexec"
+    (folder / "osu-micro-benchmarks" / "mpi" / "pt2pt").mkdir(parents=True)
+    offered = virtual().environments
+    assert offered["mpich-spack"].programs["osu"] == str(folder / "osu-micro-benchmarks")
+    assert "osu" not in offered["openmpi-spack"].programs
+
+
 def test_builds_can_stand_in_under_the_same_names(home):
     site = Site(virtual()).with_builds("spack")
     assert set(site.description.environments) >= {"lam", "lam-lamd", "mpich", "openmpi"}

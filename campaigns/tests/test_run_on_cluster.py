@@ -109,7 +109,7 @@ def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cl
     finish(process)
     before = records_of(path)
     assert 5 <= len(before) < 16
-    status, output = run("--resume", str(path), "--site", "virtual:t-run")
+    status, output = run("--resume", str(path))
     assert status == 0, output
     after = records_of(path)
     assert after[: len(before)] == before

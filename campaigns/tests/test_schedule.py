@@ -47,6 +47,24 @@ def test_systemd_accepts_the_time(tmp_path):
     assert answer.returncode == 0
 
 
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: install systemd"
+)
+def test_systemd_accepts_the_units(tmp_path):
+    import subprocess  # noqa: PLC0415
+
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    command = (shutil.which("true"), 'a "b"', "100%", "$HOME")
+    texts = Schedule("assay-nightly-here", 2, 30, command, folder, tmp_path).texts("systemd")
+    for path, text in texts.items():
+        Path(path).write_text(text)
+    answer = subprocess.run(
+        ["systemd-analyze", "verify", *texts], capture_output=True, text=True, check=False
+    )
+    assert (answer.returncode, answer.stderr) == (0, "")
+
+
 def test_table_keeps_what_is_not_ours(monkeypatch):
     table = ["# mine\n0 1 * * * true\n"]
     monkeypatch.setattr(schedule, "_table", lambda program: table[-1])

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from itertools import combinations
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from campaigns import site
@@ -95,6 +97,15 @@ def test_a_pair_on_different_cores_is_preferred_where_nodes_share_a_machine():
     assert found.pair_at(2, {}) is None
 
 
+def test_a_pair_is_found_beside_nodes_that_are_left_out():
+    described = TopologyDescription(switches=switches_of(TWO_LEVELS, "t"), left_out=["n1", "n3"])
+    assert described.topology().pair_at(3, {}) == ("n2", "n4")
+    assert described.topology().hop_counts == [1, 3, 4]
+    cube = TopologyDescription(torus=[2, 2], nodes="n[0-3]", left_out=["n0"]).topology()
+    assert cube.pair_at(2, {}) == ("n1", "n2")
+    assert cube.hop_counts == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -148,6 +159,13 @@ def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
     facts = site.load_site(described(tmp_path, "{slurm: topology.conf}")).facts()
     assert facts.topology is not None
     assert facts.topology.hops("n1", "n5") == 4
+
+
+def test_the_sections_that_the_readme_shows_are_sections():
+    shown = re.findall(r"^topology: .*$", (site.SITES / "README.md").read_text(), re.MULTILINE)
+    sections = [TopologyDescription.model_validate(yaml.safe_load(t)["topology"]) for t in shown]
+    assert sections[0].slurm == "/etc/slurm/topology.conf"
+    assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3], [1, 2, 3]]
 
 
 def test_a_wrong_topology_is_told_with_the_site_s_file(tmp_path, monkeypatch):

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
-    RanksPerNode,
     SiteCapacity,
     quantity,
+    seed_field,
 )
+from checks.catalogue.many_ranks import RankANodeDefinition
 from checks.catalogue.pt2pt import MAX_ITERATIONS
 from checks.catalogue.sizes import MAX_MESSAGE_BYTES
 
@@ -43,10 +43,10 @@ class AlltoallPairsParameters(ProfiledParameters):
         "none",
         False,
     )
-    seed: int = quantity("Seed of the order of pairs.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the order of pairs")
 
 
-class AlltoallPairsDefinition(CheckDefinition[AlltoallPairsParameters]):
+class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
     """Layout and cost of the tournament of pairs."""
 
     name = "alltoall_pairs"
@@ -54,15 +54,6 @@ class AlltoallPairsDefinition(CheckDefinition[AlltoallPairsParameters]):
     parameters = AlltoallPairsParameters
     metrics = ("pair_latency", "pair_bandwidth")
     points = ("node", "peer")
-
-    def ranks(self, params: AlltoallPairsParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: AlltoallPairsParameters) -> RanksPerNode:
-        """One: a pair of ranks is a pair of nodes."""
-        del params
-        return 1
 
     def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
         """Two buffers of the greater length, and the allowance."""

@@ -6,13 +6,13 @@ from __future__ import annotations
 from checks.catalogue.alltoall_pairs import MAX_NODES
 from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
-    RanksPerNode,
     SiteCapacity,
     quantity,
+    seed_field,
 )
+from checks.catalogue.many_ranks import RankANodeDefinition
 from checks.catalogue.pt2pt import MAX_ITERATIONS
 from checks.catalogue.sizes import MAX_MESSAGE_BYTES
 
@@ -30,25 +30,16 @@ class BisectionParameters(ProfiledParameters):
     warmup: int = quantity(
         "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity("Seed of the matchings.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the matchings")
 
 
-class BisectionDefinition(CheckDefinition[BisectionParameters]):
+class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
     """Layout and cost of the matchings."""
 
     name = "bisection"
     title = "Bisection: total rate of random pairs of nodes that send at once"
     parameters = BisectionParameters
     metrics = ("bisection_rate", "bisection_rate_least")
-
-    def ranks(self, params: BisectionParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: BisectionParameters) -> RanksPerNode:
-        """One: a pair of ranks is a pair of nodes."""
-        del params
-        return 1
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""

@@ -9,15 +9,17 @@ from pydantic import AfterValidator, Field
 
 from checks.catalogue.definition import (
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
     RanksPerNode,
     SiteCapacity,
     gigabytes,
+    in_order_and_once,
     quantity,
     ranks_per_node_field,
+    seed_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
 from checks.catalogue.sizes import Size, expand_sizes
 
 #: The program checks that sums of its whole numbers are exact in MPI_FLOAT: no more ranks.
@@ -40,13 +42,6 @@ Operation = Literal[
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 
-def _in_order_and_once(operations: list[Operation]) -> list[Operation]:
-    twice = next((name for name in operations if operations.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"the operation {twice} is listed twice; list each once")
-    return sorted(operations, key=OPERATIONS.index)
-
-
 def _whole_floats(sizes: list[int]) -> list[int]:
     wrong = next((size for size in sizes if size % FLOAT_BYTES), None)
     if wrong is not None:
@@ -62,7 +57,7 @@ class CollectivesParameters(Parameters):
     operations: Annotated[
         list[Operation],
         Field(min_length=1, max_length=len(OPERATIONS)),
-        AfterValidator(_in_order_and_once),
+        AfterValidator(in_order_and_once(OPERATIONS, "operation")),
     ] = quantity("Operations to measure.", "none", list(OPERATIONS))
     sizes: Annotated[
         list[Size],
@@ -96,9 +91,7 @@ class CollectivesParameters(Parameters):
         ge=1,
         le=1_000_000,
     )
-    seed: int = quantity(
-        "Seed of the order of operations and sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the order of operations and sizes inside a launch")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -115,7 +108,7 @@ class CollectivesParameters(Parameters):
         ]
 
 
-class CollectivesDefinition(CheckDefinition[CollectivesParameters]):
+class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     """Layout and cost of a launch of collective operations."""
 
     name = "collectives"
@@ -123,14 +116,6 @@ class CollectivesDefinition(CheckDefinition[CollectivesParameters]):
     parameters = CollectivesParameters
     metrics = ("collective_time", "collective_time_best")
     points = ("operation", "message_bytes")
-
-    def ranks(self, params: CollectivesParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: CollectivesParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""

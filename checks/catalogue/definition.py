@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
@@ -90,6 +91,11 @@ def quantity(description: str, unit: str, default: object = ..., **limits: Any) 
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
+def seed_field(what: str) -> Any:
+    """The parameter `seed`, of what the check draws at random."""
+    return quantity(f"Seed of {what}.", "none", 1, ge=0, le=2**31 - 1)
+
+
 def ranks_per_node_field() -> Any:
     """The parameter `ranks_per_node`, the same in every check that has it."""
     return quantity(
@@ -97,6 +103,18 @@ def ranks_per_node_field() -> Any:
         "ranks",
         "fill",
     )
+
+
+def in_order_and_once(order: Sequence[str], noun: str) -> Callable[[list[Any]], list[Any]]:
+    """A validator of lists of words: each at most once; they come out as in `order`."""
+
+    def ordered(words: list[Any]) -> list[Any]:
+        twice = next((word for word in words if words.count(word) > 1), None)
+        if twice is not None:
+            raise ValueError(f"the {noun} {twice} is listed twice; list each once")
+        return sorted(words, key=order.index)
+
+    return ordered
 
 
 P = TypeVar("P", bound=Parameters)

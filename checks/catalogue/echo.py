@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import ClassVar, Literal, cast
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
 from checks.catalogue.definition import (
     Layout,
     SiteCapacity,
     quantity,
+    seed_field,
 )
+from checks.catalogue.netpipe import Transport
 from checks.catalogue.pt2pt import MAX_ITERATIONS
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.sizes import Sizes, expand_sizes, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
@@ -22,9 +24,19 @@ EchoPlacement = Literal["self", "within-node", "between-nodes"]
 DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
 
 
-class EchoParameters(TwoRankParameters):
-    """One launch of the echo program. 0 bytes are always measured: they are its latency."""
+def message_bytes(transport: Transport, sizes: list[int]) -> list[int]:
+    """All sizes measured, ascending: 0 bytes first, but for TCP, which knows no empty message."""
+    return [0, *sizes] if transport == "library" else sizes
 
+
+class EchoParameters(TwoRankParameters):
+    """One launch of the echo program. A library's 0 bytes are always measured: its latency."""
+
+    younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
+
+    transport: Transport = quantity(
+        "What carries the messages: the MPI library, or TCP without it.", "none", "library"
+    )
     placement: EchoPlacement = quantity(
         "Which ranks: one with itself, two on a node, or two on two nodes.", "none", "between-nodes"
     )
@@ -35,11 +47,7 @@ class EchoParameters(TwoRankParameters):
         ge=1,
         le=4096,
     )
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes beside 0: numbers, or ranges with step or per_octave; at most 10,000.",
-        "bytes",
-        DEFAULT_SIZES,
-    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes beside 0")
     iterations: int = quantity(
         "Round trips a size, by each method of timing.",
         "round trips",
@@ -50,12 +58,12 @@ class EchoParameters(TwoRankParameters):
     warmup: int = quantity(
         "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity("Seed of the order of sizes.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the order of sizes")
 
     @property
     def message_bytes(self) -> list[int]:
         """All sizes measured, ascending."""
-        return [0, *cast(list[int], self.sizes)]
+        return message_bytes(self.transport, cast(list[int], self.sizes))
 
     @model_validator(mode="after")
     def _distance_needs_nodes(self) -> EchoParameters:
@@ -66,6 +74,18 @@ class EchoParameters(TwoRankParameters):
             )
         if self.distance > 1 and self.hops:
             raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _tcp_joins_two_hosts(self) -> EchoParameters:
+        fitting = {"placement": ("within-node", "between-nodes"), "distance": (1,)}
+        for name, allowed in (fitting | {"mpi_profile": (False,)}).items():
+            found = getattr(self, name)
+            if self.transport == "tcp" and found not in allowed:
+                raise ValueError(
+                    f"transport = tcp does not go with {name} = {found}; allowed are"
+                    f" {', '.join(str(value) for value in allowed)}"
+                )
         return self
 
 
@@ -98,8 +118,7 @@ class EchoDefinition(TwoRankDefinition[EchoParameters]):
 
         Assumes 1 GB/s within a node. Both methods take `iterations` round trips.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
-        one_way_s = sum(params.message_bytes) / bytes_per_s + 1e-4 * len(params.message_bytes)
+        one_way_s = self.one_way_s(params, layout, site)
         trips = 2 * (2 * params.iterations + params.warmup)
         return site.launch_overhead_s + trips * one_way_s
 

@@ -3,13 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
-
-from pydantic import AfterValidator, Field
+from typing import cast
 
 from checks.catalogue.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
     RanksPerNode,
@@ -17,7 +13,9 @@ from checks.catalogue.definition import (
     quantity,
     ranks_per_node_field,
 )
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.many_ranks import ManyRanksDefinition
+from checks.catalogue.messages import MessagesDefinition
+from checks.catalogue.sizes import Sizes, sizes_field
 
 #: Ranks count alone one after the other, so that their number costs time.
 MAX_INTERFERENCE_RANKS = 256
@@ -34,11 +32,7 @@ class InterferenceParameters(Parameters):
         le=MAX_INTERFERENCE_RANKS,
     )
     ranks_per_node: RanksPerNode = ranks_per_node_field()
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes: numbers, or ranges with step or per_octave.",
-        "bytes",
-        [1, 64, 1024, 16384, 65536, 262144],
-    )
+    sizes: Sizes = sizes_field([1, 64, 1024, 16384, 65536, 262144])
     samples: int = quantity("Samples of each quantity and size.", "samples", 20, ge=3, le=100_000)
     warmup: int = quantity(
         "Calls before the first sample that are left out.", "calls", 3, ge=1, le=100_000
@@ -52,7 +46,9 @@ class InterferenceParameters(Parameters):
         return cast(list[int], self.sizes)
 
 
-class InterferenceDefinition(CheckDefinition[InterferenceParameters]):
+class InterferenceDefinition(
+    ManyRanksDefinition[InterferenceParameters], MessagesDefinition[InterferenceParameters]
+):
     """Layout and cost of a launch of the interference program."""
 
     name = "interference"
@@ -69,19 +65,9 @@ class InterferenceDefinition(CheckDefinition[InterferenceParameters]):
     )
     points = ("counting", "messages", "neighbours", "message_bytes")
 
-    def ranks(self, params: InterferenceParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: InterferenceParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
-
-    def memory_bytes_per_node(self, params: InterferenceParameters, cores_per_node: int) -> int:
-        """Two windows of the greatest size for each rank, and the allowance."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        buffers = 2 * params.window * params.message_bytes[-1]
-        return ranks * (buffers + RANK_ALLOWANCE_BYTES)
+    def messages_held(self, params: InterferenceParameters) -> int:
+        """A window each way."""
+        return 2 * params.window
 
     def estimate_s(
         self, params: InterferenceParameters, layout: Layout, site: SiteCapacity
@@ -90,10 +76,9 @@ class InterferenceDefinition(CheckDefinition[InterferenceParameters]):
 
         Assumes 100 µs a message and the link's speed, 1 GB/s within a node.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
         calls = params.samples + params.warmup + 1
         loops_s = (params.ranks + 3) * params.work_s * len(params.sizes)
-        one_way_s = sum(params.message_bytes) / bytes_per_s + 1e-4 * len(params.sizes)
+        one_way_s = self.one_way_s(params, layout, site)
         return site.launch_overhead_s + calls * (loops_s + 4 * params.window * one_way_s)
 
 

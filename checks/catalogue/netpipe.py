@@ -24,7 +24,7 @@ class NetpipeParameters(Parameters):
     """One run of NetPIPE between two ranks, or two hosts."""
 
     transport: Transport = quantity(
-        "What carries the messages: the MPI library, or TCP without it.", "none", "library"
+        "What carries the messages: the library (MPI or PVM), or TCP without it.", "none", "library"
     )
     placement: Literal["between-nodes", "within-node"] = quantity(
         "Where the two ends lie.", "none", "between-nodes"
@@ -62,9 +62,10 @@ class NetpipeDefinition(CheckDefinition[NetpipeParameters]):
     points = ("message_bytes",)
 
     def features_of(self, params: NetpipeParameters) -> frozenset[str]:
-        """MPI, and the NetPIPE that was built for what carries the messages."""
-        program = "netpipe" if params.transport == "library" else "netpipe-tcp"
-        return self.features | {f"program:{program}"}
+        """The NetPIPE that was built for the library, MPI or PVM; for TCP its own, and MPI."""
+        if params.transport == "library":
+            return frozenset({"program:netpipe"})
+        return self.features | {"program:netpipe-tcp"}
 
     def ranks(self, params: NetpipeParameters) -> int:
         """Always two."""

@@ -10,13 +10,14 @@ from pydantic import AfterValidator, Field
 from checks.catalogue.definition import (
     MAX_RANKS,
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
-    RanksPerNode,
     SiteCapacity,
+    in_order_and_once,
     quantity,
+    seed_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
 
 Kernel = Literal[
     "stream",
@@ -36,13 +37,6 @@ Kernel = Literal[
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)
 
 
-def _in_order_and_once(kernels: list[Kernel]) -> list[Kernel]:
-    twice = next((kernel for kernel in kernels if kernels.count(kernel) > 1), None)
-    if twice is not None:
-        raise ValueError(f"the kernel {twice} is listed twice; list each once")
-    return sorted(kernels, key=KERNELS.index)
-
-
 class NodeParameters(Parameters):
     """One launch of the node program over `ranks` / `ranks_per_node` nodes."""
 
@@ -60,7 +54,7 @@ class NodeParameters(Parameters):
     kernels: Annotated[
         list[Kernel],
         Field(min_length=1, max_length=len(KERNELS)),
-        AfterValidator(_in_order_and_once),
+        AfterValidator(in_order_and_once(KERNELS, "kernel")),
     ] = quantity("What to measure.", "none", list(KERNELS))
     stream_bytes: int = quantity(
         "Each of STREAM's three arrays, a rank; four times the caches and more.",
@@ -83,10 +77,10 @@ class NodeParameters(Parameters):
     repetitions: int = quantity(
         "Samples of each quantity in a launch.", "samples", 5, ge=1, le=10_000
     )
-    seed: int = quantity("Seed of the random matrices.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the random matrices")
 
 
-class NodeDefinition(CheckDefinition[NodeParameters]):
+class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     """Layout and cost of measuring every node."""
 
     name = "node"
@@ -111,14 +105,6 @@ class NodeDefinition(CheckDefinition[NodeParameters]):
         "allocatable_memory",
     )
     points = ("node", "operand", "operation", "kernel")
-
-    def ranks(self, params: NodeParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: NodeParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
         """The greatest of what the kernels hold, one after the other, and the allowance."""

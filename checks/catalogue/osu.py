@@ -10,7 +10,6 @@ from pydantic import model_validator
 from checks.catalogue.definition import (
     MAX_RANKS,
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
     RanksPerNode,
@@ -18,6 +17,7 @@ from checks.catalogue.definition import (
     quantity,
     ranks_per_node_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
 
 PointToPoint = Literal[
     "osu_latency",
@@ -45,6 +45,8 @@ Test = PointToPoint | Collective | OneSided | Unsized
 
 #: Tests between exactly two ranks.
 PAIR_TESTS = frozenset({"osu_latency", "osu_bw", "osu_bibw", *get_args(OneSided)})
+#: Tests whose option -f gives least and greatest over ranks.
+COLLECTIVE_TESTS = frozenset({*get_args(Collective), "osu_barrier", "osu_ibarrier"})
 #: Tests without message sizes.
 UNSIZED_TESTS = frozenset(get_args(Unsized))
 #: Tests that take neither iterations nor statistics.
@@ -75,6 +77,8 @@ class OsuParameters(Parameters):
     def _fits_the_test(self) -> OsuParameters:
         if self.test in PAIR_TESTS and self.ranks != 2:
             raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
+        if self.full and self.test not in COLLECTIVE_TESTS:
+            raise ValueError(f"full is for collective operations; {self.test} has no option -f")
         if self.least_bytes > self.greatest_bytes:
             raise ValueError(
                 f"least_bytes = {self.least_bytes} is above greatest_bytes ="
@@ -83,7 +87,7 @@ class OsuParameters(Parameters):
         return self
 
 
-class OsuDefinition(CheckDefinition[OsuParameters]):
+class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     """Layout and cost of an OSU test."""
 
     name = "osu"
@@ -100,6 +104,11 @@ class OsuDefinition(CheckDefinition[OsuParameters]):
         "osu_overall_time",
         "osu_compute_time",
         "osu_communication_time",
+        "osu_communication_least",
+        "osu_communication_greatest",
+        "osu_call_time",
+        "osu_test_time",
+        "osu_wait_time",
         "osu_overlap",
         "osu_init_least",
         "osu_init_mean",
@@ -108,14 +117,6 @@ class OsuDefinition(CheckDefinition[OsuParameters]):
     )
     points = ("message_bytes", "percentile")
     features = frozenset({"mpi", "program:osu"})
-
-    def ranks(self, params: OsuParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: OsuParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def memory_bytes_per_node(self, params: OsuParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size for every rank, at each rank, and the allowance."""

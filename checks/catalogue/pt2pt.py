@@ -10,9 +10,11 @@ from pydantic import AfterValidator, Field, model_validator
 from checks.catalogue.definition import (
     Layout,
     SiteCapacity,
+    in_order_and_once,
     quantity,
+    seed_field,
 )
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.sizes import Sizes, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 MAX_ITERATIONS = 1_000_000
@@ -43,11 +45,14 @@ DEFAULT_SIZES = [
 CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
 
-def _in_order_and_once(constructs: list[Construct]) -> list[Construct]:
-    twice = next((c for c in constructs if constructs.count(c) > 1), None)
-    if twice is not None:
-        raise ValueError(f"the construct {twice} is listed twice; list each once")
-    return sorted(constructs, key=CONSTRUCTS.index)
+def refuse_many_samples(constructs: int, sizes: int, iterations: int) -> None:
+    """Raise ValueError where a launch would keep and print more than MAX_SAMPLES."""
+    samples = constructs * sizes * iterations
+    if samples > MAX_SAMPLES:
+        raise ValueError(
+            f"{constructs} constructs × {sizes} sizes × {iterations} iterations = {samples} samples"
+            f" a launch; allowed are at most {MAX_SAMPLES}"
+        )
 
 
 class Pt2ptParameters(TwoRankParameters):
@@ -57,13 +62,9 @@ class Pt2ptParameters(TwoRankParameters):
     constructs: Annotated[
         list[Construct],
         Field(min_length=1, max_length=len(CONSTRUCTS)),
-        AfterValidator(_in_order_and_once),
+        AfterValidator(in_order_and_once(CONSTRUCTS, "construct")),
     ] = quantity("Kinds of send and receive.", "none", list(CONSTRUCTS))
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
-        "bytes",
-        DEFAULT_SIZES,
-    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES)
     iterations: int = quantity(
         "Measured round trips for each construct and size.",
         "round trips",
@@ -79,9 +80,7 @@ class Pt2ptParameters(TwoRankParameters):
         "none",
         False,
     )
-    seed: int = quantity(
-        "Seed of the order of sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the order of sizes inside a launch")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -90,13 +89,7 @@ class Pt2ptParameters(TwoRankParameters):
 
     @model_validator(mode="after")
     def _few_enough_samples(self) -> Pt2ptParameters:
-        samples = len(self.constructs) * len(self.sizes) * self.iterations
-        if samples > MAX_SAMPLES:
-            raise ValueError(
-                f"{len(self.constructs)} constructs × {len(self.sizes)} sizes ×"
-                f" {self.iterations} iterations = {samples} samples a launch;"
-                f" allowed are at most {MAX_SAMPLES}"
-            )
+        refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
         return self
 
 
@@ -118,8 +111,7 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters]):
 
         Assumes 1 GB/s within a node and that each construct takes as long as the next.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
-        one_way_s = sum(params.message_bytes) / bytes_per_s + 1e-4 * len(params.sizes)
+        one_way_s = self.one_way_s(params, layout, site)
         trips = 2 * len(params.constructs) * (params.iterations + params.warmup)
         return site.launch_overhead_s + trips * one_way_s
 

@@ -11,10 +11,12 @@ from checks.catalogue.definition import (
     Layout,
     Parameters,
     SiteCapacity,
+    in_order_and_once,
     quantity,
+    seed_field,
 )
-from checks.catalogue.pt2pt import MAX_ITERATIONS, MAX_SAMPLES, Placement
-from checks.catalogue.sizes import SizeFromZero, expand_sizes
+from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement, refuse_many_samples
+from checks.catalogue.sizes import SizesFromZero, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
@@ -31,13 +33,6 @@ DEFAULT_PVM_SIZES = [0, 64, 128, 256, 512, 768, 1024, 4096, 16384, 65536, 262144
 DAEMON_BYTES_PER_S = 5e6
 
 
-def _in_order_and_once(constructs: list[PvmConstruct]) -> list[PvmConstruct]:
-    twice = next((c for c in constructs if constructs.count(c) > 1), None)
-    if twice is not None:
-        raise ValueError(f"the construct {twice} is listed twice; list each once")
-    return sorted(constructs, key=PVM_CONSTRUCTS.index)
-
-
 class PvmEchoParameters(Parameters):
     """One launch of the echo between two PVM tasks."""
 
@@ -50,7 +45,7 @@ class PvmEchoParameters(Parameters):
     constructs: Annotated[
         list[PvmConstruct],
         Field(min_length=1, max_length=len(PVM_CONSTRUCTS)),
-        AfterValidator(_in_order_and_once),
+        AfterValidator(in_order_and_once(PVM_CONSTRUCTS, "construct")),
     ] = quantity(
         "psend: pvm_psend and pvm_precv; the others: pvm_send and pvm_recv with this encoding.",
         "none",
@@ -61,13 +56,7 @@ class PvmEchoParameters(Parameters):
         "none",
         "double",
     )
-    sizes: Annotated[list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)] = (
-        quantity(
-            "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
-            "bytes",
-            DEFAULT_PVM_SIZES,
-        )
-    )
+    sizes: SizesFromZero = sizes_field(DEFAULT_PVM_SIZES)
     iterations: int = quantity(
         "Measured round trips for each construct and size.",
         "round trips",
@@ -78,9 +67,7 @@ class PvmEchoParameters(Parameters):
     warmup: int = quantity(
         "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity(
-        "Seed of the order of constructs and sizes inside a launch.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the order of constructs and sizes inside a launch")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -89,9 +76,7 @@ class PvmEchoParameters(Parameters):
 
     @model_validator(mode="after")
     def _few_enough_samples(self) -> PvmEchoParameters:
-        samples = len(self.constructs) * len(self.sizes) * self.iterations
-        if samples > MAX_SAMPLES:
-            raise ValueError(f"{samples} samples a launch; allowed are at most {MAX_SAMPLES}")
+        refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
         return self
 
 

@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
-
-from pydantic import AfterValidator, Field
+from typing import Literal, cast
 
 from checks.catalogue.definition import (
     MAX_RANKS,
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
     quantity,
     ranks_per_node_field,
+    seed_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
+from checks.catalogue.messages import MessagesDefinition
 from checks.catalogue.pt2pt import MAX_ITERATIONS
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.sizes import Sizes, expand_sizes, sizes_field
 
 RingOrder = Literal["natural", "gray", "random"]
 
@@ -35,20 +34,14 @@ class RingParameters(ProfiledParameters):
     order: RingOrder = quantity(
         "Order of the ranks in the ring; gray needs a power of two of them.", "none", "natural"
     )
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
-        "bytes",
-        DEFAULT_SIZES,
-    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES)
     turns: int = quantity(
         "Turns round the ring for each size.", "turns", 100, ge=1, le=MAX_ITERATIONS
     )
     warmup: int = quantity(
         "Turns before them that are left out.", "turns", 2, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity(
-        "Seed of the random order, and of the order of sizes.", "none", 1, ge=0, le=2**31 - 1
-    )
+    seed: int = seed_field("the random order, and of the order of sizes")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -56,7 +49,7 @@ class RingParameters(ProfiledParameters):
         return cast(list[int], self.sizes)
 
 
-class RingDefinition(CheckDefinition[RingParameters]):
+class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[RingParameters]):
     """Layout and cost of the ring."""
 
     name = "ring"
@@ -64,19 +57,6 @@ class RingDefinition(CheckDefinition[RingParameters]):
     parameters = RingParameters
     metrics = ("ring_time", "ring_rate", "ring_turn")
     points = ("order", "message_bytes")
-
-    def ranks(self, params: RingParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: RingParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
-
-    def memory_bytes_per_node(self, params: RingParameters, cores_per_node: int) -> int:
-        """Two buffers of the greatest size, and the allowance, for each rank."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        return ranks * (2 * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every step at 100 µs and the link's speed."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from checks.catalogue.definition import Parameters, quantity
 
@@ -89,3 +89,15 @@ def expand_sizes(sizes: Iterable[int | SizeRange | Mapping[str, int]]) -> list[i
     for one in ranges:
         values.update((one,) if isinstance(one, int) else one.sizes())
     return sorted(values)
+
+
+#: Sizes as a campaign lists them; they come out explicit.
+Sizes = Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)]
+SizesFromZero = Annotated[list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)]
+
+
+def sizes_field(default: list[int], which: str = "Message sizes") -> Any:
+    """The parameter `sizes`, the same in every check that has it."""
+    return quantity(
+        f"{which}: numbers, or ranges with step or per_octave; at most 10,000.", "bytes", default
+    )

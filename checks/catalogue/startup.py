@@ -6,7 +6,6 @@ from __future__ import annotations
 from checks.catalogue.definition import (
     MAX_RANKS,
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
     RanksPerNode,
@@ -14,6 +13,7 @@ from checks.catalogue.definition import (
     quantity,
     ranks_per_node_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
 
 
 class StartupParameters(ProfiledParameters):
@@ -23,21 +23,13 @@ class StartupParameters(ProfiledParameters):
     ranks_per_node: RanksPerNode = ranks_per_node_field()
 
 
-class StartupDefinition(CheckDefinition[StartupParameters]):
+class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     """Layout and cost of a launch that only starts, sends one message a rank, and ends."""
 
     name = "startup"
     title = "Start-up: time until every rank runs and has been heard of"
     parameters = StartupParameters
     metrics = ("first_instruction", "init", "all_heard", "launch", "daemon_boot", "daemon_halt")
-
-    def ranks(self, params: StartupParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: StartupParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
         """The allowance of each rank; the program keeps no data."""

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, cast, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from checks.catalogue.definition import (
     Layout,
     SiteCapacity,
     quantity,
+    seed_field,
 )
 from checks.catalogue.pt2pt import MAX_ITERATIONS, Placement
-from checks.catalogue.sizes import Size, expand_sizes
+from checks.catalogue.sizes import Sizes, expand_sizes, sizes_field
 from checks.catalogue.two_ranks import TwoRankDefinition, TwoRankParameters
 
 Direction = Literal["one-way", "both-ways"]
@@ -30,11 +31,7 @@ class StreamsParameters(TwoRankParameters):
         "none",
         list(get_args(Direction)),
     )
-    sizes: Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)] = quantity(
-        "Message sizes: numbers, or ranges with step or per_octave; at most 10,000.",
-        "bytes",
-        DEFAULT_SIZES,
-    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES)
     window: int = quantity("Messages in flight each way.", "messages", 32, ge=1, le=4096)
     iterations: int = quantity(
         "Windows for each direction and size.", "windows", 20, ge=1, le=MAX_ITERATIONS
@@ -42,7 +39,7 @@ class StreamsParameters(TwoRankParameters):
     warmup: int = quantity(
         "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
     )
-    seed: int = quantity("Seed of the order of points.", "none", 1, ge=0, le=2**31 - 1)
+    seed: int = seed_field("the order of points")
 
     @property
     def message_bytes(self) -> list[int]:
@@ -68,10 +65,7 @@ class StreamsDefinition(TwoRankDefinition[StreamsParameters]):
 
         Assumes 1 GB/s within a node; both ways at once take as long as two windows.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
-        window_s = params.window * (
-            sum(params.message_bytes) / bytes_per_s + 1e-5 * len(params.message_bytes)
-        )
+        window_s = params.window * self.one_way_s(params, layout, site, start_s=1e-5)
         ways = sum(2 if way == "both-ways" else 1 for way in params.directions)
         return site.launch_overhead_s + ways * (params.iterations + params.warmup) * window_s
 

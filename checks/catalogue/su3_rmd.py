@@ -15,7 +15,6 @@ from pydantic import model_validator
 from checks.catalogue.definition import (
     MAX_RANKS,
     RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     ProfiledParameters,
     RanksPerNode,
@@ -23,6 +22,7 @@ from checks.catalogue.definition import (
     quantity,
     ranks_per_node_field,
 )
+from checks.catalogue.many_ranks import ManyRanksDefinition
 
 #: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
 #: reunitarisation 624.
@@ -119,7 +119,7 @@ class Su3RmdParameters(ProfiledParameters):
         return self
 
 
-class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
+class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     """Layout and cost of the lattice program."""
 
     name = "su3_rmd"
@@ -138,14 +138,6 @@ class Su3RmdDefinition(CheckDefinition[Su3RmdParameters]):
         """MPI, and the original where that is asked for."""
         original = {"program:su3_rmd"} if params.implementation == "milc" else set()
         return self.features | original
-
-    def ranks(self, params: Su3RmdParameters) -> int:
-        """As asked."""
-        return params.ranks
-
-    def ranks_asked_per_node(self, params: Su3RmdParameters) -> RanksPerNode:
-        """As the parameter says."""
-        return params.ranks_per_node
 
     def memory_bytes_per_node(self, params: Su3RmdParameters, cores_per_node: int) -> int:
         """Links, momenta and a work field of the node's sites, and the allowance of each rank."""

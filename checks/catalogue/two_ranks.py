@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks between two ranks share: where the ranks lie, and their message buffers."""
+"""What the checks between two ranks share: where the ranks lie, and how many hops apart."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Any, ClassVar, TypeVar
 from pydantic import model_validator
 
 from checks.catalogue.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
     Layout,
     Parameters,
     ProfiledParameters,
     RanksPerNode,
     SiteCapacity,
-    gigabytes,
     quantity,
 )
+from checks.catalogue.messages import MessagesDefinition
 
 P = TypeVar("P", bound=Parameters)
 
@@ -46,7 +44,7 @@ class TwoRankParameters(ProfiledParameters):
         return self
 
 
-class TwoRankDefinition(CheckDefinition[P]):
+class TwoRankDefinition(MessagesDefinition[P]):
     """Two ranks whose parameters have `placement` and, ascending, `message_bytes`."""
 
     def ranks(self, params: P) -> int:
@@ -61,25 +59,6 @@ class TwoRankDefinition(CheckDefinition[P]):
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
         """The layout's own reasons, then nodes so many hops apart that the site does not have."""
         return super().infeasible(params, layout, site) or _no_such_pair(params, site)
-
-    def messages_held(self, params: P) -> int:
-        """Messages of the greatest size that a rank has room for: one each way unless told."""
-        del params
-        return 2
-
-    def memory_bytes_per_node(self, params: Any, cores_per_node: int) -> int:
-        """The messages held, and the allowance, for each rank."""
-        ranks = self.ranks_per_node(params, cores_per_node)
-        held = self.messages_held(params) * params.message_bytes[-1]
-        return int(ranks * (held + RANK_ALLOWANCE_BYTES))
-
-    def memory_arithmetic(self, params: Any, layout: Layout) -> str:
-        """The messages held, in numbers."""
-        held, greatest = self.messages_held(params), params.message_bytes[-1]
-        return (
-            f"{layout.ranks_per_node} ranks a node with room for {held} messages of"
-            f" {greatest} bytes need {gigabytes(held * greatest * layout.ranks_per_node)}"
-        )
 
 
 def _no_such_pair(params: Any, site: SiteCapacity) -> str | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tempfile
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,6 +32,11 @@ class ProgramRun:
     def output(self) -> Output:
         """The JSON lines."""
         return parse(self.text)
+
+    def lines(self, kind: str) -> list[dict[str, Any]]:
+        """The JSON lines of one kind as they were printed."""
+        own = [json.loads(text) for text in self.text.splitlines() if text.startswith('{"assay"')]
+        return [line for line in own if line["assay"] == kind]
 
 
 @contextmanager

@@ -102,7 +102,7 @@ COMPLETE = [
     ),
     (
         EchoCheck,
-        {"sizes": [8]},
+        {"message_bytes": [0, 8], "placement": "between-nodes"},
         [
             metric(name, message_bytes=size)
             for name in ("half_round_trip", "half_round_trip_loop")
@@ -128,3 +128,15 @@ def test_a_launch_that_lacks_a_point_is_wrong(leaf, knobs, metrics):
         reading = leaf.read(check, Output(metrics=rest), "")
         assert "measured" in reading.wrong
         assert not reading.metrics
+
+
+def test_an_echo_over_tcp_has_no_empty_message_and_two_hosts():
+    assert params("echo", transport="tcp", sizes=[8, 16]).message_bytes == [8, 16]
+    for given in ({"placement": "self"}, {"distance": 3}, {"mpi_profile": True}):
+        with pytest.raises(ValidationError, match="transport = tcp does not go with"):
+            params("echo", transport="tcp", **given)
+
+
+def test_the_ids_of_echoes_of_a_library_stay():
+    assert "transport" not in params("echo").complete()
+    assert params("echo", transport="tcp").complete()["transport"] == "tcp"

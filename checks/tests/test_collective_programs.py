@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from checks.catalogue.collectives import OPERATIONS
@@ -45,18 +43,12 @@ def runs(request):
         yield run_each(request.param, out, [*GOOD, *REFUSED, *WRONG])
 
 
-def lines(run, kind):
-    """The JSON lines of one kind."""
-    own = [json.loads(text) for text in run.text.splitlines() if text.startswith('{"assay"')]
-    return [line for line in own if line["assay"] == kind]
-
-
 @pytest.mark.parametrize("command", GOOD)
 def test_a_program_comes_to_its_end(runs, command):
     run = runs[command]
     assert run.status == 0, run.text
-    assert [line["ok"] for line in lines(run, "end")] == [True]
-    assert len(lines(run, "evidence")[0]["ranks"]) == int(command.split()[0])
+    assert [line["ok"] for line in run.lines("end")] == [True]
+    assert len(run.lines("evidence")[0]["ranks"]) == int(command.split()[0])
     assert run.output.metrics
 
 

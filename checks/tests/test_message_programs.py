@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from checks.tests.program_runs import COMPILERS, built_programs, run_each
@@ -57,19 +55,13 @@ def runs(request):
         yield run_each(request.param, out, [*GOOD, *BAD, *ALTERED])
 
 
-def lines(run, kind):
-    """The JSON lines of one kind."""
-    own = [json.loads(text) for text in run.text.splitlines() if text.startswith('{"assay"')]
-    return [line for line in own if line["assay"] == kind]
-
-
 @pytest.mark.parametrize("command", GOOD)
 def test_a_program_comes_to_its_end(runs, command):
     run = runs[command]
     assert run.status == 0, run.text
-    assert [line["ok"] for line in lines(run, "end")] == [True]
-    assert len(lines(run, "evidence")[0]["ranks"]) == int(command.split()[0])
-    values = [line["value"] for line in lines(run, "metric")]
+    assert [line["ok"] for line in run.lines("end")] == [True]
+    assert len(run.lines("evidence")[0]["ranks"]) == int(command.split()[0])
+    values = [line["value"] for line in run.lines("metric")]
     assert len(values) == GOOD[command]
     assert min(values) > 0
 
@@ -78,21 +70,21 @@ def test_a_program_comes_to_its_end(runs, command):
 def test_what_cannot_be_measured_is_refused(runs, command):
     run = runs[command]
     assert run.status != 0
-    assert not lines(run, "end")
-    assert any(BAD[command] in line["message"] for line in lines(run, "error")), run.text
+    assert not run.lines("end")
+    assert any(BAD[command] in line["message"] for line in run.lines("error")), run.text
 
 
 @pytest.mark.parametrize("command", ALTERED)
 def test_altered_data_are_caught_as_a_wrong_answer(runs, command):
     run = runs[command]
     assert run.status != 0
-    assert not lines(run, "end")
-    said = [line["message"] for line in lines(run, "error") if line.get("wrong")]
+    assert not run.lines("end")
+    said = [line["message"] for line in run.lines("error") if line.get("wrong")]
     assert any(ALTERED[command] in message for message in said), run.text
 
 
 def test_a_rate_is_the_length_over_the_half_round_trip(runs):
-    metrics = lines(runs[f"2 {ECHO}"], "metric")
+    metrics = runs[f"2 {ECHO}"].lines("metric")
     found = {(line["name"], line.get("at", {}).get("message_bytes")): line for line in metrics}
     for name in ("", "_best", "_loop"):
         time_s = found[f"half_round_trip{name}", 200000]["value"]
@@ -104,7 +96,7 @@ def test_a_rate_is_the_length_over_the_half_round_trip(runs):
 
 
 def test_the_ring_rate_counts_every_step_of_every_turn(runs):
-    metrics = lines(runs[f"4 {RING} --orders=all"], "metric")
+    metrics = runs[f"4 {RING} --orders=all"].lines("metric")
     found = {(line["name"], *line["at"].values()): line for line in metrics}
     for order in ("natural", "gray", "random"):
         turns = found["ring_turn", order, 70000]["samples"]

@@ -15,7 +15,8 @@ import pytest
 from campaigns.plan import make_plan
 from campaigns.schema import campaign_from_text
 from campaigns.site_facts import SiteFacts
-from checks.adapters import json_lines
+from checks.adapters import json_lines, netpipe
+from checks.catalogue import CHECKS
 from checks.evidence import Claim, contradictions
 
 SOURCES = Path(__file__).resolve().parent.parent / "src"
@@ -23,6 +24,7 @@ PVMD = shutil.which("pvmd")
 needs_pvm = pytest.mark.skipif(
     PVMD is None or not Path("/usr/include/pvm3.h").exists(), reason="needs PVM: run make setup"
 )
+NPPVM = Path("/usr/bin/NPpvm")
 #: PVM refuses root.
 ORDINARY = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
 CAMPAIGN = """
@@ -62,6 +64,10 @@ def daemon():
         yield found
         process.terminate()
         process.wait()
+
+
+def pair_of(program):
+    return program.replace("pvm_echo", "pvm_pair")
 
 
 def launched(program, variables, *options):
@@ -188,3 +194,44 @@ def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
         ("pvm_echo", "mpich"): "environment mpich lacks pvm, which check pvm_echo needs",
         ("pvm_echo", "pvm"): None,
     }
+
+
+@needs_pvm
+@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: run make setup")
+def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
+    options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
+    answer = subprocess.run(
+        [pair_of(program), "--within-node", str(NPPVM), *options],
+        env=daemon,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd="/",
+        **ORDINARY,
+    )
+    output = json_lines.parse(answer.stdout)
+    assert (answer.returncode, output.ended, output.errors) == (0, True, []), answer.stderr
+    assert [rank["rank"] for rank in output.evidence["ranks"]] == [0, 1]
+    points = netpipe.parse(answer.stderr, netpipe.schedule(1, 4096, 0), 20)
+    assert min(point.half_round_trip_s for point in points) > 0
+
+
+@needs_pvm
+def test_a_pair_of_no_program_is_refused(program, daemon):
+    status, text = launched(pair_of(program), daemon, "--within-node")
+    assert status == 2
+    assert "found 0 words, allowed are PROGRAM" in json_lines.parse(text).errors[0]
+
+
+def test_netpipe_runs_where_it_is_whatever_the_library():
+    features = {
+        "mpi": {"mpi", "program:netpipe"},
+        "pvm": {"pvm", "program:netpipe"},
+        "bare": {"pvm"},
+    }
+    asked = CHECKS["netpipe"]
+    library = asked.features_of(asked.parameters.model_validate({}))
+    tcp = asked.features_of(asked.parameters.model_validate({"transport": "tcp"}))
+    assert [name for name, offered in features.items() if library <= offered] == ["mpi", "pvm"]
+    assert not any(tcp <= offered for offered in features.values())

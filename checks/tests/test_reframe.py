@@ -19,6 +19,7 @@ from campaigns.site_facts import SiteFacts
 from checks.catalogue import HplParameters
 from checks.hpl import hpl_dat
 from checks.launchers import PrteSession
+from checks.launches import LEAVES
 
 CHECKS = Path(__file__).resolve().parent.parent
 REFRAME = str(Path(sys.executable).with_name("reframe"))
@@ -137,6 +138,19 @@ def test_every_check_is_launched_in_every_environment(job_scripts):
     }
     everywhere = {(e, c) for e in environments for c in checks}
     assert set(job_scripts) == everywhere | by_rank | asked_once
+
+
+def test_every_check_can_be_run_by_hand(tmp_path):
+    site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
+    (tmp_path / "site.json").write_text(json.dumps({**site, "reframe_prefix": str(tmp_path)}))
+    listed = subprocess.run(
+        [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "by_hand.py"), "--list"],
+        env={**os.environ, "ASSAY_SITE_FILE": str(tmp_path / "site.json")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert set(re.findall(r"^- (\w+)", listed, re.MULTILINE)) == set(LEAVES)
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import median
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 from reports.estimators import one_sided_bound
 
@@ -48,24 +49,24 @@ def median_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     n = 8 to 10. Where no such j exists (n < 5) Student's one-sided bound of the mean stands in,
     from n = 2 on; it assumes near normal launches.
     """
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
+    ordered = sorted(float(value) for value in values)
     n = len(ordered)
-    centre = float(np.median(ordered))
+    centre = median(ordered)
     if n < least_n:
         return Bounds(n, centre, None, None, confidence, "none")
     rank = bound_rank(n, confidence)
     if rank is not None:
         j, level = rank
-        return Bounds(n, centre, float(ordered[j - 1]), float(ordered[n - j]), level, "order")
-    low = one_sided_bound(ordered.tolist(), "lower", confidence)
-    high = one_sided_bound(ordered.tolist(), "upper", confidence)
+        return Bounds(n, centre, ordered[j - 1], ordered[n - j], level, "order")
+    low = one_sided_bound(ordered, "lower", confidence)
+    high = one_sided_bound(ordered, "upper", confidence)
     return Bounds(n, centre, low, high, confidence, "t")
 
 
 @lru_cache(maxsize=512)
 def bound_rank(n: int, confidence: float) -> tuple[int, float] | None:
     """The rank j of a median's one-sided bound, and the level it attains; None if n is too low."""
-    below = stats.binom.cdf(np.arange(n), n, 0.5)
+    below = special.bdtr(np.arange(n), n, 0.5)
     rank = int(np.searchsorted(below, (1 - confidence) * (1 + 1e-12), side="right"))
     return (rank, float(1 - below[rank - 1])) if rank >= 1 else None
 
@@ -84,8 +85,16 @@ def spread_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     if array.min() == array.max():
         return Bounds(n, 0.0, 0.0, 0.0, confidence, "chi-squared")
     cv = _cv(array)
-    low, high = np.sqrt((n - 1) / stats.chi2.ppf([confidence, 1 - confidence], n - 1)).tolist()
+    low, high = _spread_factors(n, confidence)
     return Bounds(n, cv, cv * low, cv * high, confidence, "chi-squared")
+
+
+@lru_cache(maxsize=512)
+def _spread_factors(n: int, confidence: float) -> tuple[float, float]:
+    """√((n−1)/χ²) at the two ends; χ²(p; k) = 2·P⁻¹(k/2, p)."""
+    ends = np.array([confidence, 1 - confidence])
+    low, high = np.sqrt((n - 1) / (2 * special.gammaincinv((n - 1) / 2, ends))).tolist()
+    return low, high
 
 
 def _cv(array: NDArray[np.float64]) -> float:

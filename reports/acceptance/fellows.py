@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-
-import numpy as np
+from statistics import median
 
 from campaigns.criteria.model import LinksCriterion, NodesCriterion
 from campaigns.metrics import REGISTER
@@ -36,11 +35,7 @@ def judge_nodes(criterion: NodesCriterion, at: Bench) -> JudgedCriterion:
         inverse = REGISTER[criterion.metric].better == "lower"
         by_block = {name: _merged(parts) for name, parts in members.items()}
         shares = shares_of_median(by_block, inverse=inverse)
-        centres = {
-            name: float(np.median(list(blocks.values())))
-            for name, blocks in shares.items()
-            if blocks
-        }
+        centres = {name: median(blocks.values()) for name, blocks in shares.items() if blocks}
         scores = dict(zip(centres, _scores(centres), strict=True))
         for name, parts in members.items():
             item = _item(at, parts, shares[name], by_block[name], limits=(least, None), group=group)
@@ -159,7 +154,7 @@ def _item(
         place=place,
         group=group,
         metric=values.metric,
-        measured=float(np.median(list(measured.values()))),
+        measured=median(measured.values()),
         measured_unit=REGISTER[values.metric].unit,
         shares=tuple(numbers),
     )

@@ -92,7 +92,8 @@ def _answers(at: Bench) -> JudgedCriterion:
         if case is not None and launch.status != "skipped":
             statuses = groups.setdefault((case.check, case.environment), {})
             statuses.setdefault(launch.status, []).append(key)
-    items = [_answers_item(check, env, found, at) for (check, env), found in groups.items()]
+    order = dict.fromkeys((case.check, case.environment) for case in at.evidence.planned)
+    items = [_answers_item(*place, groups[place], at) for place in order if place in groups]
     allowed = at.criteria.failed_launches_at_most
     return JudgedCriterion(
         id=_ANSWERS,

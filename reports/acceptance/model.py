@@ -83,7 +83,8 @@ class JudgedCriterion:
 
     def most_telling(self) -> Item | None:
         """The item nearest to its limit, or farthest beyond, among those of the worst verdict."""
-        ranked = [item for item in self.items if item.verdict == self.verdict]
+        verdict = self.verdict
+        ranked = [item for item in self.items if item.verdict == verdict]
         return min(ranked, key=_margin, default=None)
 
 

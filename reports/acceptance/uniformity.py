@@ -7,9 +7,9 @@ what drifts for all nodes alike does not speak against one of them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-
-import numpy as np
+from statistics import median
 
 #: node or pair -> block -> value
 ByBlock = Mapping[str, Mapping[int, float]]
@@ -24,7 +24,7 @@ def shares_of_median(values: ByBlock, *, inverse: bool) -> dict[str, dict[int, f
     Blocks with fewer than two members are left out, as are values of a block whose median is 0.
     """
     medians = {
-        block: float(np.median([member[block] for member in values.values() if block in member]))
+        block: median([member[block] for member in values.values() if block in member])
         for block in _common_blocks(values)
     }
     return {
@@ -39,7 +39,7 @@ def shares_of_median(values: ByBlock, *, inverse: bool) -> dict[str, dict[int, f
 
 def shares_of_best(values: ByBlock, *, least: bool) -> dict[str, dict[int, float]]:
     """Each value over the best member's median over its blocks (`least`: the least is best)."""
-    centres = [float(np.median(list(member.values()))) for member in values.values() if member]
+    centres = [median(member.values()) for member in values.values() if member]
     if not centres:
         return {name: {} for name in values}
     best = min(centres) if least else max(centres)
@@ -68,22 +68,27 @@ def explain_links(
     """
     consequences = sorted(pair for pair in bad if set(pair) & set(slow_nodes))
     rest = {pair for pair in bad if not set(pair) & set(slow_nodes)}
-    open_pairs = [pair for pair in measured if not set(pair) & set(slow_nodes)]
+    open_pairs = {pair for pair in measured if not set(pair) & set(slow_nodes)}
     links = []
     while rest:
+        measured_of, bad_of = _pairs_a_node(open_pairs), _pairs_a_node(rest & open_pairs)
         counts = {
-            node: len(own)
-            for node in sorted({node for pair in rest for node in pair})
-            if (own := {pair for pair in open_pairs if node in pair}) and own <= rest
+            node: count
+            for node, count in sorted(bad_of.items())
+            if count >= 2 and count == measured_of[node]
         }
-        counts = {node: count for node, count in counts.items() if count >= 2}
         if not counts or _all_alike(counts, open_pairs):
             break
         node = max(counts, key=lambda name: counts[name])
         links.append(node)
         rest = {pair for pair in rest if node not in pair}
-        open_pairs = [pair for pair in open_pairs if node not in pair]
+        open_pairs = {pair for pair in open_pairs if node not in pair}
     return sorted(links), sorted(rest), consequences
+
+
+def _pairs_a_node(pairs: Iterable[Pair]) -> Counter[str]:
+    """In how many of these (different) pairs each node is."""
+    return Counter(node for pair in pairs for node in pair)
 
 
 def _all_alike(counts: Collection[str], open_pairs: Iterable[Pair]) -> bool:

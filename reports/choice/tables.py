@@ -13,7 +13,7 @@ from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.choice.startup_cost import startup_table
 from reports.labels import check_title, metric_title
-from reports.tables import MOST_ROWS, Cell, Column, Table, slug
+from reports.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
 
 
@@ -28,15 +28,11 @@ def score_table(analysis: Analysis) -> Table | None:
     score = analysis.comparisons.score
     if score is None:
         return None
-    columns = [
-        Column("environment"),
-        Column("place", numeric=True),
-        Column("cost against the reference", numeric=True),
-        Column("interval", numeric=True),
-        Column("level", numeric=True),
-        Column("n", numeric=True),
-        Column("remark"),
-    ]
+    columns = columns_of(
+        ["environment"],
+        ["place", "cost against the reference", "interval", "level", "n"],
+        ["remark"],
+    )
     rows = [_standing_row(score, standing) for standing in score.standings]
     rows += [_excluded_row(name, why) for name, why in score.excluded]
     return Table("table-score", "Overall score and places", columns, rows, score_note(score))
@@ -87,15 +83,9 @@ def pairs_table(analysis: Analysis) -> Table | None:
     score = analysis.comparisons.score
     if score is None:
         return None
-    columns = [
-        Column("better"),
-        Column("against"),
-        Column("advantage", numeric=True),
-        Column("interval", numeric=True),
-        Column("level", numeric=True),
-        Column("p, Holm", numeric=True),
-        Column("verdict"),
-    ]
+    columns = columns_of(
+        ["better", "against"], ["advantage", "interval", "level", "p, Holm"], ["verdict"]
+    )
     rows = [_pair_row(pair) for pair in score.pairs]
     return Table("table-score-pairs", "Overall score, pair by pair", columns, rows)
 
@@ -222,18 +212,11 @@ CHOICE_TABLES: tuple[Callable[[Analysis], Table | None], ...] = (
 
 def comparison_table(anchor: str, title: str, cells: Sequence[Comparison], note: str = "") -> Table:
     """Comparisons with effect, interval and verdict."""
-    columns = [
-        Column("scope"),
-        Column("cell"),
-        Column("environment"),
-        Column("against"),
-        Column("n", numeric=True),
-        Column("advantage", numeric=True),
-        Column("interval", numeric=True),
-        Column("level", numeric=True),
-        Column("p, Holm", numeric=True),
-        Column("verdict"),
-    ]
+    columns = columns_of(
+        ["scope", "cell", "environment", "against"],
+        ["n", "advantage", "interval", "level", "p, Holm"],
+        ["verdict"],
+    )
     rows: list[list[Cell]] = []
     groups, last = set(), ""
     for cell in cells[:MOST_ROWS]:

@@ -10,7 +10,7 @@ from reports.collectives.expressions import delay_text, expression_text, startup
 from reports.collectives.measured import Measured, measured, words
 from reports.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import Choice, Law, asymptotic_bandwidth
-from reports.tables import Cell, Column, Table
+from reports.tables import Cell, Column, Table, columns_of
 from reports.units import bytes_text, fixed, percent, three_digits
 
 _UNDETERMINED = "undetermined"
@@ -86,17 +86,11 @@ def choices(analysis: Analysis) -> Table | None:
     return Table(
         "table-collective-choices",
         "How the laws were chosen",
-        [
-            Column("operation"),
-            Column("environment"),
-            Column("part"),
-            Column("law, µs"),
-            Column("runner-up, µs"),
-            Column("ΔBIC", numeric=True),
-            Column("left-out p: error, runner-up's", numeric=True),
-            Column("rms of the fit", numeric=True),
-            Column("verdict"),
-        ],
+        columns_of(
+            ["operation", "environment", "part", "law, µs", "runner-up, µs"],
+            ["ΔBIC", "left-out p: error, runner-up's", "rms of the fit"],
+            ["verdict"],
+        ),
         rows,
         "Candidates: T0 a, a + b·log₂p, a + b·p; D/m c, c + d·log₂p, c + d·p, c + d·(p−1)/p; all"
         " pairs fitted by relative least squares to the medians over launches. A simpler law is"

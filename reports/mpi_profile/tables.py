@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from reports.analysis import Analysis
 from reports.mpi_profile.load import CaseProfile, case_profiles
 from reports.mpi_profile.totals import CallTotals, CaseTotals, case_totals, traffic
-from reports.tables import MOST_ROWS, Cell, Column, Table, slug
+from reports.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.units import ReadableUnit, bytes_text, decimals, fixed, percent, readable_unit
 
 #: Pairs of ranks in the table of messages; larger cases have too many to read.
@@ -122,11 +122,9 @@ def _sizes_text(sizes: dict[int, float]) -> str:
 
 
 def _traffic_table(analysis: Analysis, check: str, found: list[CaseProfile]) -> Table:
-    columns = [
-        Column("case"),
-        Column("environment"),
-        *(Column(name, numeric=True) for name in ("from rank", "to rank", "messages", "bytes")),
-    ]
+    columns = columns_of(
+        ["case", "environment"], [*(name for name in ("from rank", "to rank", "messages", "bytes"))]
+    )
     rows: list[list[Cell]] = []
     groups = set()
     for profile in found:

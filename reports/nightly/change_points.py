@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
+from reports.nightly.reference import Matrix, row_medians
 from reports.nightly.rules import Rules
 
-Matrix = NDArray[np.float64]
 Single = NDArray[np.float32]
-Indices = NDArray[np.int64]
+Indices = NDArray[np.signedinteger]
 
 PERMUTATIONS = 9999
 _FIRST_LOOK = 199
@@ -38,25 +38,26 @@ class Split:
 
 
 @lru_cache(maxsize=64)
-def _pair_sums(n: int) -> tuple[Indices, Indices, Single, Single]:
-    """Pairs i < j, and what of them lies in the first k (column k) or behind the first k."""
-    first, second = np.triu_indices(n, 1)
-    splits = np.arange(n)
-    before = (second[:, np.newaxis] < splits).astype(np.float32)
-    behind = (first[:, np.newaxis] >= splits).astype(np.float32)
-    return first.astype(np.int64), second.astype(np.int64), before, behind
+def _pairs(n: int) -> tuple[Indices, Indices, Indices]:
+    """Pairs i < j in order of j, and where each j begins."""
+    second, first = np.tril_indices(n, -1)
+    return first, second, np.concatenate([[0], np.cumsum(np.arange(1, n - 1))])
 
 
-def _statistics(distances: Single, least_before: int, least_after: int) -> Single:
-    """Q for each row of pair distances (rows, pairs) at each allowed split; column 0 is
-    the split after `least_before` values."""
-    n = round((1 + np.sqrt(1 + 8 * distances.shape[1])) / 2)
-    _, _, before, behind = _pair_sums(n)
+def _statistics(distances: Single, sums: Single, least_before: int, least_after: int) -> Single:
+    """Q for each row at each allowed split; column 0 is the split after `least_before` values.
+
+    `distances`: of the pairs of `_pairs` (rows, pairs); `sums`: of each value to all others (rows,
+    n). Pairs inside the first part are summed value by value; the others follow from `sums`.
+    """
+    n = sums.shape[1]
+    _, _, begins = _pairs(n)
     k = np.arange(least_before, n - least_after + 1, dtype=np.float32)
-    columns = slice(least_before, n - least_after + 1)
-    inside = distances @ before[:, columns]
-    outside = distances @ behind[:, columns]
-    across = distances.sum(axis=1, keepdims=True) - inside - outside
+    splits = slice(least_before - 2, n - least_after - 1)
+    inside = np.cumsum(np.add.reduceat(distances, begins, axis=1), axis=1)[:, splits]
+    touching = np.cumsum(sums, axis=1)[:, least_before - 1 : n - least_after] - inside
+    across = touching - inside
+    outside = sums.sum(axis=1, keepdims=True) / 2 - touching
     rest = n - k
     result: Single = (k * rest / n) * (
         2 * across / (k * rest)
@@ -66,18 +67,20 @@ def _statistics(distances: Single, least_before: int, least_after: int) -> Singl
     return result
 
 
-def _distances(a: Matrix, b: Matrix, rows: Matrix) -> Single:
-    """|a − b| in units of each row's range: single precision is enough then, and twice as fast."""
-    spread = np.ptp(rows, axis=1, keepdims=True)
-    distances: Single = (np.abs(a - b) / np.where(spread > 0, spread, 1)).astype(np.float32)
-    return distances
+def _tables(rows: Matrix) -> Single:
+    """|a − b| of all values of each row, shape (rows, n, n), in units of each row's range: single
+    precision is enough then, and twice as fast."""
+    spread = np.ptp(rows, axis=1)[:, np.newaxis, np.newaxis]
+    away = np.abs(rows[:, :, np.newaxis] - rows[:, np.newaxis, :])
+    tables: Single = (away / np.where(spread > 0, spread, 1)).astype(np.float32)
+    return tables
 
 
 def best_splits(rows: Matrix, least_before: int, least_after: int) -> list[Split]:
     """Where each row, shape (series, n), changes most. n >= least_before + least_after."""
-    first, second, _, _ = _pair_sums(rows.shape[1])
-    distances = _distances(rows[:, first], rows[:, second], rows)
-    found = _statistics(distances, least_before, least_after)
+    first, second, _ = _pairs(rows.shape[1])
+    tables = _tables(rows)
+    found = _statistics(tables[:, first, second], tables.sum(axis=2), least_before, least_after)
     places = found.argmax(axis=1)
     return [
         Split(int(place) + least_before, float(row[place]))
@@ -86,13 +89,13 @@ def best_splits(rows: Matrix, least_before: int, least_after: int) -> list[Split
 
 
 @lru_cache(maxsize=32)
-def _permuted_pairs(n: int) -> Indices:
-    """Index i·n + j of each pair of each permutation, shape (PERMUTATIONS, pairs); seeded."""
+def _permutations(n: int) -> tuple[Indices, Indices]:
+    """Orders of n values, shape (PERMUTATIONS, n), and the index i·n + j of each of their pairs;
+    seeded."""
     rng = np.random.default_rng(_SEED + n)
-    orders = rng.permuted(np.tile(np.arange(n), (PERMUTATIONS, 1)), axis=1)
-    first, second, _, _ = _pair_sums(n)
-    pairs: Indices = (orders[:, first] * n + orders[:, second]).astype(np.int32)
-    return pairs
+    orders = rng.permuted(np.tile(np.arange(n), (PERMUTATIONS, 1)), axis=1).astype(np.int32)
+    first, second, _ = _pairs(n)
+    return orders, orders[:, first] * np.int32(n) + orders[:, second]
 
 
 def is_change(row: Matrix, split: Split, rules: Rules) -> bool:
@@ -101,14 +104,19 @@ def is_change(row: Matrix, split: Split, rules: Rules) -> bool:
     p = (1 + exceeding)/(1 + permutations). It ends at the permutation that makes p too great, so
     that a row without a change costs little.
     """
-    n = len(row)
-    distances = _distances(np.repeat(row, n), np.tile(row, n), row[np.newaxis, :])[0]
-    pairs = _permuted_pairs(len(row))
+    table = _tables(row[np.newaxis, :])[0]
+    flat, sums = table.ravel(), table.sum(axis=1)
+    orders, pairs = _permutations(len(row))
     allowed = int(rules.p_energy * (PERMUTATIONS + 1) * (1 + 1e-9)) - 1
     exceeding, begin = 0, 0
     while begin < PERMUTATIONS:
         end = min(begin + (_BATCH if begin else _FIRST_LOOK), PERMUTATIONS)
-        found = _statistics(distances[pairs[begin:end]], rules.least_before, rules.least_after)
+        found = _statistics(
+            flat[pairs[begin:end]],
+            sums[orders[begin:end]],
+            rules.least_before,
+            rules.least_after,
+        )
         exceeding += int((found.max(axis=1) >= split.statistic * (1 - _ROUNDING)).sum())
         if exceeding > allowed:
             return False
@@ -116,10 +124,15 @@ def is_change(row: Matrix, split: Split, rules: Rules) -> bool:
     return exceeding <= allowed
 
 
-def median_shift(row: Matrix, place: int) -> float:
-    """Median behind the change over the median before it, minus 1."""
-    before = float(np.median(row[:place]))
-    return float(np.median(row[place:])) / before - 1 if before > 0 else 0.0
+def median_shifts(rows: Matrix, places: NDArray[np.int64]) -> Matrix:
+    """For each row the median behind its place over the median before it, minus 1.
+
+    0 where the median before is not positive."""
+    behind = np.arange(rows.shape[1]) >= places[:, np.newaxis]
+    before = row_medians(np.where(behind, np.nan, rows))
+    after = row_medians(np.where(behind, rows, np.nan))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(before > 0, after / before - 1, 0.0)
 
 
 def rank_p(before: Matrix, after: Matrix) -> float:
@@ -138,11 +151,29 @@ def lasting_changes(
     """
     if rows.shape[1] < rules.least_before + rules.least_after:
         return [None] * len(rows)
-    splits = best_splits(rows, rules.least_before, rules.least_after)
-    kept = [
-        abs(median_shift(row, split.place)) > floor
-        and rank_p(row[: split.place], row[split.place :]) <= rules.p_ranks
-        and (known or is_change(row, split, rules))
-        for row, split, floor, known in zip(rows, splits, floors, proven, strict=True)
-    ]
-    return [split.place if keep else None for split, keep in zip(splits, kept, strict=True)]
+    found: list[int | None] = [None] * len(rows)
+    wide = np.flatnonzero(_may_shift(rows, floors, rules))
+    splits = best_splits(rows[wide], rules.least_before, rules.least_after)
+    places = np.array([split.place for split in splits], dtype=np.int64)
+    shifted = np.abs(median_shifts(rows[wide], places)) > floors[wide]
+    for place in np.flatnonzero(shifted).tolist():
+        number, split = int(wide[place]), splits[place]
+        row = rows[number]
+        if rank_p(row[: split.place], row[split.place :]) <= rules.p_ranks and (
+            proven[number] or is_change(row, split, rules)
+        ):
+            found[number] = split.place
+    return found
+
+
+def _may_shift(rows: Matrix, floors: Matrix, rules: Rules) -> NDArray[np.bool_]:
+    """Rows wide enough for a shift above the floor at any allowed split; spares most rows the rest.
+
+    A median of m values lies between the row's m/2-th least and m/2-th greatest.
+    """
+    ordered = np.sort(rows, axis=1)
+    few, many = (max((m + 1) // 2, 1) for m in (rules.least_after, rules.least_before))
+    worse = ordered[:, -few] / ordered[:, many - 1] - 1
+    better = 1 - ordered[:, few - 1] / ordered[:, -many]
+    wide: NDArray[np.bool_] = np.maximum(worse, better) > floors
+    return wide

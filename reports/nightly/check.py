@@ -30,6 +30,11 @@ class Checked:
         return self.history.nights[self.judgement.night]
 
     @property
+    def changes_before(self) -> list[Change]:
+        """The changes as they were known before the night."""
+        return _before(self.history.changes, self.history, self.judgement.night)
+
+    @property
     def context(self) -> list[ContextChange]:
         """What changed in software, machine and nodes since the night before."""
         place = self.judgement.night

@@ -12,7 +12,7 @@ from campaigns.errors import ExitStatus
 from campaigns.history.model import Change
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.wording import case_name, group_line, headline, point_name
+from reports.nightly.wording import case_names, group_line, headline, point_name
 from reports.render import without_control_characters
 
 
@@ -29,6 +29,7 @@ def as_json(checked: Checked) -> str:
         "exit_status": int(checked.status),
         "summary": headline(checked),
         "nodes": list(night.nodes),
+        "other_nodes": list(checked.history.other_nodes.get(night.id, ())),
         "launches": dict(night.statuses),
         "failures": list(night.failures),
         "warnings": list(night.warnings),
@@ -50,6 +51,7 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
         for name, value in (
             ("value", finding.value),
             ("rerun", finding.rerun),
+            ("elsewhere", finding.elsewhere),
             ("reference", finding.reference),
             ("worse", finding.worse),
             ("limit", finding.limit),
@@ -65,6 +67,7 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
         "better": key.better,
         "at": dict(key.at),
         **numbers,
+        "slow_elsewhere": finding.slow_elsewhere,
         "nights": finding.n,
         "change": _change(checked, finding.change) if finding.change else None,
     }
@@ -89,16 +92,17 @@ def as_junit(checked: Checked) -> str:
     night = checked.night
     worst = {"regression": "failure", "open": "failure", "suspect": "skipped"}
     said = {item.series: item for item in checked.judgement.findings if item.verdict in worst}
-    body = []
+    names, body = case_names(checked.history), []
     for series, key in enumerate(checked.history.series):
         head = (
-            f"<testcase classname={_attribute(case_name(key))} name={_attribute(point_name(key))}"
+            f"<testcase classname={_attribute(f'{key.check}.{key.environment}.{key.case_id}')}"
+            f" name={_attribute(point_name(key))}"
         )
         finding = said.get(series)
         if finding is None:
             body.append(f"{head}/>\n")
             continue
-        text = _attribute(group_line(checked.history, [finding]))
+        text = _attribute(group_line(checked.history, names, [finding]))
         body.append(f"{head}><{worst[finding.verdict]} message={text}/></testcase>\n")
     body += [
         f'<testcase classname="launches" name={quoted}><error message={quoted}/></testcase>\n'

@@ -21,8 +21,9 @@ Verdict = Literal[
 class Finding:
     """What is to be said of one series in one night.
 
-    `value` is the night's median, `rerun` the re-run's, `reference` the median of `n` nights, all
-    in SI base units; `limit` and `worse` are fractions of the reference (worse is positive).
+    `value` is the night's median, `rerun` the re-run's, `elsewhere` that of a re-run on other
+    nodes, `reference` the median of `n` nights, all in SI base units; `limit` and `worse` are
+    fractions of the reference (worse is positive).
     """
 
     series: int
@@ -34,6 +35,14 @@ class Finding:
     worse: float
     limit: float
     change: Change | None = None
+    elsewhere: float | None = None
+
+    @property
+    def slow_elsewhere(self) -> bool | None:
+        """Whether other nodes are nearer to tonight than to the reference; None: not known."""
+        if self.elsewhere is None:
+            return None
+        return abs(self.elsewhere - self.value) < abs(self.elsewhere - self.reference)
 
 
 @dataclass(frozen=True)

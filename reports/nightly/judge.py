@@ -14,18 +14,15 @@ from numpy.typing import NDArray
 from campaigns.history.model import Change, History, Kind
 from reports.nightly.findings import Finding, Judgement, Verdict
 from reports.nightly.lasting import Shift, drifts, lasting
-from reports.nightly.reference import (
-    Mask,
-    Matrix,
-    References,
-    last_nights,
-    limits,
-    references,
-    worsening,
-)
+from reports.nightly.reference import Mask, Matrix
 from reports.nightly.rules import Rules
-from reports.nightly.segments import bad_nights, context_starts, reference_starts
-from reports.nightly.tail import fit_tail
+from reports.nightly.segments import (
+    bad_nights,
+    context_starts,
+    level_numbers,
+    reference_starts,
+)
+from reports.nightly.stage_a import Seen, StageA
 
 #: Message lengths up to this are start-up bound; their floor is wider.
 SMALL_MESSAGE_BYTES = 1024
@@ -49,7 +46,7 @@ class NightJudge:
         self.floors = _floors(history, rules)
 
     @cached_property
-    def _context_starts(self) -> NDArray[np.int64]:
+    def contexts(self) -> NDArray[np.int64]:
         """The first night of each night's context, shape (series, nights)."""
         environments = {key.environment for key in self.history.series}
         starts = {name: context_starts(self.history.nights, name) for name in environments}
@@ -61,14 +58,22 @@ class NightJudge:
         """The verdicts of the night at `place`; later nights are not looked at."""
         return _Tonight(self, place, changes).judgement()
 
+    def stage_a(self, place: int, changes: Sequence[Change]) -> StageA:
+        """Stage A of the night at `place`."""
+        seen = Seen(
+            values=self.values[:, : place + 1],
+            reruns=self.reruns[:, : place + 1],
+            contexts=self.contexts[:, : place + 1],
+            levels=level_numbers(self.history, changes, self.contexts)[:, : place + 1],
+            bad=bad_nights(self.history, changes, self.rules.run_nights)[:, : place + 1],
+            since=reference_starts(self.history, changes),
+        )
+        return StageA(seen, self.direction, self.floors, self.rules)
+
     def usual_range(self, place: int, changes: Sequence[Change]) -> tuple[Matrix, Matrix]:
         """For each series the median of its reference and the limit of stage A, a fraction."""
-        tonight = _Tonight(self, place, changes)
-        return tonight.reference.median, tonight.suspect
-
-    def starts(self, place: int) -> NDArray[np.int64]:
-        """For each series the first night of the context of the night at `place`."""
-        return self._context_starts[:, place]
+        tonight = self.stage_a(place, changes)
+        return tonight.reference.median, tonight.limits.alone
 
 
 class _Tonight:
@@ -80,13 +85,9 @@ class _Tonight:
         self.rules = judge.rules
         self.night_id = judge.history.nights[place].id
         self.values = judge.values[:, : place + 1]
-        self.bad = bad_nights(judge.history, changes)[:, : place + 1]
+        self.bad = bad_nights(judge.history, changes, self.rules.run_nights)[:, : place + 1]
         self.since = reference_starts(judge.history, changes)
-        chosen = self._reference_nights()
-        self.reference = references(self.values, chosen, self.rules)
-        self.suspect, self.confirm = self._limits(chosen)
-        self.worse = worsening(self.values[:, place], self.reference, judge.direction)
-        self.again = worsening(judge.reruns[:, place], self.reference, judge.direction)
+        self.stage_a = judge.stage_a(place, changes)
         self.changes = list(changes)
         self.open = {item.series: place for place, item in enumerate(changes) if item.open}
         self.findings: list[Finding] = []
@@ -98,64 +99,28 @@ class _Tonight:
         known = np.zeros(len(reasons), dtype=np.bool_)
         known[list(self.open)] = True
         self._judge_open()
-        for series in np.flatnonzero(judged & ~known & (self.worse > self.suspect)).tolist():
-            self._judge_suspect(series)
-        for series in np.flatnonzero(judged & ~known & (-self.worse > self.suspect)).tolist():
+        alone = self.stage_a.worse > self.stage_a.limits.alone
+        for series in np.flatnonzero(judged & ~known & alone).tolist():
+            self._judge_suspect(series, self.stage_a.limits.again, self.place)
+        for series in np.flatnonzero(judged & ~known & ~alone & self.stage_a.in_a_row()).tolist():
+            self._judge_suspect(series, self.of.floors, self.stage_a.run_begins(series))
+        good = -self.stage_a.worse > self.stage_a.limits.alone
+        for series in np.flatnonzero(judged & ~known & good).tolist():
             self._say(series, "better")
         for shift in self._shifts():
             self._take(shift)
         unjudged = Counter(reason for reason in reasons if reason)
         return Judgement(self.place, self.findings, self.changes, int(judged.sum()), unjudged)
 
-    def _reference_nights(self) -> Mask:
-        """Nights of tonight's own context; where those are too few, all of the reference."""
-        nights, before = np.arange(self.place + 1), self._earlier()
-        own = before & (nights >= self.of.starts(self.place)[:, np.newaxis])
-        enough = (own & np.isfinite(self.values)).sum(axis=1) >= self.rules.robust_from
-        chosen: Mask = np.where(enough[:, np.newaxis], own, before)
-        return last_nights(chosen & np.isfinite(self.values), self.rules.most_nights)
-
-    def _earlier(self) -> Mask:
-        """Nights before this one since the reference began, without those of a regression."""
-        nights = np.arange(self.place + 1)
-        earlier: Mask = (nights >= self.since[:, np.newaxis]) & (nights < self.place) & ~self.bad
-        return earlier
-
-    def _limits(self, chosen: Mask) -> tuple[Matrix, Matrix]:
-        """How much worse a night and its re-run may be: normal theory, and the site's own tail."""
-        tail = fit_tail(self._deviations(chosen, self.reference))
-        if tail is None:
-            wide = last_nights(self._earlier() & np.isfinite(self.values), self.rules.most_nights)
-            tail = fit_tail(self._deviations(wide, references(self.values, wide, self.rules)))
-        beyond = [
-            (tail.quantile(chance) if tail else 0.0)
-            for chance in (self.rules.allowed, 10 * self.rules.allowed)
-        ]
-        levels = (self.rules.level_suspect, self.rules.level_confirm)
-        suspect, confirm = (
-            limits(self.reference, self.of.floors, level, least)
-            for level, least in zip(levels, beyond, strict=True)
-        )
-        return suspect, confirm
-
-    def _deviations(self, chosen: Mask, reference: References) -> Matrix:
-        """How much worse than its median each reference night was, in units of the spread; a
-        night that was run again counts by the better of both."""
-        robust = (reference.n >= self.rules.robust_from) & (reference.spread > 0)
-        again = self.of.reruns[robust, : self.place + 1]
-        direction = self.of.direction[robust, np.newaxis]
-        worse = np.fmin(direction * self.values[robust], direction * again)
-        centre = direction * reference.median[robust, np.newaxis]
-        deviations: Matrix = (worse - centre) / reference.spread[robust, np.newaxis]
-        return deviations[chosen[robust]]
-
     def _unjudged(self) -> list[str | None]:
         """For each series why it is not judged tonight, or None."""
         least, earlier = self.rules.least_launches, self.rules.judged_from
         counts = self.of.history.counts[:, self.place]
         texts = np.full(len(counts), None, dtype=object)
-        texts[~np.isfinite(self.suspect)] = "the reference is not positive"
-        texts[self.reference.n < earlier] = f"fewer than {earlier} earlier nights to compare with"
+        texts[~np.isfinite(self.stage_a.limits.alone)] = "the reference is not positive"
+        texts[self.stage_a.reference.n < earlier] = (
+            f"fewer than {earlier} earlier nights to compare with"
+        )
         texts[counts < least] = f"fewer than {least} valid launches tonight"
         texts[counts == 0] = "no valid launch tonight"
         reasons: list[str | None] = texts.tolist()
@@ -163,19 +128,28 @@ class _Tonight:
 
     def _say(self, series: int, verdict: Verdict, change: Change | None = None) -> None:
         rerun = float(self.of.reruns[series, self.place])
+        alone = self.stage_a.limits.alone[series]
+        near = self.stage_a.limits.in_a_row[series]
+        limit = float(near if near < self.stage_a.worse[series] <= alone else alone)
         self.findings.append(
             Finding(
                 series=series,
                 verdict=verdict,
                 value=float(self.values[series, self.place]),
                 rerun=rerun if np.isfinite(rerun) else None,
-                reference=float(self.reference.median[series]),
-                n=int(self.reference.n[series]),
-                worse=float(self.worse[series]),
-                limit=float(self.suspect[series]),
+                elsewhere=self._elsewhere(series),
+                reference=float(self.stage_a.reference.median[series]),
+                n=int(self.stage_a.reference.n[series]),
+                worse=float(self.stage_a.worse[series]),
+                limit=limit,
                 change=change,
             )
         )
+
+    def _elsewhere(self, series: int) -> float | None:
+        table = self.of.history.elsewhere
+        value = float(table[series, self.place]) if table is not None else np.nan
+        return value if np.isfinite(value) else None
 
     def _judge_open(self) -> None:
         for series, place in list(self.open.items()):
@@ -188,28 +162,30 @@ class _Tonight:
                 self._say(series, "open", change)
 
     def _went_back(self, change: Change) -> bool:
-        """Whether the last nights (at most 3, the first bad one left out) are nearer to the old
-        level than to the new."""
+        """Whether the median of the last nights (at most 7, the first bad one left out) is nearer
+        to the old level than to the new; fewer nights flap where noise is half of the step."""
         since = self.of.history.position(change.since)
         row = self.values[change.series, since + 1 :]
-        row = row[np.isfinite(row)][-3:]
+        row = row[np.isfinite(row)][-7:]
         now = float(np.median(row)) if len(row) else change.after
         return abs(now - change.before) < abs(now - change.after)
 
-    def _judge_suspect(self, series: int) -> None:
-        if not np.isfinite(self.again[series]):
+    def _judge_suspect(self, series: int, again: Matrix, since: int) -> None:
+        """Worse than tonight may be, or too often in a row; a re-run beyond `again` confirms."""
+        stage_a = self.stage_a
+        if not np.isfinite(stage_a.again[series]):
             self._say(series, "suspect")
-        elif self.again[series] <= self.confirm[series]:
+        elif stage_a.again[series] <= again[series]:
             self._say(series, "dismissed")
         else:
-            both = (self.values[series, self.place], self.of.reruns[series, self.place])
+            both = (*self.values[series, since:], self.of.reruns[series, self.place])
             shift = Shift(
                 series=series,
                 stage="lasting",
-                since=self.place,
-                before=float(self.reference.median[series]),
-                after=float(np.mean(both)),
-                n_before=int(self.reference.n[series]),
+                since=since,
+                before=float(stage_a.reference.median[series]),
+                after=float(np.nanmedian(both)),
+                n_before=int(stage_a.reference.n[series]),
             )
             self._add(replace(self._change(shift), stage="tonight"))
 
@@ -272,7 +248,7 @@ class _Tonight:
 
 
 def _enough_launches(values: Matrix, counts: NDArray[np.int64], rules: Rules) -> Matrix:
-    return np.where(counts >= rules.least_launches, values, np.nan)
+    return np.where((counts >= rules.least_launches) & np.isfinite(values), values, np.nan)
 
 
 def _floors(history: History, rules: Rules) -> Matrix:

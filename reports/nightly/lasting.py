@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.nightly.change_points import lasting_changes, median_shift, rank_p
+from reports.nightly.change_points import lasting_changes, median_shifts, rank_p
 from reports.nightly.reference import Mask, Matrix
 from reports.nightly.rules import Rules
 
@@ -75,22 +75,30 @@ def drifts(values: Matrix, chosen: Mask, floors: Matrix, rules: Rules) -> list[S
     """
     enough = chosen.sum(axis=1) >= rules.drift_anchor + rules.window
     enough &= chosen[:, -1] if chosen.shape[1] else False
+    series = np.flatnonzero(enough)
+    order = np.argsort(~chosen[series], axis=1, kind="stable")
+    first = order[:, : rules.drift_anchor]
+    last = _last_places(chosen[series], rules.drift_recent)
+    before, after = (np.take_along_axis(values[series], places, axis=1) for places in (first, last))
+    joined = np.concatenate([before, after], axis=1)
+    shifts = median_shifts(joined, np.full(len(joined), rules.drift_anchor))
     found: list[Shift] = []
-    for series in np.flatnonzero(enough).tolist():
-        places = np.flatnonzero(chosen[series])
-        first, last = places[: rules.drift_anchor], places[-rules.drift_recent :]
-        joined = np.concatenate([values[series, first], values[series, last]])
-        if abs(median_shift(joined, len(first))) <= floors[series]:
-            continue
-        if rank_p(values[series, first], values[series, last]) <= rules.p_drift:
+    for row in np.flatnonzero(np.abs(shifts) > floors[series]).tolist():
+        if rank_p(before[row], after[row]) <= rules.p_drift:
             found.append(
                 Shift(
-                    series=series,
+                    series=int(series[row]),
                     stage="drift",
-                    since=int(last[0]),
-                    before=float(np.median(values[series, first])),
-                    after=float(np.median(values[series, last])),
-                    n_before=len(first),
+                    since=int(last[row, 0]),
+                    before=float(np.median(before[row])),
+                    after=float(np.median(after[row])),
+                    n_before=rules.drift_anchor,
                 )
             )
     return found
+
+
+def _last_places(chosen: Mask, count: int) -> Places:
+    """The positions of the last `count` chosen nights of each row, in order."""
+    order: Places = np.argsort(chosen, axis=1, kind="stable")[:, -count:]
+    return order

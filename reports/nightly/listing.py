@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from campaigns.history.model import Change, History
-from reports.nightly.wording import amount, case_name, causes_of, point_name
+from reports.nightly.wording import amount, case_names, causes_of, point_name
 
 _MOST_NIGHTS = 30
 
@@ -23,7 +23,9 @@ def nights_text(history: History) -> str:
 
 def changes_text(history: History) -> str:
     """Every change with its state and what else changed that night."""
-    return "\n".join(_change_text(history, change) for change in history.changes) or "  no change"
+    names = case_names(history)
+    lines = [_change_text(history, names, change) for change in history.changes]
+    return "\n".join(lines) or "  no change"
 
 
 def state_of(history: History, change: Change) -> str:
@@ -35,12 +37,12 @@ def state_of(history: History, change: Change) -> str:
     return "open" if change.open else "new reference"
 
 
-def _change_text(history: History, change: Change) -> str:
+def _change_text(history: History, names: dict[str, str], change: Change) -> str:
     key, place = history.series[change.series], history.position(change.since)
     causes = causes_of(history, place, key.environment)
     also = f"; changed that night: {', '.join(causes)}" if causes else ""
     return (
         f"  {change.id}: {change.kind} ({change.stage}) since {history.nights[place].date}:"
-        f" {case_name(key)}: {point_name(key)} {amount(key, change.before, change.after)};"
+        f" {names[key.case_id]}: {point_name(key)} {amount(key, change.before, change.after)};"
         f" {state_of(history, change)}{also}"
     )

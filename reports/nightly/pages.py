@@ -12,11 +12,13 @@ from pathlib import Path
 
 import jinja2
 import matplotlib as mpl
+import numpy as np
 from markupsafe import Markup
 
 from campaigns.errors import ExitStatus, InfrastructureError
+from campaigns.history.model import History
 from reports.canvas import ID_MARK, STYLE, Panel
-from reports.labels import check_title
+from reports.labels import check_title, metric_title
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
 from reports.nightly.judge import NightJudge
@@ -26,7 +28,9 @@ from reports.nightly.trends import trend
 from reports.nightly.wording import (
     HEADLINES,
     amount,
-    case_name,
+    at_text,
+    case_labels,
+    case_names,
     causes_of,
     group_line,
     headline,
@@ -34,9 +38,11 @@ from reports.nightly.wording import (
     short_text,
 )
 from reports.render import without_control_characters
+from reports.units import count_text, readable_unit
 
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
+MOST_ROWS = 400
 _KINDS = {"regression": "bad", "open": "bad", "suspect": "warn", "improvement": "good"}
 
 
@@ -47,8 +53,17 @@ class CaseTrends:
     title: str
     anchor: str
     check: str
-    panels: list[Panel]
+    panels: list[Trend]
     total: int
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One picture with the words above and below it."""
+
+    title: str
+    note: str
+    panel: Panel
 
 
 def write_pages(checked: Checked, out: Path) -> Path:
@@ -95,6 +110,7 @@ def render_page(checked: Checked) -> str:
             if any(item.verdict == verdict for item in checked.judgement.findings)
         ],
         context=checked.context,
+        tonight=_tonight(checked),
         unjudged=checked.judgement.unjudged.most_common(),
         judged=checked.judgement.judged,
         nights=len(checked.history.nights),
@@ -106,14 +122,15 @@ def render_page(checked: Checked) -> str:
 
 
 def _lines(checked: Checked, verdict: str) -> list[tuple[str, str]]:
+    names = case_names(checked.history)
     return [
-        (f"case-{case_id}", group_line(checked.history, found))
+        (f"case-{case_id}", group_line(checked.history, names, found))
         for case_id, found in checked.groups(verdict)
     ]
 
 
 def _changes(checked: Checked) -> list[tuple[str, ...]]:
-    history = checked.history
+    history, names = checked.history, case_names(checked.history)
     rows: list[tuple[str, ...]] = []
     for change in reversed(history.changes):
         key, place = history.series[change.series], history.position(change.since)
@@ -121,7 +138,7 @@ def _changes(checked: Checked) -> list[tuple[str, ...]]:
             (
                 str(change.id),
                 history.nights[place].date,
-                f"{case_name(key)}: {point_name(key)}",
+                f"{names[key.case_id]}: {point_name(key)}",
                 f"{change.kind} ({change.stage})",
                 amount(key, change.before, change.after),
                 "; ".join(causes_of(history, place, key.environment)) or "nothing known",
@@ -145,19 +162,72 @@ def _cases(checked: Checked) -> list[CaseTrends]:
 
     ordered = sorted(members.items(), key=lambda item: min(map(weight, item[1])))
     left = MOST_PANELS
+    labels, names = case_labels(checked.history), case_names(checked.history)
     cases: list[CaseTrends] = []
     judge = NightJudge(checked.history, checked.rules)
-    reference = judge.usual_range(checked.judgement.night, checked.history.changes)
+    reference = judge.usual_range(checked.judgement.night, checked.changes_before)
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for case_id, places in ordered:
             chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
             left -= len(chosen)
-            panels = [trend(checked.history, place, _range(reference, place)) for place in chosen]
-            key = checked.history.series[places[0]]
-            title = case_name(key)
-            cases.append(CaseTrends(title, f"case-{case_id}", key.check, panels, len(places)))
+            panels = [
+                Trend(
+                    *_words(checked.history, labels[case_id], place),
+                    trend(checked.history, place, _range(reference, place)),
+                )
+                for place in chosen
+            ]
+            check = checked.history.series[places[0]].check
+            title = names[case_id]
+            cases.append(CaseTrends(title, f"case-{case_id}", check, panels, len(places)))
     return cases
+
+
+def _words(history: History, label: str, series: int) -> tuple[str, str]:
+    """Above a picture what tells it from the others of its check; below what is drawn."""
+    key = history.series[series]
+    title = f"{key.environment}: {', '.join(filter(None, (label, at_text(key))))}"
+    known = int(np.isfinite(history.values[series]).sum())
+    side = "less" if key.better == "lower" else "more"
+    name = metric_title(key.metric)
+    return title.removesuffix(": "), f"{name}, {side} is better; {count_text(known, 'night')}"
+
+
+def _tonight(checked: Checked) -> list[tuple[str, ...]]:
+    """Each series in a row: its verdict and the verdict's look, case, point, tonight, reference,
+    change for the worse, limit, nights; findings first."""
+    history, place = checked.history, checked.judgement.night
+    tonight = NightJudge(history, checked.rules).stage_a(place, checked.changes_before)
+    said = {item.series: item.verdict for item in checked.judgement.findings}
+    names = case_names(history)
+    order = {word: number for number, word in enumerate(HEADLINES)}
+    rows: list[tuple[str, ...]] = []
+    for series in sorted(
+        np.flatnonzero(np.isfinite(history.values[:, place])).tolist(),
+        key=lambda series: (order.get(said.get(series, ""), len(order)), series),
+    )[:MOST_ROWS]:
+        key, word = history.series[series], said.get(series, "")
+        level, limit = (
+            float(column[series]) for column in (tonight.reference.median, tonight.limits.alone)
+        )
+        value, worse = float(history.values[series, place]), float(tonight.worse[series])
+        unit = readable_unit(key.unit, [value])
+        judged = math.isfinite(limit) and int(tonight.reference.n[series]) > 0
+        rows.append(
+            (
+                word or ("as usual" if judged else "not judged"),
+                _KINDS.get(word, "") if word else "",
+                names[key.case_id],
+                point_name(key),
+                f"{value / unit.factor:.4g} {unit.label}",
+                f"{level / unit.factor:.4g} {unit.label}" if judged else "–",
+                f"{worse * 100:+.1f} %".replace("-", "−") if judged else "–",
+                f"{limit * 100:.0f} %" if judged else "–",
+                str(int(tonight.reference.n[series])),
+            )
+        )
+    return rows
 
 
 def _by_check(cases: list[CaseTrends]) -> list[tuple[str, list[CaseTrends]]]:

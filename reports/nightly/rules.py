@@ -13,7 +13,8 @@ class Rules:
     """Limits of both stages; fractions of the reference's median, probabilities, nights.
 
     `allowed` is the chance of a false alarm a series and night that stage A may have (never above
-    0.001 in 80 nights);
+    0.001 in 80 nights), `allowed_in_a_row` that of `run_nights` nights in a row;
+    `slow_nights_allowed` is the share of nights on which the whole site may be slow and alarm;
     `level_suspect` and `level_confirm` are levels of two-sided prediction intervals; `p_energy`,
     `p_ranks` and `p_drift` the greatest p of a change that stays.
     """
@@ -26,6 +27,10 @@ class Rules:
     robust_from: int = 10
     judged_from: int = 3
     allowed: float = 0.001 / 80
+    allowed_alone: float = 0.2 * 0.001 / 80
+    allowed_in_a_row: float = 0.8 * 0.001 / 80
+    run_nights: int = 4
+    slow_nights_allowed: float = 1 / NIGHTS_A_MONTH
     level_suspect: float = 0.999
     level_confirm: float = 0.99
     window: int = 30
@@ -51,7 +56,10 @@ def rules_for(series: int, false_alarms_a_month: float = 1.0) -> Rules:
     tail = allowed / ((1 - base.level_suspect) / 2)
     return Rules(
         allowed=min(base.allowed, allowed),
+        allowed_alone=0.2 * min(base.allowed, allowed),
+        allowed_in_a_row=0.8 * min(base.allowed, allowed),
         level_confirm=max(base.level_confirm, 1 - 2 * min(tail, 0.5)),
+        slow_nights_allowed=false_alarms_a_month / NIGHTS_A_MONTH,
         p_ranks=min(base.p_ranks, allowed),
         p_drift=min(base.p_drift, allowed),
     )

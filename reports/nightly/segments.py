@@ -73,13 +73,36 @@ def reference_starts(history: History, changes: Sequence[Change]) -> NDArray[np.
     return starts
 
 
-def bad_nights(history: History, changes: Sequence[Change]) -> NDArray[np.bool_]:
-    """Nights inside a regression that was not accepted, shape (series, nights)."""
+def level_numbers(
+    history: History, changes: Sequence[Change], contexts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Numbers what has one level: for each night (series × nights) its context between changes.
+
+    `contexts` has the first night of each night's context. A new level begins with an accepted
+    change and with an improvement that stayed.
+    """
+    begins = contexts == np.arange(contexts.shape[1])
+    for change in changes:
+        if change.accepted is not None or change.kind == "improvement":
+            begins[change.series, history.position(change.since)] = True
+    return np.cumsum(begins, axis=1)
+
+
+def bad_nights(
+    history: History, changes: Sequence[Change], passing_nights: int
+) -> NDArray[np.bool_]:
+    """Nights inside a regression that was not accepted, shape (series, nights).
+
+    A regression that went back within `passing_nights` was a bad night or a few: those belong to
+    the site's noise, and a reference that never saw them would be surprised by each anew.
+    """
     nights = len(history.nights)
     bad = np.zeros((len(history.series), nights), dtype=np.bool_)
     for change in changes:
         if change.kind != "regression" or change.accepted is not None:
             continue
+        since = history.position(change.since)
         end = history.position(change.closed) if change.closed is not None else nights
-        bad[change.series, history.position(change.since) : end] = True
+        if end - since >= passing_nights or change.closed is None:
+            bad[change.series, since:end] = True
     return bad

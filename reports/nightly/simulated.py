@@ -35,7 +35,21 @@ def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     return (np.exp(0.6 * rng.standard_normal(shape)) - 1) * (2 * 0.6745 / 0.8286)
 
 
-NOISES: dict[str, Noise] = {"normal": normal, "heavy-tailed": heavy, "skewed": skewed}
+def mixed(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """A third of the series (the first axis) normal, a third log-normal, the rest heavy-tailed."""
+    parts = np.array_split(np.arange(shape[0]), 3)
+    kinds = (normal, skewed, heavy)
+    return np.concatenate(
+        [kind(rng, (len(part), *shape[1:])) for kind, part in zip(kinds, parts, strict=True)]
+    )
+
+
+NOISES: dict[str, Noise] = {
+    "normal": normal,
+    "log-normal": skewed,
+    "t(3)": heavy,
+    "mixed": mixed,
+}
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,8 @@ class Event:
 
     `step` and `drift` are fractions of a time (positive is worse; the drift takes 60 nights).
     `bad_share` of the nights are slower by `bad_step`, for the whole night (re-runs too) or until
-    the re-run. `context_at` is the night of a new context.
+    the re-run; of each series by itself, or of all series at once (`whole_site`). `context_at` is
+    the night of a new context. With `good_reruns` stage A never alarms: stage B alone.
     """
 
     name: str
@@ -54,6 +69,8 @@ class Event:
     bad_share: float = 0.0
     bad_step: float = 0.10
     whole_night: bool = False
+    whole_site: bool = False
+    good_reruns: bool = False
     context_at: int | None = None
 
 
@@ -71,8 +88,11 @@ def simulate(
     level[after >= 0] *= 1 + event.step
     level *= 1 + event.drift * np.clip(after / 60, 0, 1)
     night = level * (1 + 0.5 * spread * noise(rng, shape))
-    bad = np.where(rng.random(shape) < event.bad_share, 1 + event.bad_step, 1.0)
+    chances = np.broadcast_to(rng.random((1, nights)), shape) if event.whole_site else None
+    chances = rng.random(shape) if chances is None else chances
+    bad = np.where(chances < event.bad_share, 1 + event.bad_step, 1.0)
     again = bad if event.whole_night else np.ones(shape)
+    again = np.full(shape, 0.5) if event.good_reruns else again
     return _history(
         _medians(rng, night * bad, noise, spread),
         _medians(rng, night * again, noise, spread),

@@ -5,19 +5,20 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-from campaigns.history.model import Change, History, SeriesKey
-from reports.canvas import Panel, finish, new_panel
+from campaigns.history.model import Change, History, Night, SeriesKey
+from reports.canvas import HOVER, WIDTH_IN, Panel, finish
 from reports.nightly.segments import context_starts
-from reports.nightly.wording import amount, case_name, point_name
+from reports.nightly.wording import amount, point_name
 from reports.palette import INK, QUIET, looks
-from reports.units import readable_unit
+from reports.units import ReadableUnit, readable_unit
 
 MOST_NIGHTS = 180
-#: A title of so many letters fills a panel.
-_TITLE_LETTERS = 37
-_FOOTER_LETTERS = 74
+_HEIGHT_IN = 2.15
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
+#: The usual range is drawn no further from the values than this many times their own range.
+_MOST_ROOM = 0.8
 
 
 def trend(history: History, series: int, reference: tuple[float, float] | None) -> Panel:
@@ -26,36 +27,64 @@ def trend(history: History, series: int, reference: tuple[float, float] | None) 
     first = max(0, len(history.nights) - MOST_NIGHTS)
     values = history.values[series, first:]
     unit = readable_unit(key.unit, values[np.isfinite(values)].tolist())
-    nights = np.arange(first, len(history.nights))
-    title = f"{key.environment}: {point_name(key)}"
-    footer = (
-        f"{case_name(key)}\n{int(np.isfinite(values).sum())} nights; median of a night's launches"
-    )
-    figure, axes = new_panel(title, footer, 2.75)
-    axes.set_title(title, fontsize=min(11.5, 11.5 * _TITLE_LETTERS / len(title)), pad=9)
+    figure = Figure(figsize=(WIDTH_IN, _HEIGHT_IN))
+    axes = figure.add_axes((0.15, 0.2, 0.83, 0.76))
+    axes.tick_params(length=3, width=0.8)
+    _values(axes, history, series, unit)
+    again = history.reruns[series, first:] / unit.factor
+    places = np.arange(first, len(history.nights))
+    axes.plot(places, again, linestyle="", marker="x", markersize=5.5, color=INK)
+    _contexts(axes, history, key, first)
+    _axes(axes, history, first, unit.label)
+    _usual_range(axes, reference, unit.factor)
+    changes = [item for item in history.changes if item.series == series]
+    for change, row in zip(reversed(changes), (0, 1, *[None] * len(changes)), strict=False):
+        if history.position(change.since) >= first:
+            _change(axes, history, change, unit.factor, row)
+    return finish(figure, _alt(history, series, key))
+
+
+def _values(axes: Axes, history: History, series: int, unit: ReadableUnit) -> None:
+    """Line with gaps where nothing was measured; a marker a night that tells its value; tonight's
+    larger."""
+    key, nights = history.series[series], history.nights
+    first = max(0, len(nights) - MOST_NIGHTS)
+    row = history.values[series] / unit.factor
     look = looks([key.environment])[key.environment]
+    axes.plot(np.arange(first, len(nights)), row[first:], color=look.colour, linewidth=1.1)
+    known = [place for place in range(first, len(nights)) if np.isfinite(row[place])]
+    for chosen, size in ((known[:-1], 2.8 if len(known) > 40 else 4.4), (known[-1:], 7.0)):
+        if not chosen:
+            continue
+        said = [f"{nights[place].date}: {row[place]:.5g} {unit.label}" for place in chosen]
+        axes.plot(
+            chosen,
+            row[chosen],
+            color=look.colour,
+            linestyle="",
+            marker=look.marker,
+            markersize=size,
+            markeredgecolor="white",
+            markeredgewidth=0.5,
+            label="\n".join(["", *said]),
+            gid=HOVER,
+        )
+
+
+def _usual_range(axes: Axes, reference: tuple[float, float] | None, factor: float) -> None:
+    """The reference and what it allows, in an axis that the values fill and that ends at zero."""
+    low, high = axes.get_ylim()
+    room = _MOST_ROOM * (high - low)
+    top = high
     if reference is not None:
-        middle, limit = reference[0] / unit.factor, reference[1]
+        middle, limit = reference[0] / factor, reference[1]
         axes.axhspan(middle * (1 - limit), middle * (1 + limit), color="#9aa5ae", alpha=0.2, lw=0)
         axes.axhline(middle, color="#66717b", linewidth=0.9)
-    many = len(nights) > 40
-    axes.plot(
-        nights,
-        values / unit.factor,
-        color=look.colour,
-        linewidth=0.8 if many else 1.2,
-        marker=look.marker,
-        markersize=2.6 if many else 4.4,
-        markeredgewidth=0,
-    )
-    again = history.reruns[series, first:] / unit.factor
-    axes.plot(nights, again, linestyle="", marker="x", markersize=5, color=INK)
-    _contexts(axes, history, key, first)
-    for change in history.changes:
-        if change.series == series and history.position(change.since) >= first:
-            _change(axes, history, change, unit.factor)
-    _axes(axes, history, first, unit.label)
-    return finish(figure, _alt(history, series, key))
+        edges = (middle * (1 - 1.1 * limit), middle * (1 + 1.1 * limit))
+        low = min(low, max(edges[0], low - room))
+        top = max(high, min(edges[1], high + room))
+    low = max(low, 0.0)
+    axes.set_ylim(low, top + 0.16 * (top - low))
 
 
 def _contexts(axes: Axes, history: History, key: SeriesKey, first: int) -> None:
@@ -65,45 +94,53 @@ def _contexts(axes: Axes, history: History, key: SeriesKey, first: int) -> None:
             axes.axvline(place - 0.5, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
 
 
-def _change(axes: Axes, history: History, change: Change, factor: float) -> None:
+def _change(axes: Axes, history: History, change: Change, factor: float, row: int | None) -> None:
+    """A line at a change, and in which row of labels it is named, if it is."""
     place = history.position(change.since)
     colour = _BAD if change.kind == "regression" else _GOOD
-    label = f"{change.id}: {(change.ratio - 1) * 100:+.3g} %".replace("-", "−")
     axes.axvline(place - 0.25, color=colour, linewidth=1.3)
+    axes.plot([place], [change.after / factor], marker="o", fillstyle="none", ms=9, color=colour)
+    if row is None:
+        return
     right = place > len(history.nights) * 0.6
     axes.annotate(
-        label,
+        f"{change.id}: {(change.ratio - 1) * 100:+.3g} %".replace("-", "−"),
         (place - 0.25, 1.0),
         xycoords=("data", "axes fraction"),
-        xytext=(-4 if right else 4, -9),
+        xytext=(-4 if right else 4, -9 - 12 * row),
         textcoords="offset points",
         ha="right" if right else "left",
-        fontsize=8.4,
+        fontsize=9,
         color=colour,
         fontweight="bold",
     )
-    axes.plot([place], [change.after / factor], marker="o", fillstyle="none", ms=9, color=colour)
 
 
 def _axes(axes: Axes, history: History, first: int, unit: str) -> None:
     last = len(history.nights) - 1
     places = sorted({first, (first + last) // 2, last})
-    axes.set_xticks(places, [history.nights[place].date[:10] for place in places])
+    axes.set_xticks(places, _dates([history.nights[place] for place in places]))
     labels = axes.get_xticklabels()
     if len(labels) > 1:
         labels[0].set_horizontalalignment("left")
         labels[-1].set_horizontalalignment("right")
     axes.set_ylabel(unit)
-    axes.set_xlabel("night (UTC)")
+    axes.margins(x=0.03)
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high + 0.14 * (high - low))
+
+
+def _dates(nights: list[Night]) -> list[str]:
+    """Days; the time of day where all are of one day."""
+    if len({night.date[:10] for night in nights}) == 1 < len(nights):
+        return [night.date[11:] for night in nights]
+    return [night.date[:10] for night in nights]
 
 
 def _alt(history: History, series: int, key: SeriesKey) -> str:
     values = history.values[series][np.isfinite(history.values[series])]
+    name = f"{key.environment}, {point_name(key)}"
     if not len(values):
-        return f"{point_name(key)}: no value"
+        return f"{name}: no value"
     changes = sum(change.series == series for change in history.changes)
     span = amount(key, float(values[0]), float(values[-1])) if values[0] > 0 else ""
-    return f"{point_name(key)} over {len(values)} nights, first to last {span}; {changes} changes"
+    return f"{name} over {len(values)} nights, first to last {span}; {changes} changes"

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from campaigns.errors import ExitStatus
 from campaigns.history.model import History, SeriesKey
-from reports.labels import check_title, metric_title, value_text
+from reports.labels import check_labels, check_title, metric_title, value_text
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
@@ -24,26 +24,35 @@ HEADLINES = {
     "better": "Better tonight",
 }
 _MOST_LINES = 8
-_MOST_PARAMETERS = 4
 
 
-def case_name(key: SeriesKey) -> str:
-    """Check, its plain parameters, and the environment."""
-    plain = [
-        f"{name} {value_text(value)}"
-        for name, value in key.params.items()
-        if not isinstance(value, list | dict)
-    ]
-    return f"{check_title(key.check)} in {key.environment} ({', '.join(plain[:_MOST_PARAMETERS])})"
+def case_labels(history: History) -> dict[str, str]:
+    """For each case id what tells it from the check's other cases of the history; "" if nothing."""
+    labels = check_labels(history.series)
+    return {key.case_id: ", ".join(labels[key.check].parts(key)) for key in history.series}
+
+
+def case_names(history: History) -> dict[str, str]:
+    """For each case id its check, what tells it from the check's others, and the environment."""
+    labels = case_labels(history)
+    return {
+        key.case_id: f"{check_title(key.check)} in {key.environment}"
+        + (f" ({labels[key.case_id]})" if labels[key.case_id] else "")
+        for key in history.series
+    }
+
+
+def at_text(key: SeriesKey) -> str:
+    """The point of a series: "Send/Recv, 1024 B"; empty without one."""
+    return ", ".join(
+        bytes_text(value) if name == "message_bytes" else value_text(value)
+        for name, value in sorted(key.at.items())
+    )
 
 
 def point_name(key: SeriesKey) -> str:
     """Metric and point."""
-    at = ", ".join(
-        bytes_text(value) if name == "message_bytes" else value_text(value)
-        for name, value in sorted(key.at.items())
-    )
-    title = metric_title(key.metric)
+    title, at = metric_title(key.metric), at_text(key)
     return f"{title} at {at}" if at else title
 
 
@@ -56,16 +65,33 @@ def amount(key: SeriesKey, before: float, after: float) -> str:
     return f"{first} → {second} ({percent(abs(worse))} {word})"
 
 
-def group_line(history: History, findings: Sequence[Finding]) -> str:
+def group_line(history: History, names: Mapping[str, str], findings: Sequence[Finding]) -> str:
     """All findings of one case in one line."""
     key = history.series[findings[0].series]
     worst = findings[0]
     many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
-    text = f"{case_name(key)}{many}: {point_name(key)} {_amount_of(key, worst)}"
+    text = f"{names[key.case_id]}{many}: {point_name(key)} {_amount_of(key, worst)}"
     if worst.rerun is not None:
         again = amount(key, worst.reference, worst.rerun)
         text += f"; run again {again.split(' → ')[1]}"
+    text += _elsewhere(history, key, findings)
     return text + _since(history, key, worst)
+
+
+def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
+    """What other nodes gave, of the newest night: slow there too, or a matter of the night's."""
+    known = [item for item in findings if item.elsewhere is not None]
+    if not known:
+        return ""
+    worst, night = known[0], history.nights[-1]
+    others = " ".join(history.other_nodes.get(night.id, ())) or "other nodes"
+    assert worst.elsewhere is not None
+    there = amount(key, worst.reference, worst.elsewhere).split(" → ")[1]
+    if all(item.slow_elsewhere for item in known):
+        return f"; on {others} {there}: slow there too"
+    if any(item.slow_elsewhere for item in known):
+        return f"; on {others} {there}"
+    return f"; on {others} {there}: look at the nodes of the night"
 
 
 def _amount_of(key: SeriesKey, finding: Finding) -> str:
@@ -120,7 +146,7 @@ def headline(checked: Checked) -> str:
 
 def short_text(checked: Checked, details: str = "") -> str:
     """The night on one screen: verdict, findings by case, what changed, what was not judged."""
-    night = checked.night
+    night, names = checked.night, case_names(checked.history)
     status = ExitStatus(checked.status).name.replace("_", " ")
     lines = [
         f"{status}: {night.campaign} on {night.site}, night of {night.date} (run {night.run_id})",
@@ -129,7 +155,9 @@ def short_text(checked: Checked, details: str = "") -> str:
     for verdict, title in HEADLINES.items():
         groups = list(checked.groups(verdict))
         lines += [f"{title}:"] if groups else []
-        lines += [f"  {group_line(checked.history, found)}" for _, found in groups[:_MOST_LINES]]
+        lines += [
+            f"  {group_line(checked.history, names, found)}" for _, found in groups[:_MOST_LINES]
+        ]
         if len(groups) > _MOST_LINES:
             lines.append(f"  and {count_text(len(groups) - _MOST_LINES, 'further case')}")
     lines += _remarks(checked)

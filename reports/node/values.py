@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from statistics import median
+from typing import Any
 
 from reports.analysis import Analysis, Row
 from reports.tables import Cell
@@ -29,15 +30,29 @@ def over_nodes(analysis: Analysis, environment: str, metric: str, **at: str) -> 
     return {block: median(values) for block, values in found.items()}
 
 
-def echo_times(analysis: Analysis, environment: str) -> dict[int, ByBlock]:
+#: Where echo times are looked for, in this order: checks, and the construct that counts where a
+#: check has several.
+_ECHOES = {"echo": None, "pt2pt": "Send/Recv", "pvm_echo": "InPlace"}
+
+
+def echo_times(
+    analysis: Analysis, environment: str, transport: str = "library"
+) -> dict[int, ByBlock]:
     """Half round trips in s between neighbouring nodes, by message length and block.
 
-    Those of our echo; where a campaign has none, of pt2pt's Send/Recv.
+    Those of our echo; where a campaign has none, of pt2pt's Send/Recv or of PVM's InPlace on the
+    direct route.
     """
-    for check in ("echo", "pt2pt"):
+    for check, construct in _ECHOES.items():
         times: dict[int, ByBlock] = {}
         for row in analysis.rows_of(check, "half_round_trip"):
-            if _is_plain_echo(analysis, row, environment):
+            case = analysis.case(row)
+            here = (
+                case.environment == environment
+                and row.series.at_value("construct") == construct
+                and _is_plain(case.params, transport)
+            )
+            if here:
                 size = int(row.series.at_value("message_bytes") or 0)
                 times.setdefault(size, {}).update(by_block(row))
         if times:
@@ -45,14 +60,17 @@ def echo_times(analysis: Analysis, environment: str) -> dict[int, ByBlock]:
     return {}
 
 
-def _is_plain_echo(analysis: Analysis, row: Row, environment: str) -> bool:
-    case = analysis.case(row)
+def _is_plain(params: Mapping[str, Any], transport: str) -> bool:
+    plain = {
+        "placement": "between-nodes",
+        "distance": 1,
+        "route": "direct",
+        "reply_before_wait": False,
+    }
     return (
-        case.environment == environment
-        and case.params.get("placement", "between-nodes") == "between-nodes"
-        and case.params.get("distance", 1) == 1
-        and case.params.get("hops", 0) <= 1
-        and row.series.at_value("construct") in (None, "Send/Recv")
+        params.get("transport", "library") == transport
+        and params.get("hops", 0) <= 1
+        and all(params.get(name, value) == value for name, value in plain.items())
     )
 
 

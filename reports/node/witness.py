@@ -12,65 +12,72 @@ from reports.units import bytes_text
 SIZES = (1, 1024, 65536, 1048576)
 
 
+#: What carries the messages: the environment's library, or TCP without it.
+TRANSPORTS = {"library": "library", "tcp": "TCP alone"}
+_HEADINGS = ("our echo, µs", "NetPIPE, µs", "echo / NetPIPE", "echo / echo over TCP alone")
+
+
 def witness_table(analysis: Analysis) -> Table | None:
-    """A line a length and environment: both half round trips and their ratio."""
+    """A line a length, transport and environment: both half round trips and their ratio."""
     names = [
         name
         for name in analysis.looks
         if any(analysis.case(row).environment == name for row in analysis.rows_of("netpipe"))
     ]
-    echoes = {name: echo_times(analysis, name) for name in names}
+    if not names:
+        return None
+    pairs = {
+        (name, transport): (
+            echo_times(analysis, name, transport),
+            _netpipe(analysis, name, transport),
+        )
+        for transport in TRANSPORTS
+        for name in names
+    }
     rows: list[list[Cell]] = []
     starts: set[int] = set()
     for size in SIZES:
         starts.add(len(rows))
-        rows += [_row(analysis, size, name, echoes[name].get(size, {})) for name in names]
-    if not names:
-        return None
+        for (name, transport), (echo, netpipe) in pairs.items():
+            alone = pairs[name, "tcp"][0].get(size, {}) if transport == "library" else {}
+            cells = _cells(echo.get(size, {}), netpipe.get(size, {}), alone)
+            if transport == "library" or echo or netpipe:
+                lead = [Cell(bytes_text(size)), Cell(name, environment=name)]
+                rows.append([*lead, Cell(TRANSPORTS[transport]), *cells])
     return Table(
         "table-netpipe-witness",
         "Our echo against NetPIPE",
         [
             Column("message", numeric=True),
             Column("environment"),
-            Column("our echo, µs", numeric=True),
-            Column("NetPIPE, µs", numeric=True),
-            Column("echo / NetPIPE", numeric=True),
-            Column("NetPIPE over raw TCP, µs", numeric=True),
-            Column("echo / raw TCP", numeric=True),
+            Column("carried by"),
+            *(Column(heading, numeric=True) for heading in _HEADINGS),
         ],
         rows,
         "Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
         " block. The echo's value is the median of its round trips, NetPIPE's the least of three"
-        " means: a disturbance weighs more in NetPIPE's.",
+        " means: a disturbance weighs more in NetPIPE's. PVM's echo is that of InPlace by the"
+        " direct route, as NetPIPE's.",
         total=len(rows),
         groups=frozenset(starts),
     )
 
 
-def _row(analysis: Analysis, size: int, name: str, echo: ByBlock) -> list[Cell]:
-    library = _netpipe(analysis, name, size, "library")
-    tcp = _netpipe(analysis, name, size, "tcp")
+def _cells(echo: ByBlock, netpipe: ByBlock, alone: ByBlock) -> list[Cell]:
     return [
-        Cell(bytes_text(size)),
-        Cell(name, environment=name),
-        *(spread_cell([t * 1e6 for t in times.values()], 2) for times in (echo, library)),
-        spread_cell([ours / theirs for ours, theirs in together(echo, library)], 3),
-        spread_cell([t * 1e6 for t in tcp.values()], 2),
-        spread_cell([ours / theirs for ours, theirs in together(echo, tcp)], 3),
+        *(spread_cell([t * 1e6 for t in times.values()], 2) for times in (echo, netpipe)),
+        spread_cell([ours / theirs for ours, theirs in together(echo, netpipe)], 3),
+        spread_cell([whole / part for whole, part in together(echo, alone)], 3),
     ]
 
 
-def _netpipe(analysis: Analysis, environment: str, size: int, transport: str) -> ByBlock:
-    found: ByBlock = {}
+def _netpipe(analysis: Analysis, environment: str, transport: str) -> dict[int, ByBlock]:
+    found: dict[int, ByBlock] = {}
     for row in analysis.rows_of("netpipe", "netpipe_half_round_trip"):
         case = analysis.case(row)
         between = case.params.get("placement", "between-nodes") == "between-nodes"
-        if (
-            case.environment == environment
-            and case.params.get("transport") == transport
-            and between
-            and row.series.at_value("message_bytes") == size
-        ):
-            found.update(by_block(row))
+        here = case.environment == environment and case.params.get("transport") == transport
+        if between and here:
+            size = int(row.series.at_value("message_bytes") or 0)
+            found.setdefault(size, {}).update(by_block(row))
     return found

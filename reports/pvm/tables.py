@@ -11,7 +11,7 @@ from reports.analysis import Analysis, Row
 from reports.pvm.measured import PVM, Key, Line, cost_ratios, lines_of
 from reports.pvm.study import copies, study_rows
 from reports.statistics import Summary, summarise
-from reports.tables import Cell, Column, Table
+from reports.tables import Cell, Table, columns_of
 from reports.units import bytes_text, decimals, fixed
 
 #: In the study's order of cost: psend, then InPlace and Raw, then Default (XDR).
@@ -35,18 +35,10 @@ def protocols_table(analysis: Analysis) -> Table | None:
     return Table(
         "table-pvm-protocols",
         "PVM's protocols beside MPI's: latency and bandwidth",
-        [
-            Column("tasks"),
-            Column("environment"),
-            Column("protocol"),
-            Column("route"),
-            Column("latency ± s, µs", numeric=True),
-            Column("shortest message ± s, µs", numeric=True),
-            Column("at", numeric=True),
-            Column("bandwidth ± s, MB/s", numeric=True),
-            Column("at", numeric=True),
-            Column("n", numeric=True),
-        ],
+        columns_of(
+            ["tasks", "environment", "protocol", "route"],
+            ["latency ± s, µs", "shortest message ± s, µs", "at", "bandwidth ± s, MB/s", "at", "n"],
+        ),
         [_protocol_row(line, medians.get(line.key, line)) for line in lines],
         "From the mean of each launch's half round trips, as in"
         f" {_STUDY}: latency is the intercept of a straight line through the messages up to 1024"
@@ -124,13 +116,10 @@ def order_table(analysis: Analysis) -> Table | None:
     return Table(
         "table-pvm-order",
         "The order of cost: psend ≤ InPlace, Raw ≤ Default",
-        [
-            Column("tasks"),
-            Column("environment"),
-            Column("route"),
-            Column("message", numeric=True),
-            *(Column(f"{dear} over {cheap}", numeric=True) for cheap, dear in ORDER),
-        ],
+        columns_of(
+            ["tasks", "environment", "route"],
+            ["message", *(f"{dear} over {cheap}" for cheap, dear in ORDER)],
+        ),
         rows,
         "Ratio of the launches' median half round trips, paired by block: geometric mean and its"
         " 95 % interval (Student's, of the logarithms). “as in 1995”: the whole interval is at or"
@@ -200,14 +189,10 @@ def steps_table(analysis: Analysis) -> Table | None:
     return Table(
         "table-pvm-steps",
         "Where the time of a PVM round trip goes",
-        [
-            Column("case, message"),
-            Column("environment"),
-            Column("protocol"),
-            *(Column(f"{name.removesuffix('_time')}, µs", numeric=True) for name in STEPS),
-            Column("one copy, µs", numeric=True),
-            Column("n", numeric=True),
-        ],
+        columns_of(
+            ["case, message", "environment", "protocol"],
+            [*(f"{name.removesuffix('_time')}, µs" for name in STEPS), "one copy, µs", "n"],
+        ),
         rows,
         "Steps of the asking task, timed in round trips of their own: packing (pvm_initsend and"
         " pvm_pk…), the send call, waiting for the answer to be in, unpacking; the partner's own"
@@ -271,14 +256,7 @@ def study_table(analysis: Analysis) -> Table | None:
     return Table(
         "table-pvm-study",
         "The machines of 1995",
-        [
-            Column("machine"),
-            Column("library"),
-            Column("protocol"),
-            Column("mode"),
-            Column("latency, µs", numeric=True),
-            Column("bandwidth, MB/s", numeric=True),
-        ],
+        columns_of(["machine", "library", "protocol", "mode"], ["latency, µs", "bandwidth, MB/s"]),
         rows,
         f"As printed in Table 2 of {_STUDY}, PVM 3.3.8 beside the native calls (CMMD, NX, MPL) and"
         " IBM's PVMe.",

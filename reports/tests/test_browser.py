@@ -13,9 +13,14 @@ import html5lib  # type: ignore[import-untyped]
 import pytest
 from pypdf import PdfReader
 
+from campaigns.history.model import NightValues
+from campaigns.history.store import Store
 from reports.build import build_report
 from reports.compare import compare
 from reports.compare_page import write_page
+from reports.nightly.check import check_history
+from reports.nightly.pages import write_pages
+from reports.nightly.simulated import Event, normal, simulate
 from reports.pdf import find_browser
 from reports.tests.synthetic import write_run
 
@@ -24,9 +29,20 @@ needs_browser = pytest.mark.skipif(
 )
 
 
+def nightly_page(folder: Path) -> Path:
+    """A night after a step, with suspects and a change of context."""
+    folder.mkdir()
+    history = simulate(Event("step", step=0.1, context_at=33), normal, 0.005, (4, 34), 1)
+    with Store(folder / "history.sqlite", create=True) as store:
+        for night, column in zip(history.nights, history.values.T.tolist(), strict=True):
+            pairs = zip(history.series, column, strict=True)
+            store.add(night, [NightValues(key, (value,) * 5) for key, value in pairs])
+        return write_pages(check_history(store, "simulated", "nightly"), folder / "out")
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The report, an unfinished report, a comparison."""
+    """The report, an unfinished report, a comparison, a night."""
     root = tmp_path_factory.mktemp("pages")
     run = write_run(root / "run", blocks=6)
     half = write_run(root / "half", blocks=2, slower=1.1)
@@ -36,13 +52,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         build_report(path, formats=("html",))
     write_page(compare(run, half), root / "compare.html")
     return {
+        "nightly": nightly_page(root / "nightly"),
         "report": run / "report/index.html",
         "unfinished": half / "report/index.html",
         "compare": root / "compare.html",
     }
 
 
-@pytest.mark.parametrize("name", ["report", "unfinished", "compare"])
+@pytest.mark.parametrize("name", ["report", "unfinished", "compare", "nightly"])
 def test_page_is_valid_html(pages: dict[str, Path], name: str) -> None:
     parser = html5lib.HTMLParser(strict=True, namespaceHTMLElements=False)
     tree = parser.parse(pages[name].read_text())
@@ -76,6 +93,20 @@ def test_page_opens_without_an_error_and_its_script_runs(
     assert 'type="search"' in dom
     assert "<img" not in dom
     assert dom.count('<div class="panel"') == dom.count("<svg viewBox") - dom.count('class="score"')
+
+
+@needs_browser
+def test_nightly_page_opens_without_an_error_and_needs_no_script(
+    pages: dict[str, Path], tmp_path: Path
+) -> None:
+    dom, complaints = browse(pages["nightly"], tmp_path / "profile")
+    assert complaints == ""
+    assert "<script" not in dom
+    assert "<img" not in dom
+    assert dom.count('<figure class="panel') == 4
+    assert dom.count('role="img" aria-label=') == 4
+    assert set(re.findall(r'href="#([^"]+)"', dom)) <= set(re.findall(r'id="([^"]+)"', dom))
+    assert len(re.findall(r">(?:suspect|regression)</span>", dom)) >= 4
 
 
 @needs_browser

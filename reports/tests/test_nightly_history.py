@@ -96,6 +96,39 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     assert "host.kernel: 6.1 → 6.2" in shown
 
 
+def test_other_nodes_tell_where_to_look(folder, capsys):
+    add_nights(folder)
+    slow = write_night(folder, 13, slower=1.2)
+    again = write_night(folder, 13, slower=1.2, suffix="b")
+    main(["history", "add", str(slow)])
+    main(["history", "add", str(again), "--rerun-of", slow.name])
+
+    def moved(record):
+        return record | {"nodes": ["n3", "n4"]}
+
+    other = write_night(folder, 13, suffix="c", edit=moved)
+    assert main(["history", "add", str(other), "--rerun-of", slow.name, "--elsewhere"]) == 0
+    status, night = check(folder, capsys)
+    assert status == 1
+    assert night["other_nodes"] == ["n3", "n4"]
+    assert [item["slow_elsewhere"] for item in night["findings"]] == [False, False]
+    assert "look at the nodes of the night" in (folder / "out" / "night.txt").read_text()
+
+
+def test_elsewhere_is_of_a_rerun(folder, capsys):
+    assert main(["history", "add", str(write_night(folder, 1)), "--elsewhere"]) == 2
+    assert "--rerun-of" in capsys.readouterr().err
+
+
+def test_history_of_the_first_schema_is_read(folder, capsys):
+    add_nights(folder)
+    with sqlite3.connect("results/history.sqlite") as database:
+        database.execute("ALTER TABLE night DROP COLUMN elsewhere")
+        database.execute("PRAGMA user_version=1")
+    status, night = check(folder, capsys)
+    assert (status, night["judged"]) == (0, 2)
+
+
 def test_good_rerun_dismisses(folder, capsys):
     add_nights(folder)
     slow = write_night(folder, 13, slower=1.2)
@@ -135,7 +168,7 @@ def test_outputs_are_well_formed(folder, capsys):
     assert suite.get("tests") == "2"
     assert suite.get("skipped") == "2"
     page = (folder / "out" / "index.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count('<div role="img"') == 2
     assert "<script" not in page
 
 

@@ -6,12 +6,13 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from campaigns.history.model import Acceptance, Change
-from reports.nightly.change_points import best_splits, is_change
+from reports.nightly.change_points import _may_shift, best_splits, is_change, median_shifts
 from reports.nightly.judge import judge
-from reports.nightly.reference import limits, references
+from reports.nightly.limits import limits, run_of_nights
+from reports.nightly.reference import crossed_deviations, references, residuals, row_medians
 from reports.nightly.rules import Rules, rules_for
-from reports.nightly.simulated import Event, heavy, judge_all, normal, simulate
-from reports.nightly.tail import fit_tail
+from reports.nightly.simulated import Event, heavy, judge_all, normal, simulate, skewed
+from reports.nightly.tail import fit_tail, run_quantile
 
 RULES = Rules()
 
@@ -36,6 +37,16 @@ def test_best_split_is_that_of_the_definition(n):
         assert split.statistic * np.ptp(row) == greatest
 
 
+def test_rows_left_out_have_no_shift_at_any_split():
+    rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
+    floors = np.full(300, 0.03)
+    left_out = ~_may_shift(rows, floors, RULES)
+    assert 20 < left_out.sum() < 280
+    for place in range(RULES.least_before, 31 - RULES.least_after):
+        shifts = median_shifts(rows[left_out], np.full(left_out.sum(), place))
+        assert np.abs(shifts).max() <= 0.03
+
+
 def test_clear_step_is_a_change_and_noise_is_none():
     rng = np.random.default_rng(1)
     rows = rng.normal(100, 1, (2, 30))
@@ -46,26 +57,74 @@ def test_clear_step_is_a_change_and_noise_is_none():
     assert not is_change(rows[1], splits[1], RULES)
 
 
-def test_limit_is_the_prediction_interval():
+def reference_of(values):
+    """Reference and residuals of series with one level."""
+    chosen = np.isfinite(values)
+    away = residuals(values, chosen, np.ones(values.shape, dtype=np.int64))
+    return references(values, chosen, away, RULES), away
+
+
+def test_limit_is_the_prediction_interval_where_no_tail_is_known():
     values = np.random.default_rng(2).normal(100, 5, (1, 60))
-    found = references(values, np.ones((1, 60), dtype=bool), RULES)
-    expected = 1.4826 * stats.median_abs_deviation(values[0]) / np.median(values)
-    expected *= np.sqrt(61 / 60 * stats.f.ppf(0.999, 1, 59))
-    assert limits(found, np.array([0.0]), 0.999)[0] == pytest.approx(expected)
+    found, away = reference_of(values)
+    spread = 1.4826 * np.median(np.abs(values[0] / np.median(values) - 1)) * np.sqrt(60 / 59)
+    student = stats.t.isf(RULES.allowed_alone, 59)
+    expected = spread * np.sqrt(1 + np.pi / 2 / 60) * student
+    assert limits(found, away, np.array([0.0]), RULES).alone[0] == pytest.approx(expected)
+    assert student > np.sqrt(stats.f.ppf(RULES.level_suspect, 1, 59))
 
 
 def test_zero_spread_and_zero_level_are_not_judged_as_changes():
     values = np.array([[5.0] * 12, [0.0] * 12, [np.nan] * 12])
-    found = references(values, np.isfinite(values), RULES)
-    limit = limits(found, np.full(3, 0.03), 0.999)
+    limit = limits(*reference_of(values), np.full(3, 0.03), RULES).alone
     assert limit[0] == 0.03
     assert np.isnan(limit[1:]).all()
+
+
+def test_row_medians_are_numpys():
+    rows = np.random.default_rng(7).normal(size=(9, 12))
+    rows[rows > 1] = np.nan
+    rows[0] = np.nan
+    assert np.isnan(row_medians(rows)[0])
+    assert row_medians(rows)[1:] == pytest.approx(np.nanmedian(rows[1:], axis=1))
+
+
+def test_spread_of_a_new_level_comes_from_the_nights_before_it():
+    rng = np.random.default_rng(8)
+    values = np.concatenate([rng.normal(100, 1, 40), rng.normal(80, 0.8, 3)])[np.newaxis]
+    levels = np.array([[1] * 40 + [2] * 3])
+    away = residuals(values, np.ones_like(values, dtype=bool), levels)
+    assert np.nanstd(away) == pytest.approx(0.01, rel=0.25)
+    assert references(values, levels == 2, away, RULES).spread[0] == pytest.approx(0.01, rel=0.4)
+
+
+def test_a_night_does_not_know_itself_in_its_deviation():
+    values = np.random.default_rng(9).normal(0, 1, (400, 30))
+    for parts in (2, 5):
+        crossed = crossed_deviations(values, parts, RULES)
+        assert np.isfinite(crossed).sum() == values.size
+        assert np.nanstd(crossed) > 1.05
+
+
+@pytest.mark.parametrize("length", [2, 4])
+def test_nights_in_a_row_exceed_their_quantile_with_its_chance(length):
+    values = np.random.default_rng(10).normal(size=(500, 20))
+    chance = 0.1**length
+    assert run_quantile(values, length, chance) == pytest.approx(stats.norm.isf(0.1), abs=0.1)
+
+
+def test_a_run_counts_usable_nights_only():
+    worse = np.array([[9.0, 1, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 1, 1]])
+    usable = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 1, 1], [1, 1, 1, 1, 0]], dtype=bool)
+    beyond = run_of_nights(worse, np.full(3, 0.5), usable, 4)
+    assert beyond.tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("draw", [stats.norm, stats.t(3)])
 def test_far_quantile_of_the_pooled_tail(draw):
     values = draw.rvs(size=60_000, random_state=3)
-    assert fit_tail(values).quantile(1e-4) == pytest.approx(draw.isf(1e-4), rel=0.25)
+    found = fit_tail(values).quantile(1e-4)
+    assert 0.85 * draw.isf(1e-4) < found < 2 * draw.isf(1e-4)
 
 
 def test_tail_needs_enough_nights():
@@ -102,9 +161,28 @@ def test_step_of_five_percent_is_found_and_an_improvement_is_no_regression():
 
 
 def test_bad_moment_is_dismissed_by_its_rerun():
-    history = simulate(Event("bad", bad_share=0.1), normal, 0.005, (20, 50), 3)
+    history = simulate(Event("nothing"), normal, 0.005, (20, 40), 3)
+    history.values[7, 35] *= 1.2
     told = judge_all(history, rules_for(20), 30)
-    assert verdicts(told, "dismissed")
+    assert verdicts(told, "dismissed") == {7}
+    assert not verdicts(told, "regression")
+
+
+def test_step_is_found_among_whole_bad_nights_and_those_are_no_alarm():
+    bad = Event("bad", bad_share=0.05, whole_night=True)
+    quiet = judge_all(simulate(bad, normal, 0.01, (100, 70), 7), rules_for(100), 30)
+    said = [item.change for _, item in quiet.findings if item.verdict == "regression"]
+    assert not [change for change in said if change.stage == "tonight"]
+    step = Event("bad, and a step", bad_share=0.05, whole_night=True, step=0.05)
+    told = judge_all(simulate(step, normal, 0.01, (100, 34), 7), rules_for(100), 30)
+    assert len(verdicts(told, "regression")) > 70
+
+
+@pytest.mark.parametrize("noise", [normal, skewed, heavy])
+def test_nothing_is_said_after_an_improvement(noise):
+    history = simulate(Event("better", step=-0.05), noise, 0.01, (100, 60), 8)
+    told = judge_all(history, rules_for(100), 30)
+    assert len(verdicts(told, "improvement")) > 80
     assert not verdicts(told, "regression")
 
 

@@ -19,6 +19,7 @@ CYCLE_S = 0.25e-9
 CASES = [
     case("node", "mpich", {"ranks": 2}),
     case("echo", "mpich", {"placement": "between-nodes", "distance": 1}),
+    case("echo", "mpich", {"transport": "tcp", "placement": "between-nodes", "distance": 1}),
     case("netpipe", "mpich", {"transport": "library", "placement": "between-nodes"}),
     case("netpipe", "mpich", {"transport": "tcp", "placement": "between-nodes"}),
 ]
@@ -54,6 +55,8 @@ def with_metrics(record: dict[str, Any]) -> dict[str, Any]:
     transport = record["params"].get("transport")
     if record["check"] == "node":
         record["metrics"] = of_nodes()
+    elif record["check"] == "echo" and transport == "tcp":
+        record["metrics"] = [metric("half_round_trip", record["block"] * 4e-6, message_bytes=1)]
     elif record["check"] == "echo":
         # Slower from block to block; the ratio to a witness that is so too stays.
         record["metrics"] = [
@@ -110,11 +113,20 @@ def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) ->
 
 
 def test_the_witness_is_paired_by_block(analysis: Analysis) -> None:
-    row = row_of(node.witness_table(analysis), "1 B", "mpich")
-    assert row[4] == "1.250 (1.250 … 1.250)"
-    assert row[6] == "2.000 (2.000 … 2.000)"
+    row = row_of(node.witness_table(analysis), "1 B", "mpich", "library")
+    assert row[5:] == ["1.250 (1.250 … 1.250)", "2.500 (2.500 … 2.500)"]
     empty = row_of(node.witness_table(analysis), "1\u202f024 B", "mpich")
-    assert empty[3] == "–"
+    assert empty[4:] == ["–", "–", "–"]
+
+
+def test_tcp_alone_has_a_witness_of_its_own(analysis: Analysis) -> None:
+    row = row_of(node.witness_table(analysis), "1 B", "mpich", "TCP alone")
+    assert row[3].startswith("8.00")
+    assert row[4].startswith("10.00")
+    assert row[5:] == ["0.800 (0.800 … 0.800)", "–"]
+    table = node.witness_table(analysis)
+    assert table is not None
+    assert len(table.rows) == 2 * 4  # two ways to carry, four lengths
 
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:

@@ -27,3 +27,25 @@ def test_without_a_browser_the_message_names_the_remedy(tmp_path, monkeypatch):
     with pytest.raises(InfrastructureError, match="apt-get install chromium"):
         pdf.html_to_pdf(tmp_path / "page.html", tmp_path / "page.pdf")
     assert not (tmp_path / "page.pdf").exists()
+
+
+def test_what_is_not_printed_is_left_out_before():
+    page = (
+        "<p>a</p><details id='x'><summary>s</summary>hidden</details><p>b</p>"
+        "<details open><summary>t</summary>shown</details>"
+        "<details class='keep'>kept</details><script>var x;</script>"
+        "<details>outer<details>inner</details>rest</details><p>c</p>"
+    )
+    assert pdf.for_print(page) == (
+        "<p>a</p><p>b</p><details open><summary>t</summary>shown</details>"
+        "<details class='keep'>kept</details><details>outerrest</details><p>c</p>"
+    )
+
+
+def test_a_long_table_is_cut_on_paper_and_says_so():
+    rows = "".join(f"<tr><td>{number}</td></tr>" for number in range(pdf.MOST_PRINTED_ROWS + 7))
+    printed = pdf.for_print(f"<table><tbody>{rows}</tbody></table>")
+    assert printed.count("<tr>") == pdf.MOST_PRINTED_ROWS + 1
+    assert "7 further rows stand in the page itself" in printed
+    short = "<table><tbody><tr><td>1</td></tr></tbody></table>"
+    assert pdf.for_print(short) == short

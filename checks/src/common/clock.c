@@ -31,6 +31,10 @@ double timing_resolution(double (*now)(void)) {
     return least;
 }
 
+struct timer timing_own(void) {
+    return (struct timer){timing_monotonic, timing_resolution(timing_monotonic), "CLOCK_MONOTONIC"};
+}
+
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

@@ -16,6 +16,9 @@ double timing_realtime(void); /* CLOCK_REALTIME, to compare with the launcher's,
 /* Least step seen between two different readings of a clock. */
 double timing_resolution(double (*now)(void));
 
+/* CLOCK_MONOTONIC with its resolution. */
+struct timer timing_own(void);
+
 /* Best, median, mean and worst of count > 0 samples; the order of samples is kept. */
 struct timing_summary {
     double best, median, mean, worst;

@@ -2,7 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "fail.h"
 
-#include "json.h"
+#include "fail_line.h"
 
 #include <mpi.h>
 #include <stdarg.h>
@@ -25,17 +25,7 @@ static const struct timespec forwarding = {0, 100000000};
 
 static void print_error(const char *where, const char *format, va_list values, int rank,
                         int wrong) {
-    char message[1024];
-    struct json line;
-    vsnprintf(message, sizeof message, format, values);
-    json_begin(&line);
-    json_string(&line, "assay", "error");
-    json_string(&line, "where", where);
-    json_string(&line, "message", message);
-    json_integer(&line, "rank", rank);
-    if (wrong)
-        json_boolean(&line, "wrong", 1);
-    json_write(&line, stdout);
+    fail_line(where, format, values, rank, wrong);
     nanosleep(&forwarding, NULL);
 }
 

@@ -2,14 +2,12 @@
 #ifndef ASSAY_TIMING_H
 #define ASSAY_TIMING_H
 
-#include "clock.h"
+#include "sampling.h"
 
 #include <mpi.h>
 
-/* The one clock and the one timing loop of all our programs. Seconds throughout. */
-
-/* A timed interval lasts at least this many resolutions, else calls are timed in batches. */
-#define TIMING_LEAST_STEPS 100
+/* The one clock and the one timing loop of all our MPI programs (sampling.h). Seconds throughout.
+ */
 
 /* Measure both clocks and choose the finer one, CLOCK_MONOTONIC when equal. MPI must be up; not
  * collective. */
@@ -38,10 +36,5 @@ int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Co
 int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                      void (*before)(void *context), void (*body)(void *context), void *context,
                      double *samples);
-
-/* The older way, one interval round a whole loop: seconds a call of body over `calls` calls, the
- * first of them included. Not collective by itself; body may communicate. */
-double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
-                   void *context);
 
 #endif

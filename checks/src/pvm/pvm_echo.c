@@ -190,7 +190,7 @@ static void report_copies(struct run *run) {
 }
 
 static void report_notes(void) {
-    struct timer timer = {timing_monotonic, timing_resolution(timing_monotonic), "CLOCK_MONOTONIC"};
+    struct timer timer = timing_own();
     report_timer(&timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);

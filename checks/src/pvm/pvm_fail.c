@@ -3,7 +3,7 @@
 #include "pvm_fail.h"
 
 #include "common/fail.h"
-#include "common/json.h"
+#include "common/fail_line.h"
 
 #include <pvm3.h>
 #include <signal.h>
@@ -31,17 +31,7 @@ static void partner_failed(int signal) {
 }
 
 static void leave(const char *where, const char *format, va_list values, int wrong) {
-    char message[1024];
-    struct json line;
-    vsnprintf(message, sizeof message, format, values);
-    json_begin(&line);
-    json_string(&line, "assay", "error");
-    json_string(&line, "where", where);
-    json_string(&line, "message", message);
-    json_integer(&line, "rank", tasks.is_partner);
-    if (wrong)
-        json_boolean(&line, "wrong", 1);
-    json_write(&line, stdout);
+    fail_line(where, format, values, tasks.is_partner, wrong);
     int other = tasks.other;
     tasks.other = 0; /* its end is expected now */
     if (other > 0) {
@@ -96,9 +86,10 @@ void pvm_fail_partner(int partner, int is_partner) {
 void pvm_fail_part(void) {
     if (tasks.is_partner) {
         pvm_done(pvm_recv(tasks.other, PART_TAG), "pvm_recv");
-        return;
+    } else {
+        pvm_done(pvm_delmhf(tasks.handler), "pvm_delmhf");
+        pvm_done(pvm_initsend(PvmDataRaw), "pvm_initsend");
+        pvm_done(pvm_send(tasks.other, PART_TAG), "pvm_send");
     }
-    pvm_done(pvm_delmhf(tasks.handler), "pvm_delmhf");
-    pvm_done(pvm_initsend(PvmDataRaw), "pvm_initsend");
-    pvm_done(pvm_send(tasks.other, PART_TAG), "pvm_send");
+    tasks.other = 0;
 }

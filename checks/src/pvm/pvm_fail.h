@@ -10,7 +10,7 @@
  * asking task too, whatever call that waits in. */
 void pvm_fail_partner(int partner, int is_partner);
 
-/* Called by both tasks when all is done: from here on the partner may end. */
+/* Called by both tasks when all is done: from here on each may end without the other. */
 void pvm_fail_part(void);
 
 /* result of a PVM call, or the abort with PVM's own words when it is negative. */

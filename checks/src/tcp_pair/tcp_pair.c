@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* fork, nanosleep, gethostname */
-/* Runs a program of two ends over TCP, such as NetPIPE's NPtcp, between the hosts of two ranks:
- * rank 0 starts the listening end, rank 1 the other with `-h HOST` when it listens. Nothing of MPI
- * carries their messages; MPI places the ranks and proves where they were. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep, gethostname */
+/* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the end that
+ * listens, rank 1 the other one when it does. Nothing of MPI carries their messages; MPI places the
+ * ranks and proves where they were.
+ *   tcp_pair PROGRAM [WORD…] @listening [WORD…] @other [WORD…]
+ * Words before @listening are for both ends; in all of them @host and @port stand for where the
+ * listening end is. */
+#include "common/child.h"
 #include "common/fail.h"
 #include "common/report.h"
 
@@ -10,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +26,12 @@
 #define HOST_BYTES 256
 #define WORDS 64
 #define PATIENCE_S 20
+
+/* Where the listening end is. */
+struct place {
+    int port;
+    char host[HOST_BYTES];
+};
 
 static void pause_a_moment(void) {
     struct timespec moment = {0, 5000000L};
@@ -62,80 +71,74 @@ static int listens(int port) {
     return found;
 }
 
-static pid_t start(char **words) {
-    pid_t child = fork();
-    if (child == 0) {
-        execv(words[0], words);
-        _exit(127);
+/* The word with its first @host or @port replaced, for as long as the program runs. */
+static char *filled(char *word, const struct place *place) {
+    char port[16];
+    const char *value = place->host;
+    char *mark = strstr(word, "@host");
+    if (!mark) {
+        mark = strstr(word, "@port");
+        snprintf(port, sizeof port, "%d", place->port);
+        value = port;
     }
-    fail_if(child < 0, __func__, "cannot start %s", words[0]);
-    return child;
+    if (!mark)
+        return word;
+    size_t room = strlen(word) + HOST_BYTES;
+    char *whole = malloc(room);
+    fail_if(!whole, __func__, "out of memory: %zu bytes", room);
+    snprintf(whole, room, "%.*s%s%s", (int)(mark - word), word, value, mark + strlen("@host"));
+    return whole;
 }
 
-/* Sleeps until the child has ended, so that it has the core. */
-static void finish(pid_t child, const char *name) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    fail_if(!WIFEXITED(status) || WEXITSTATUS(status) != 0, PROGRAM, "%s ended with status %d",
-            name, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+/* The words of one end: those before @listening, and those after `own`. */
+static void choose_words(char **argv, const char *own, const struct place *place, char **words) {
+    int taken = 1, count = 0;
+    for (char **word = argv + 1; *word; word++) {
+        int is_mark = strcmp(*word, "@listening") == 0 || strcmp(*word, "@other") == 0;
+        if (is_mark)
+            taken = strcmp(*word, own) == 0;
+        else if (taken)
+            words[count++] = filled(*word, place);
+    }
+    words[count] = NULL;
 }
 
-static pid_t start_listening(char **words) {
-    int port = free_port(), waited = 0, status;
-    char text[16], host[HOST_BYTES] = "";
-    gethostname(host, sizeof host - 1);
-    snprintf(text, sizeof text, "%d", port);
-    int count = 0;
-    while (words[count])
-        count++;
-    words[count] = "-P";
-    words[count + 1] = text;
-    words[count + 2] = "-o";
-    words[count + 3] = "netpipe.listening.out";
-    pid_t child = start(words);
-    for (; !listens(port); waited++) {
-        fail_if(waitpid(child, &status, WNOHANG) == child, PROGRAM, "%s ended at once", words[0]);
+static pid_t start_listening(char **argv) {
+    char *words[WORDS];
+    struct place place = {free_port(), ""};
+    int waited = 0;
+    gethostname(place.host, sizeof place.host - 1);
+    choose_words(argv, "@listening", &place, words);
+    pid_t child = child_start(words);
+    for (; !listens(place.port); waited++) {
+        fail_if(child_has_ended(child), PROGRAM, "%s ended at once", words[0]);
         fail_if(waited > PATIENCE_S * 200, PROGRAM, "%s does not listen on port %d", words[0],
-                port);
+                place.port);
         pause_a_moment();
     }
-    MPI_Send(&port, 1, MPI_INT, 1, TAG, MPI_COMM_WORLD);
-    MPI_Send(host, HOST_BYTES, MPI_CHAR, 1, TAG, MPI_COMM_WORLD);
+    MPI_Send(&place, (int)sizeof place, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
     return child;
 }
 
-static pid_t start_other(char **words) {
-    static char text[16], host[HOST_BYTES];
+static pid_t start_other(char **argv) {
+    char *words[WORDS];
+    struct place place;
     MPI_Status status;
-    int port, count = 0;
-    MPI_Recv(&port, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, &status);
-    MPI_Recv(host, HOST_BYTES, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, &status);
-    snprintf(text, sizeof text, "%d", port);
-    while (words[count])
-        count++;
-    words[count] = "-h";
-    words[count + 1] = host;
-    words[count + 2] = "-P";
-    words[count + 3] = text;
-    words[count + 4] = "-o";
-    words[count + 5] = "netpipe.out";
-    return start(words);
+    MPI_Recv(&place, (int)sizeof place, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &status);
+    choose_words(argv, "@other", &place, words);
+    return child_start(words);
 }
 
 int main(int argc, char **argv) {
-    char *words[WORDS] = {NULL};
     int rank, ranks;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
-    fail_all(argc < 2 || argc > WORDS - 8, PROGRAM,
-             "found %d words, allowed are PROGRAM and at most %d options", argc - 1, WORDS - 10);
-    memcpy(words, argv + 1, (size_t)(argc - 1) * sizeof *words);
-    if (rank == 0)
-        report_program(PROGRAM, NULL, 0);
-    pid_t child = rank == 0 ? start_listening(words) : start_other(words);
-    finish(child, words[0]);
+    fail_all(argc < 2 || argc > WORDS, PROGRAM,
+             "found %d words, allowed are PROGRAM and at most %d more", argc - 1, WORDS - 2);
+    pid_t child = rank == 0 ? start_listening(argv) : start_other(argv);
+    child_finish(child, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         report_note_text("carried_by", "TCP between the hosts of ranks 0 and 1");

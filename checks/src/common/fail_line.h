@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_FAIL_LINE_H
+#define ASSAY_FAIL_LINE_H
+
+#include <stdarg.h>
+
+/* The line of an error on standard output, as fail.h describes it; local, no MPI. */
+void fail_line(const char *where, const char *format, va_list values, int rank, int wrong);
+
+#endif

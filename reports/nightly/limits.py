@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stage A's limits: what one night may be, and what several nights in a row may be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+
+from reports.nightly.reference import Mask, Matrix, References, crossed_deviations, row_medians
+from reports.nightly.rules import Rules
+from reports.nightly.tail import LEAST_DEVIATIONS, fit_tail, run_quantile
+
+#: Variance of a median of n normal values, times n, in units of theirs.
+_MEDIAN_VARIANCE = np.pi / 2
+#: A re-run fails again beyond what this many times the allowed chance exceeds.
+_LAXER = 10
+#: The nights of a reference are dealt into so many parts, each judged by the others.
+_PARTS = 5
+#: A night is slow as a whole when the median of so many series deviates by so many spreads.
+_LEAST_SERIES, _SLOW = 5, 3.0
+#: By how much four nights may share the error of their reference's spread.
+_SHARED = 1.75
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much worse than its level a night may be, fractions, shape (series,); NaN: not judged.
+
+    `alone`: a single night; `again`: its re-run; `in_a_row`: each of `rules.run_nights` nights.
+    """
+
+    alone: Matrix
+    again: Matrix
+    in_a_row: Matrix
+
+
+def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Limits:
+    """The limits of all series; `away` are the residuals of the reference's nights, worse positive.
+
+    A single night: max(floor, s·√(1 + π/2n)·max(√F⁻¹(.999; 1, m−1), q)), s from m nights, the level
+    a median of n. The F formula is that of a prediction interval under normal noise. q is the far
+    quantile of the site's own nights (tail.py): simulated log-normal noise goes beyond the F limit
+    in 1 % of series in 80 nights, ten times what is allowed. Without enough nights for a tail q is
+    Student's quantile at the allowed chance.
+
+    Nights in a row: where whole nights are bad now and then, q lies behind the bad nights and no
+    step smaller than those is ever seen by a single night. Four bad nights in a row are as rare as
+    the budget asks, so a limit that one night in twenty exceeds is enough for four.
+    """
+    tail = fit_tail(without_slow_nights(crossed_deviations(away, _PARTS, rules), rules))
+    alone, again = (
+        _alone(found, tail.quantile(chance) if tail else None, level, chance, rules)
+        for level, chance in (
+            (rules.level_suspect, rules.allowed_alone),
+            (rules.level_confirm, _LAXER * rules.allowed_alone),
+        )
+    )
+    in_a_row = _in_a_row(without_slow_nights(crossed_deviations(away, 2, rules), rules), rules)
+    widened = found.spread * _widening(found)
+    usable = (found.n > 0) & np.isfinite(widened) & (found.median > 0)
+    alone, again, row = (
+        np.where(usable, np.maximum(floors, widened * factor), np.nan)
+        for factor in (alone, again, in_a_row)
+    )
+    settled = found.n >= rules.robust_from
+    return Limits(alone, again, np.where(settled | np.isnan(row), row, np.inf))
+
+
+def without_slow_nights(deviations: Matrix, rules: Rules) -> Matrix:
+    """The deviations (groups × nights), a night on which half of all series were slow less its
+    median.
+
+    Such a night is one event and no hundred: as a hundred deviations it would make the site's tail
+    so heavy that a single series' own loss of a sixth went unseen. The next one alarms, once; where
+    they come more often than alarms may, they stay in the tail and are no alarm any more.
+    """
+    known = np.isfinite(deviations)
+    counts = known.sum(axis=0)
+    middle = np.where(counts >= _LEAST_SERIES, row_medians(deviations.T), 0.0)
+    slow = middle > _SLOW
+    most = max(1, round((counts > 0).sum() * rules.slow_nights_allowed))
+    return deviations - np.where(slow, middle, 0.0) if slow.sum() <= most else deviations
+
+
+def _in_a_row(deviations: Matrix, rules: Rules) -> float:
+    """The factor of the spread for nights in a row, the smaller of two estimates.
+
+    Of bad nights the first is as uncertain as their number is small; they are told from noise by
+    their distance, so the second takes the quantile that a single night exceeds with the fourth
+    root of the chance, and 1.75 times it for what the nights of a reference share.
+    """
+    chance, nights = rules.allowed_in_a_row, rules.run_nights
+    known = deviations[np.isfinite(deviations)]
+    if known.size < LEAST_DEVIATIONS:
+        return float("inf")
+    single = float(np.quantile(known, 1 - chance ** (1 / nights)))
+    return min(run_quantile(deviations, nights, chance), _SHARED * max(single, 0.0))
+
+
+def _widening(found: References) -> Matrix:
+    widening: Matrix = np.sqrt(1 + _MEDIAN_VARIANCE / np.maximum(found.n, 1))
+    return widening
+
+
+def _alone(
+    found: References, far: float | None, level: float, chance: float, rules: Rules
+) -> Matrix:
+    """The factor of the spread for a single night."""
+    freedom = np.maximum(found.n_spread - 1, 1)
+    student = stats.t.isf(chance, freedom)
+    early = (found.n_spread < rules.robust_from) | (far is None)
+    factor: Matrix = np.maximum(
+        stats.t.ppf((1 + level) / 2, freedom), np.where(early, student, far or 0.0)
+    )
+    return factor
+
+
+def run_of_nights(worse: Matrix, limit: Matrix, usable: Mask, length: int) -> Mask:
+    """For each series whether its last `length` usable nights are all beyond `limit`.
+
+    `worse` and `usable` have the shape (series, nights); tonight is the last column and must be
+    usable.
+    """
+    from_the_end = np.cumsum(usable[:, ::-1], axis=1)[:, ::-1]
+    last = usable & (from_the_end <= length)
+    beyond: Mask = (last & (worse > limit[:, np.newaxis])).sum(axis=1) == length
+    return beyond & usable[:, -1]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Garbage in a history and in its runs: one clear statement each, never a traceback."""
+
+import sqlite3
+
+import pytest
+
+from campaigns.cli import main
+from reports.tests.test_nightly_history import (
+    add_nights,
+    all_failed,
+    check,
+    folder,  # noqa: F401 a fixture used by its name
+    write_night,
+)
+
+HISTORY = "results/history.sqlite"
+
+
+def edited(*statements):
+    with sqlite3.connect(HISTORY) as database:
+        for statement in statements:
+            database.execute(statement)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("PRAGMA user_version=99", "is a history of schema 99"),
+        ("PRAGMA application_id=7", "no history of Assay"),
+        ("UPDATE night SET context='{\"host' WHERE id=2", "is damaged"),
+        ("UPDATE series SET params='[1,' WHERE id=1", "is damaged"),
+        ("UPDATE night SET nodes='null' WHERE id=1", "is damaged"),
+        ("DROP TABLE value", "no such table"),
+    ],
+)
+def test_damaged_history_is_one_message(folder, capsys, statement, said):  # noqa: F811 the fixture
+    add_nights(folder, 3)
+    edited(statement)
+    capsys.readouterr()
+    for command in ("check", "show"):
+        assert main(["history", command]) in (2, 4)
+        told = capsys.readouterr().err
+        assert said in told or (command == "show" and "DROP" in statement)
+        assert "Traceback" not in told
+
+
+def test_change_of_a_night_that_is_gone(folder, capsys):  # noqa: F811 the fixture
+    add_nights(folder)
+    edited(
+        "INSERT INTO change (series,kind,stage,since,found,before,after,n_before)"
+        " VALUES (1,'regression','tonight',77,77,1.0,2.0,9)"
+    )
+    capsys.readouterr()
+    assert main(["history", "check"]) == 2
+    assert "night 77 is not in this history" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["0.0", "-1.0", "9e999", "1e300"])
+def test_impossible_values_in_the_file_give_no_number(folder, capsys, value):  # noqa: F811 the fixture
+    add_nights(folder)
+    edited(f"UPDATE value SET median={value} WHERE series=1")  # noqa: S608 own values
+    status, night = check(folder, capsys)
+    assert status in (0, 3)
+    assert not night["findings"]
+    assert night["judged"] == (2 if value == "1e300" else 1)
+
+
+def test_nothing_but_failed_nights(folder, capsys):  # noqa: F811 the fixture
+    for number in range(1, 4):
+        main(["history", "add", str(write_night(folder, number, edit=all_failed))])
+    status, night = check(folder, capsys)
+    assert status == 1
+    assert night["judged"] == 0
+    assert night["summary"] == "10 launches did not give a result"
+    assert "time limit" in (folder / "out" / "index.html").read_text()
+
+
+def test_zero_variance_then_a_step(folder, capsys):  # noqa: F811 the fixture
+    def flat(value):
+        def edit(record):
+            for metric in record["metrics"]:
+                metric["value"] = value
+            return record
+
+        return edit
+
+    for number in range(1, 14):
+        main(["history", "add", str(write_night(folder, number, edit=flat(1e9)))])
+    main(["history", "add", str(write_night(folder, 14, edit=flat(0.99e9)))])
+    assert check(folder, capsys)[0] == 0
+    main(["history", "add", str(write_night(folder, 15, edit=flat(0.9e9)))])
+    status, night = check(folder, capsys)
+    assert status == 3
+    assert {item["verdict"] for item in night["findings"]} == {"suspect"}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["history", "check", "--site", "nowhere"], "holds no nights of this"),
+        (["history", "check", "--alarms-a-month", "nan"], "must be above 0"),
+        (["history", "check", "--alarms-a-month", "0"], "must be above 0"),
+        (["history", "accept-change", "99", "--author", "a", "--reason", "b"], "no change 99"),
+        (["history", "accept-change", "1", "--author", " ", "--reason", "b"], "must say something"),
+        (["history", "add", "no-such-run"], "no-such-run"),
+        (["history", "check", "--history", "absent.sqlite"], "there is no history yet"),
+        (["nightly", "install", "--with", "cron", "--at", "25:00"], "00:00 to 23:59"),
+    ],
+)
+def test_wrong_words_are_one_message(folder, capsys, words, said):  # noqa: F811 the fixture
+    add_nights(folder, 1)
+    capsys.readouterr()
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") <= 2

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of OSU benchmarks: one quantity a benchmark, the spread of its launches."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from campaigns.metrics import REGISTER
+from reports import osu_tables
+from reports.analysis import Analysis, analyse
+from reports.load import load_run
+from reports.tests.synthetic import case, write_run
+
+CASES = [
+    case("osu", environment, {"test": test, "ranks": 2, "iterations": 100})
+    for environment in ("mpich", "openmpi")
+    for test in ("osu_bw", "osu_latency", "osu_init")
+]
+VALUES: dict[str, list[tuple[str, float, int | None]]] = {
+    "osu_latency": [
+        ("osu_latency", 2e-6, 1),
+        ("osu_latency_least", 1e-6, 1),
+        ("osu_latency", 3e-6, 8),
+    ],
+    "osu_bw": [("osu_bandwidth", 1e8, 8)],
+    "osu_init": [("osu_init_least", 0.1, None), ("osu_init_mean", 0.2, None)],
+}
+
+
+def with_metrics(record: dict[str, Any]) -> dict[str, Any]:
+    """Each block has its own multiple of the values."""
+    record["metrics"] = [
+        {
+            "name": name,
+            "unit": REGISTER[name].unit,
+            "better": REGISTER[name].better,
+            "value": record["block"] * value,
+            **({} if size is None else {"at": {"message_bytes": size}}),
+        }
+        for name, value, size in VALUES[record["params"]["test"]]
+    ]
+    return record
+
+
+@pytest.fixture(scope="module")
+def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
+    folder: Path = tmp_path_factory.mktemp("runs") / "osu"
+    return analyse(load_run(write_run(folder, CASES, blocks=3, edit=with_metrics)))
+
+
+def test_a_line_a_benchmark_and_length_with_a_column_an_environment(analysis: Analysis) -> None:
+    table = osu_tables.benchmarks_table(analysis)
+    assert table is not None
+    assert [column.title for column in table.columns[4:]] == ["mpich", "openmpi"]
+    rows = {(row[0].text, row[2].text): [cell.text for cell in row[3:]] for row in table.rows}
+    assert rows["osu_latency", "1 B"] == ["OSU latency, µs", *["4.00 (2.00 … 6.00)"] * 2]
+    assert rows["osu_latency", "8 B"][1] == "6.00 (3.00 … 9.00)"
+    assert rows["osu_bw", "8 B"] == ["OSU bandwidth, MB/s", *["200.00 (100.00 … 300.00)"] * 2]
+    assert rows["osu_init", "–"][1] == "400.00 (200.00 … 600.00)"
+    assert len(rows) == 4
+    assert len(table.groups) == 3
+
+
+def test_a_run_without_osu_has_no_such_table(tmp_path: Path) -> None:
+    analysis = analyse(load_run(write_run(tmp_path / "quick", blocks=1)))
+    assert osu_tables.benchmarks_table(analysis) is None
