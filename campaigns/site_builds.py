@@ -48,7 +48,7 @@ class SpackDescription(BaseModel):
     modules: dict[str, list[str]] = Field(
         {},
         description="module files to load for a view in place of its folder on PATH; assay build"
-        " writes them below modules/ of the Spack home",
+        " writes them below the Spack home, for the site's modules_system",
     )
 
     def name_of(self, environment: str) -> str:
@@ -63,6 +63,11 @@ class _Copyable(Protocol):
 def environment_folder(site: str) -> Path:
     """The Spack environment of a site, below the Spack home; sites share what is installed."""
     return spack_home() / "environments" / site
+
+
+def modules_folder(site: str) -> Path:
+    """Where the module files of a site's builds are."""
+    return environment_folder(site) / "modules"
 
 
 def view_folder(site: str, view: str) -> Path:
@@ -105,6 +110,7 @@ def _served(
             "spack_view": view,
             "variables": {**getattr(environment, "variables", {}), **path},
             "modules": modules,
+            "modules_folder": str(modules_folder(site)) if modules else "",
             "preload": "",
             "packages": [],
             "source": "spack",

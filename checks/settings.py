@@ -40,13 +40,17 @@ def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, A
     return {
         "name": name,
         "cc": described["compiler"],
-        "modules": described["modules"],
+        "modules": _modules(described["modules"], described["modules_folder"]),
         "prepare_cmds": described["prepare"],
         "env_vars": [list(pair) for pair in sorted(described["variables"].items())],
         "features": described["features"],
         "extras": extras,
         "target_systems": [site],
     }
+
+
+def _modules(names: list[str], folder: str) -> list[Any]:
+    return [{"name": name, "path": folder} for name in names] if folder else names
 
 
 def _partition(site: dict[str, Any]) -> dict[str, Any]:

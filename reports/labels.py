@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -50,9 +51,14 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        return fixed(value, 0)
+        return _whole(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+@lru_cache(maxsize=4096)
+def _whole(value: int) -> str:
+    return fixed(value, 0)
 
 
 def lattice_text(params: Mapping[str, Any]) -> str:
@@ -76,21 +82,32 @@ class CheckLabels:
     def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
         params = case.params
+        grid, lattice, others = _told_apart(self.varying, tuple(without))
         result = []
-        if all(name in params for name in _GRID) and not set(_GRID) & set(without):
+        if grid and "p" in params and "q" in params:
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
-        if set(_LATTICE) & set(self.varying) - set(without):
+        if lattice:
             result.append(lattice_text(params))
-        skip = {*_GRID, *_LATTICE, *_POINTS, *without}
-        for name in self.varying:
+        for name in others:
             plain = name == "reply_before_wait" and not params.get(name)
-            if name in params and name not in skip and not plain:
+            if name in params and not plain:
                 result.append(_part(name, params[name]))
         return result
 
     def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """One line naming the case among its check's cases."""
         return ", ".join(self.parts(case, without)) or "all parameters fixed"
+
+
+@lru_cache(maxsize=256)
+def _told_apart(
+    varying: tuple[str, ...], without: tuple[str, ...]
+) -> tuple[bool, bool, tuple[str, ...]]:
+    """Whether the grid is told, whether the lattice, and which other parameters are."""
+    skip = {*_GRID, *_LATTICE, *_POINTS, *without}
+    grid = not set(_GRID) & set(without)
+    lattice = bool(set(_LATTICE) & set(varying) - set(without))
+    return grid, lattice, tuple(name for name in varying if name not in skip)
 
 
 def _part(name: str, value: Any) -> str:

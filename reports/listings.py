@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +30,7 @@ def raw_link(root: str, path: str) -> str:
     return f"{root}/{quote(str(pure), errors='replace')}"
 
 
+@lru_cache(maxsize=4)
 def status_table(analysis: Analysis) -> Table:
     """Launches by check, environment and status, with those still missing."""
     counts: dict[tuple[str, str], Counter[str]] = {}

@@ -20,7 +20,7 @@ from campaigns.errors import InfrastructureError
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
 PRINT_LIMIT_S = 120.0
 #: Rows of one table that are printed.
-MOST_PRINTED_ROWS = 150
+MOST_PRINTED_ROWS = 60
 _ROWS = re.compile(r"<tbody>(.*?)</tbody>", re.DOTALL)
 _SCRIPT = re.compile(r"<script>.*?</script>", re.DOTALL)
 #: Details that a page prints: open ones, and those it keeps on paper.

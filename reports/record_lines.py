@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -53,6 +54,10 @@ class Line(msgspec.Struct, gc=False):
     profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
+_SCHEMA, _CASE, _BLOCK = attrgetter("schema"), attrgetter("case_id"), attrgetter("block")
+_NAMED = attrgetter("check", "environment")
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Successive records that agree with the plan: number of the first line, position of each
@@ -75,7 +80,7 @@ def batches(path: Path, plan: Plan) -> Iterator[Batch]:
     for chunk in _chunks(path):
         lines = _decoded(decoder, chunk, f"{path}", first)
         try:
-            cases = [places[line.case_id] for line in lines]
+            cases = [places[name] for name in map(_CASE, lines)]
         except KeyError:
             cases = []
         if not (cases and _agree(lines, cases, named)):
@@ -130,9 +135,9 @@ def _said(line: bytes, error: Exception) -> str:
 def _agree(lines: list[Line], cases: list[int], named: list[tuple[str, str]]) -> bool:
     """Whether all lines are as the plan has them, as far as can be told of all together."""
     return (
-        {line.schema for line in lines} == {1}
-        and [(line.check, line.environment) for line in lines] == [named[case] for case in cases]
-        and min([line.block for line in lines]) > 0
+        set(map(_SCHEMA, lines)) == {1}
+        and list(map(_NAMED, lines)) == [named[case] for case in cases]
+        and min(map(_BLOCK, lines)) > 0
     )
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our own packages: built from the checkout's C sources, and built again when those have changed.
 
-Spack's hash of such a package does not tell its sources; a file beside the environment does. It is
-written when all is done: what it does not name is built again.
+Spack's hash of such a package does not tell its sources; a file in the Spack home does, for all
+sites, which share what is installed. It is written when all is done: what it does not name is built
+again.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ def changed(commands: SpackCommands, ours: Iterable[str]) -> list[str]:
 def note(commands: SpackCommands, ours: Iterable[str]) -> None:
     """Note that the packages were built from today's sources."""
     noted = {**_noted(commands), **dict.fromkeys(ours, sources_digest())}
-    write_durably(commands.environment / _NOTES, json.dumps(noted, indent=1).encode())
+    write_durably(commands.spack.home / _NOTES, json.dumps(noted, indent=1).encode())
 
 
 def _noted(commands: SpackCommands) -> dict[str, str]:
-    path = commands.environment / _NOTES
+    path = commands.spack.home / _NOTES
     found: dict[str, str] = json.loads(path.read_bytes()) if path.is_file() else {}
     return found

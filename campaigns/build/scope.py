@@ -13,7 +13,7 @@ import yaml
 from campaigns.build.places import PACKAGES_RELEASE, SPACK_ENV, Spack
 from campaigns.errors import AssayError
 from campaigns.site import SITES
-from campaigns.site_builds import SpackDescription
+from campaigns.site_builds import SpackDescription, modules_folder
 
 #: The source mirror inside the Spack home; Spack's own layout, named by checksums.
 MIRROR = "mirror"
@@ -34,7 +34,7 @@ def write_scope(spack: Spack, site: str, built: SpackDescription, offline: bool)
     _write(scope, "repos", {"repos:": _repositories(spack, built)})
     _write(scope, "mirrors", {"mirrors:" if offline else "mirrors": _mirrors(spack.home)})
     _write(scope, "bootstrap", {"bootstrap": {"root": str(spack.home / "bootstrap")}})
-    _write(scope, "modules", _modules(spack.home))
+    _write(scope, "modules", _modules(modules_folder(site), bool(built.modules)))
     _write(scope, "include", {"include": [str(path) for path in packages_files(site, built)]})
     return scope
 
@@ -70,10 +70,16 @@ def _mirrors(home: Path) -> dict[str, Any]:
     return {"assay": {"url": str(home / MIRROR), "source": True, "binary": False}}
 
 
-def _modules(home: Path) -> dict[str, Any]:
-    tcl = {"hash_length": 0, "projections": {"all": "{name}/{version}"}}
-    roots = {"tcl": str(home / "modules")}
-    return {"modules": {"default": {"roots": roots, "enable": ["tcl"], "tcl": tcl}}}
+def _modules(folder: Path, wanted: bool) -> dict[str, Any]:
+    """Module files by name and version; what is built on an MPI library names that too."""
+    names = {"^mpi": "{name}/{version}-{^mpi.name}-{^mpi.version}", "all": "{name}/{version}"}
+    default = {
+        "roots": {"tcl": str(folder)},
+        "arch_folder": False,
+        "enable": ["tcl"] if wanted else [],
+        "tcl": {"hash_length": 0, "projections": names},
+    }
+    return {"modules": {"default": default}}
 
 
 def packages_files(site: str, built: SpackDescription) -> list[Path]:

@@ -9,11 +9,13 @@ import pytest
 
 from campaigns.build import places
 from campaigns.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
+from campaigns.build.commands import SpackCommands
 from campaigns.build.digest import SOURCES, sources_digest
 from campaigns.build.facts import Lock
 from campaigns.build.failures import explained
 from campaigns.build.fresh import refuse_stale_builds
 from campaigns.build.mirror import SourceArchive, _take
+from campaigns.build.our_packages import changed, note
 from campaigns.build.places import SPACK_ENV, Spack, find_spack
 from campaigns.build.scope import write_scope
 from campaigns.cli.main import main
@@ -206,6 +208,19 @@ def test_a_changed_source_changes_the_digest(tmp_path):
     assert before == sources_digest(tmp_path / "src")
     (tmp_path / "src" / "args.c").open("a").write("\n")
     assert sources_digest(tmp_path / "src") != before
+
+
+def test_what_one_site_has_built_is_not_built_again_for_another(home):
+    first, second = (home / name for name in ("first", "second"))
+    for site in (first, second):
+        site.mkdir(parents=True)
+    executable = home / "spack"
+    executable.write_text("#!/bin/sh\necho abc\n")
+    executable.chmod(0o755)
+    spack = Spack(executable, None, home)
+    assert changed(SpackCommands(spack, first, print, False), ["abc"]) == ["abc"]
+    note(SpackCommands(spack, first, print, False), ["abc"])
+    assert changed(SpackCommands(spack, second, print, False), ["abc"]) == []
 
 
 def test_the_lock_tells_what_a_view_is_built_from():

@@ -26,7 +26,7 @@ from reports.nightly.check import check_history
 from reports.nightly.rules import rules_for
 from reports.nightly.simulated import NOISES, Event, Told, judge_all, normal, simulate
 
-SERIES = 3000
+SERIES = 2000
 STEP_SERIES = 100
 SITE = 200
 FIRST = 30

@@ -11,6 +11,7 @@ import yaml
 
 from campaigns.build import places
 from campaigns.build.builder import BuildRequest, prepare
+from campaigns.build.facts import Lock
 from campaigns.build.mirror import _archives
 from campaigns.build.places import SPACK_ENV, find_spack
 from campaigns.errors import AssayError
@@ -72,17 +73,28 @@ def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
     assert not facts_file("virtual", "lam").exists()
 
 
+def chosen_by(home: Path, name: str, packages: dict) -> Path:
+    """Let Spack resolve NetPIPE on LAM, without any lock; gives the folder with its spack.lock."""
+    request = BuildRequest("virtual", read_description("virtual").spack, offline=True)
+    commands = prepare(find_spack(), request, print)
+    spack = {"specs": ["netpipe ^lam"], "view": False, "packages": packages}
+    commands.environment = home / name
+    commands.environment.mkdir()
+    (commands.environment / "spack.yaml").write_text(yaml.safe_dump({"spack": spack}))
+    commands.run("choosing", "concretize")
+    return commands.environment
+
+
+def test_what_no_lock_holds_is_resolved(home, monkeypatch):
+    monkeypatch.setenv(places.HOME, str(home))
+    lock = Lock(chosen_by(home, "known", {}) / "spack.lock")
+    facts = lock.packages(lock.roots_of("lam"))
+    assert (facts["lam"]["version"], facts["lam"]["namespace"]) == ("7.1.4", "assay")
+    assert facts["lam"]["target"] == "x86_64_v2"
+
+
 def test_an_unknown_compiler_is_the_sites_fault(home, monkeypatch):
     monkeypatch.setenv(places.HOME, str(home))
-    built = read_description("virtual").spack
-    commands = prepare(find_spack(), BuildRequest("virtual", built, offline=True), print)
-    environment = yaml.safe_load((commands.environment / "spack.yaml").read_text())
-    environment["spack"]["specs"] = ["netpipe ^lam"]
-    environment["spack"]["view"] = False
-    environment["spack"]["packages"] = {"c": {"require": ["gcc@99"]}}
-    commands.environment = home / "unknown"
-    commands.environment.mkdir()
-    (commands.environment / "spack.yaml").write_text(yaml.safe_dump(environment))
     with pytest.raises(AssayError, match=r"Spack cannot resolve it: .*99") as caught:
-        commands.run("choosing", "concretize")
+        chosen_by(home, "unknown", {"c": {"require": ["gcc@99"]}})
     assert caught.value.status == 2
