@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.plan import Plan
-from campaigns.site import EnvironmentDescription, Site
+from campaigns.site import Site
+from campaigns.site_description import EnvironmentDescription
 
 #: Variables of the caller's environment that MPI libraries or BLAS read.
 _REACHES_MPI = re.compile(r"^(MPI|MPICH|OMPI|PMIX|PMI|UCX|LAM|FI|OPENBLAS|OMP|HYDRA|SLURM|PVM)_")

@@ -20,7 +20,7 @@ _TITLE = re.compile(
 #: Versions before 7.1 leave the # out where a non-blocking test has no sizes.
 _HEADING = re.compile(r"^(?:# +(?:Size +\S|Avg Latency\(us\)|Overall\(us\))| +Overall\(us\))")
 #: Headings of tails stand a single space apart.
-_BETWEEN_NAMES = re.compile(r"\s{2,}|(?<=\))\s(?=P\d)")
+_BETWEEN_NAMES = re.compile(r"\s{2,}|\s(?=P\d\d? Tail)")
 _NUMBER = re.compile(r"\d+\.\d\d", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
 _INIT = re.compile(

@@ -73,6 +73,17 @@ def test_tails_of_a_bandwidth_stand_a_space_apart():
     assert found == pytest.approx({None: 5e4, 50: 4e4, 90: 5.6e5, 99: 5.7e5})
 
 
+def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
+    tails = "P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)"
+    text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
+    text += f"# Size                  MB/s        Messages/s {tails}\n"
+    values = "8                      21.75        2718661.04"
+    found = osu.parse(f"{text}{values}             29.36             35.18         35.18\n", [8])
+    assert [value.percentile for value in found.values] == [None, None, 50, 90, 99]
+    with pytest.raises(OutputError, match="does not fit OSU's heading"):
+        osu.parse(f"{text}{values}\n", [8])
+
+
 def test_a_version_without_a_greeting_is_right_when_it_says_nothing():
     osu.check_hello('{"assay":"exit","status":0}\n\n', 2, silent=True)
     with pytest.raises(OutputError):
