@@ -52,8 +52,8 @@ static void receive(char **words) {
     child_leave_behind(words);
 }
 
-/* The sending end takes the first two tasks that the daemon names; where one of them is still this
- * one, which the daemon forgets after pvm_exit has returned, it sends to nobody and waits for ever. */
+/* The sending end takes the first two tasks that the daemon names. The daemon forgets this one only
+ * after pvm_exit has returned; until then the sending end may take it and wait for ever. */
 static void leave_and_be_forgotten(void) {
     const struct timespec until_forgotten = {0, 300 * 1000 * 1000};
     pvm_exit();
