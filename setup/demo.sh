@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # The main job, end to end, with `make demo`: a virtual cluster, the campaign `quick`, its report.
-# Whatever happens, the cluster is taken down. DEMO_NODES and DEMO_NETWORK choose its shape.
+# Whatever happens, the cluster that it brought up is taken down. DEMO_NODES and DEMO_NETWORK choose
+# its shape, CLUSTER its name.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cluster=demo
+cluster=${CLUSTER:-demo}
 assay=.venv/bin/assay
-trap '"$assay" cluster down --name "$cluster"' EXIT
 
 "$assay" cluster up --name "$cluster" --nodes "${DEMO_NODES:-4}" --network "${DEMO_NETWORK:-gigabit}"
+trap '"$assay" cluster down --name "$cluster"' EXIT
 # Launches that failed are in the report, which is written all the same.
 status=0
 "$assay" run "${DEMO_CAMPAIGN:-quick}" --site "virtual:$cluster" || status=$?

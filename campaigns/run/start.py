@@ -42,6 +42,7 @@ def start_run(
     run = create_run(campaign.origin.text, plan)
     provenance = gather(site, run.run_id, plan)
     provenance["site"]["asked_as"] = site_name
+    provenance["site"]["switches"] = site.cluster.site_facts()["tree"] if site.cluster else None
     provenance["site"]["builds"] = builder
     provenance["site"]["nodes_left_out"] = sorted(nodes_left_out)
     write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
@@ -93,6 +94,7 @@ def _cluster_command(began_on: Mapping[str, Any]) -> str:
         "nodes": began_on.get("nodes"),
         "cpus-per-node": began_on.get("cores_per_node"),
         "network": began_on.get("network", {}).get("name"),
+        "switches": began_on.get("switches"),
     }
     words = [f"--{option} {value}" for option, value in options.items() if value]
     return " ".join(["assay cluster up", *words])

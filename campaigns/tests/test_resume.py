@@ -43,6 +43,7 @@ def run_begun_on(asked_as, tmp_path, monkeypatch):
         "nodes": 3,
         "cores_per_node": 1,
         "network": {"name": "gigabit"},
+        "switches": "2x2",
     }
     run.provenance_file.write_text(json.dumps({"schema": 1, "site": began_on}))
     return run.path
@@ -56,8 +57,9 @@ def test_a_run_whose_cluster_is_gone_names_the_command_that_brings_it_up(tmp_pat
     told = str(caught.value)
     assert "there is no cluster t-nowhere" in told
     assert (
-        "`assay cluster up --name t-nowhere --nodes 3 --cpus-per-node 1 --network gigabit`" in told
-    )
+        "`assay cluster up --name t-nowhere --nodes 3 --cpus-per-node 1 --network gigabit"
+        " --switches 2x2`"
+    ) in told
     assert f"`assay run --resume {path}`" in told
 
 

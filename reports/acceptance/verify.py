@@ -139,7 +139,11 @@ def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> l
             "every file of the run against the document", tuple(_clip(_files(recorded, dossier)))
         ),
         _criteria(stored, dossier),
-        Check("verdicts from the records", tuple(_clip(_verdicts(stored, results, dossier)))),
+        Check(
+            "verdicts from the records",
+            tuple(_clip(_verdicts(stored, results, dossier))),
+            note=_other_code(dossier),
+        ),
         _page(folder, dossier),
     ]
 
@@ -182,12 +186,18 @@ def _verdicts(
             yield f"{key} differs: {old} in the document, {new} now"
 
 
+def _other_code(dossier: Dossier) -> str:
+    """Says so when the document was made by other code than this: then that may be the reason."""
+    here = store.made_with()
+    return "" if dossier.made_with == here else f"made with {dossier.made_with}; this is {here}"
+
+
 def _page(folder: Path, dossier: Dossier) -> Check:
     """The page made again, byte for byte, where the same versions made it."""
     what = "document.html made again from the records"
-    if dossier.made_with != store.made_with():
-        note = f"made with {dossier.made_with}; this is {store.made_with()}: not compared"
-        return Check(what, note=note)
+    other = _other_code(dossier)
+    if other:
+        return Check(what, note=f"{other}: not compared")
     try:
         same = (folder / store.DOCUMENT).read_bytes() == render_document(dossier).encode(
             "utf-8", "replace"

@@ -34,9 +34,10 @@ NIGHTS = 80
 SPREADS = (0.005, 0.01, 0.02)
 BAD_SHARES = (0.0, 0.02, 0.05)
 #: Greatest share of series with a false alarm in 80 nights, by stage, and in noise of 1 % the
-#: nights until a step of 5 % is known to half of all series.
+#: nights until a step of 5 % is known to half of all series, by the share of whole nights bad:
+#: with one in twenty bad, four nights beyond all others are no longer rare.
 MOST_FALSE = {"A": 0.001, "B": 0.01}
-MOST_DELAY = 3
+MOST_DELAY = {0.0: 3, 0.02: 3, 0.05: 5}
 
 
 @dataclass(frozen=True)
@@ -152,18 +153,19 @@ def step_line(row: Row, series: int) -> bool:
     delays, alone = first_nights(told, word, "AB"), first_nights(slow, word, "B")
     by_a = first_nights(told, word, "A")
     tonight = sum(night == 0 for night in by_a.values()) / series
-    soon = sum(night <= MOST_DELAY for night in by_a.values()) / series
+    most = MOST_DELAY[row.event.bad_share]
+    soon = sum(night <= most for night in by_a.values()) / series
     wrong = len(first_nights(told, other, "AB"))
     print(
         f"{row.noise:11} {row.spread:5.1%}  {row.event.name:32} A same night {tonight:6.1%}, within"
-        f" {MOST_DELAY} {soon:6.1%}  A and B: {_delays(delays, series)}  B alone:"
+        f" {most} {soon:6.1%}  A and B: {_delays(delays, series)}  B alone:"
         f" {_delays(alone, series)}  wrong direction {wrong}",
         flush=True,
     )
     if row.event.step != 0.05 or row.spread > 0.01:
         return not wrong
     half = sorted(delays.values())[: max(1, series // 2)][-1:]
-    return not wrong and bool(half) and half[0] <= MOST_DELAY
+    return not wrong and bool(half) and half[0] <= most
 
 
 def slow_sites(series: int) -> None:

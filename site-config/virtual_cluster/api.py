@@ -33,8 +33,9 @@ class Cluster:
 
         Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
         memory_bytes_per_node, network, network_bits_per_s (None: unlimited), switches (name: nodes
-        and switches below it, as Slurm lists them), isolated, slurm_conf, state_dir, work_dir,
-        home_dir, user, uid, gid, login_namespace (path), partition.
+        and switches below it, as Slurm lists them), tree (the same as `up --switches` takes it),
+        isolated, slurm_conf, state_dir, work_dir, home_dir, user, uid, gid, login_namespace
+        (path), partition.
         """
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
@@ -51,6 +52,7 @@ class Cluster:
                 switch.name: {"nodes": ",".join(switch.nodes), "switches": ",".join(switch.below)}
                 for switch in state.spec.switch_tree()
             },
+            "tree": state.spec.switches,
             "isolated": state.spec.isolated,
             "slurm_conf": str(where.slurm_conf),
             "state_dir": str(where.root),

@@ -123,6 +123,21 @@ def test_a_cluster_that_is_up_is_not_made_again(shared: Cluster) -> None:
     assert set(on_nodes(shared, "hostname")) == {"n1", "n2", "n3", "n4"}
 
 
+def test_a_second_main_job_leaves_the_first_ones_cluster_alone(shared: Cluster) -> None:
+    script = Path(__file__).resolve().parents[3] / "setup" / "demo.sh"
+    done = subprocess.run(
+        [script],
+        env={**os.environ, "CLUSTER": shared.name},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "is up already" in done.stderr
+    assert as_user(shared, "sinfo", "--noheader", "--format=%D").strip() == "4"
+
+
 def test_two_clusters_run_side_by_side(shared: Cluster, name: str) -> None:
     other = virtual_cluster.up(ClusterSpec(name, nodes=2))
     assert as_user(other, "srun", "-N2", "id", "-un").split() == [f"assay-{name}"] * 2
