@@ -21,5 +21,11 @@ class Openmpi(BuiltinOpenmpi):
         preferred=True,
     )
 
+    @when("@5:")
+    def configure_args(self):
+        # The PMIx it brings looks in lib and lib64 of a named zlib, not where Debian has it.
+        args = super().configure_args()
+        return [arg for arg in args if arg != "--with-zlib=/usr"]
+
 
 Openmpi.patches = {}
