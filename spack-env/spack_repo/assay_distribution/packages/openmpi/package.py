@@ -23,9 +23,8 @@ class Openmpi(BuiltinOpenmpi):
 
     @when("@5:")
     def configure_args(self):
-        # The PMIx it brings looks in lib and lib64 of a named zlib, not where Debian has it.
-        args = super().configure_args()
-        return [arg for arg in args if arg != "--with-zlib=/usr"]
+        """Without the place of zlib: PMIx would look in its lib and lib64, not where Debian has it."""
+        return [arg for arg in super().configure_args() if arg != "--with-zlib=/usr"]
 
 
 Openmpi.patches = {}
