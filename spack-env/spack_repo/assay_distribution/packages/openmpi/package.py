@@ -23,7 +23,7 @@ class Openmpi(BuiltinOpenmpi):
 
     @when("@5:")
     def configure_args(self):
-        """Without the place of zlib: PMIx would look in its lib and lib64, not where Debian has it."""
+        """Without zlib's place: PMIx looks in its lib and lib64, not where Debian has it."""
         return [arg for arg in super().configure_args() if arg != "--with-zlib=/usr"]
 
 
