@@ -45,6 +45,7 @@ def _build(arguments: argparse.Namespace) -> int:
     if arguments.builder == "distribution":
         return _distribution(arguments)
     from campaigns.build.builder import BuildRequest, build  # noqa: PLC0415
+    from campaigns.build.home_lock import building  # noqa: PLC0415
     from campaigns.build.places import find_spack  # noqa: PLC0415
 
     asked = tuple(word for word in arguments.environments.split(",") if word)
@@ -53,7 +54,9 @@ def _build(arguments: argparse.Namespace) -> int:
         arguments.site, built, asked, arguments.offline, arguments.anew, arguments.jobs
     )
     request.views()
-    build(find_spack(), request, _say)
+    spack = find_spack()
+    with building(spack.home):
+        build(spack, request, _say)
     return ExitStatus.PASS
 
 
@@ -89,16 +92,18 @@ def _add_mirror(subparsers: Any) -> None:
 
 def _mirror(arguments: argparse.Namespace) -> int:
     from campaigns.build.builder import BuildRequest, prepare, resolve  # noqa: PLC0415
+    from campaigns.build.home_lock import building  # noqa: PLC0415
     from campaigns.build.mirror import fill_from_distribution, fill_from_web  # noqa: PLC0415
     from campaigns.build.places import find_spack, spack_home  # noqa: PLC0415
 
     built = _described(arguments.site)
-    if arguments.origin == "distribution":
-        fill_from_distribution(spack_home(), built, _say)
-    else:
-        commands = prepare(find_spack(), BuildRequest(arguments.site, built), _say)
-        resolve(commands)
-        fill_from_web(commands)
+    with building(spack_home()):
+        if arguments.origin == "distribution":
+            fill_from_distribution(spack_home(), built, _say)
+        else:
+            commands = prepare(find_spack(), BuildRequest(arguments.site, built), _say)
+            resolve(commands)
+            fill_from_web(commands)
     return ExitStatus.PASS
 
 

@@ -6,9 +6,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from campaigns.build.fresh import refuse_stale_builds
+from campaigns.build.home_lock import in_use
+from campaigns.build.places import spack_home
 from campaigns.errors import AssayError
 from campaigns.plan import make_plan
 from campaigns.run.directory import RunDirectory, create_run, open_run, write_durably
@@ -111,11 +114,18 @@ def _check_capacity(run: RunDirectory, site: Site) -> None:
         )
 
 
+def _builds_kept(run: RunDirectory, site: Site) -> AbstractContextManager[None]:
+    """Where Spack's builds are used, none of them is changed meanwhile."""
+    used = any(site.spack_facts(name) for name in run.plan().environments)
+    return in_use(spack_home()) if used else nullcontext()
+
+
 def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
     lock = run.lock()
     try:
         progress.say(f"run {run.path} on site {site.name}")
-        Driver(run, site, progress).run()
+        with _builds_kept(run, site):
+            Driver(run, site, progress).run()
     finally:
         progress.end()
         os.close(lock)
