@@ -30,7 +30,8 @@ def building(home: Path) -> Iterator[None]:
         descriptor = os.open(home / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
     except OSError as error:
         raise InfrastructureError(
-            f"{error.filename}: {error.strerror}; mend the rights, or name another place with {HOME}"
+            f"{error.filename}: {error.strerror}; mend the rights, or name another place with"
+            f" {HOME}"
         ) from error
     with _held(descriptor, fcntl.LOCK_EX, home, "another build, or a run on its libraries,"):
         yield

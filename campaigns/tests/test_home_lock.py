@@ -46,12 +46,12 @@ def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, cap
 def test_runs_use_a_home_together_and_keep_builds_out(home):
     with building(home):
         pass
-    with in_use(home), in_use(home), pytest.raises(InfrastructureError, match="a run"):
-        with building(home):
-            pass
-    with building(home), pytest.raises(InfrastructureError, match="a build is under way"):
-        with in_use(home):
-            pass
+    refused = pytest.raises(InfrastructureError, match="a run")
+    with in_use(home), in_use(home), refused, building(home):
+        pass
+    refused = pytest.raises(InfrastructureError, match="a build is under way")
+    with building(home), refused, in_use(home):
+        pass
 
 
 def test_a_home_without_a_lock_can_be_used(tmp_path):

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.node.values import ByBlock, by_block, echo_times, spread_cell, together
+from reports.signed_rank import LEAST_N, paired_effect
 from reports.tables import Cell, Column, Table
-from reports.units import bytes_text
+from reports.units import bytes_text, fixed
 
 #: Lengths of the comparison, in bytes.
 SIZES = (1, 1024, 65536, 1048576)
@@ -14,7 +15,13 @@ SIZES = (1, 1024, 65536, 1048576)
 
 #: What carries the messages: the environment's library, or TCP without it.
 TRANSPORTS = {"library": "library", "tcp": "TCP alone"}
-_HEADINGS = ("our echo, µs", "NetPIPE, µs", "echo / NetPIPE", "echo / echo over TCP alone")
+_HEADINGS = (
+    "our echo, µs",
+    "NetPIPE, µs",
+    "echo / NetPIPE",
+    "95 % of it",
+    "echo / echo over TCP alone",
+)
 
 
 def witness_table(analysis: Analysis) -> Table | None:
@@ -55,20 +62,32 @@ def witness_table(analysis: Analysis) -> Table | None:
         ],
         rows,
         "Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
-        " block. The echo's value is the median of its round trips, NetPIPE's the least of three"
-        " means: a disturbance weighs more in NetPIPE's. PVM's echo is that of InPlace by the"
-        " direct route, as NetPIPE's.",
+        " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
+        " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more in"
+        " NetPIPE's. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
         total=len(rows),
         groups=frozenset(starts),
     )
 
 
 def _cells(echo: ByBlock, netpipe: ByBlock, alone: ByBlock) -> list[Cell]:
+    pairs = together(echo, netpipe)
     return [
         *(spread_cell([t * 1e6 for t in times.values()], 2) for times in (echo, netpipe)),
-        spread_cell([ours / theirs for ours, theirs in together(echo, netpipe)], 3),
+        spread_cell([ours / theirs for ours, theirs in pairs], 3),
+        ratio_interval_cell(pairs),
         spread_cell([whole / part for whole, part in together(echo, alone)], 3),
     ]
+
+
+def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:
+    """Where the ratio lies, from the launches' scatter; too few of them tell nothing."""
+    if len(pairs) < LEAST_N:
+        return Cell("–", title=f"an interval needs {LEAST_N} launches of each, not {len(pairs)}")
+    effect = paired_effect(*zip(*pairs, strict=True))
+    low, high = (fixed(end, 3) for end in (effect.interval.low, effect.interval.high))
+    title = f"{effect.interval.level:.1%} interval of n = {effect.n}: about {effect.ratio:.3f}"
+    return Cell(f"{low} … {high}", title=title)
 
 
 def _netpipe(analysis: Analysis, environment: str, transport: str) -> dict[int, ByBlock]:

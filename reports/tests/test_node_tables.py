@@ -12,6 +12,7 @@ from campaigns.metrics import REGISTER
 from reports import node
 from reports.analysis import Analysis, analyse
 from reports.load import load_run
+from reports.node.witness import ratio_interval_cell
 from reports.tables import Table
 from reports.tests.synthetic import case, write_run
 
@@ -114,19 +115,28 @@ def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) ->
 
 def test_the_witness_is_paired_by_block(analysis: Analysis) -> None:
     row = row_of(node.witness_table(analysis), "1 B", "mpich", "library")
-    assert row[5:] == ["1.250 (1.250 … 1.250)", "2.500 (2.500 … 2.500)"]
+    assert row[5:] == ["1.250 (1.250 … 1.250)", "1.250 … 1.250", "2.500 (2.500 … 2.500)"]
     empty = row_of(node.witness_table(analysis), "1\u202f024 B", "mpich")
-    assert empty[4:] == ["–", "–", "–"]
+    assert empty[4:] == ["–", "–", "–", "–"]
 
 
 def test_tcp_alone_has_a_witness_of_its_own(analysis: Analysis) -> None:
     row = row_of(node.witness_table(analysis), "1 B", "mpich", "TCP alone")
     assert row[3].startswith("8.00")
     assert row[4].startswith("10.00")
-    assert row[5:] == ["0.800 (0.800 … 0.800)", "–"]
+    assert row[5:] == ["0.800 (0.800 … 0.800)", "0.800 … 0.800", "–"]
     table = node.witness_table(analysis)
     assert table is not None
     assert len(table.rows) == 2 * 4  # two ways to carry, four lengths
+
+
+def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:
+    # Of six ratios the exact interval nearest to 95 % goes from the least to the greatest.
+    pairs = [(ratio, 1.0) for ratio in (0.9, 0.95, 1.0, 1.02, 1.1, 1.2)]
+    cell = ratio_interval_cell(pairs)
+    assert cell.text == "0.900 … 1.200"
+    assert "96.9% interval of n = 6" in cell.title
+    assert ratio_interval_cell(pairs[:2]).text == "–"
 
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:
