@@ -19,7 +19,7 @@ _HEADINGS = (
     "our echo, µs",
     "NetPIPE, µs",
     "echo / NetPIPE",
-    "95 % of it",
+    "95 % interval",
     "echo / echo over TCP alone",
 )
 
@@ -63,8 +63,8 @@ def witness_table(analysis: Analysis) -> Table | None:
         rows,
         "Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
         " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
-        " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more in"
-        " NetPIPE's. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
+        " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
+        " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
         total=len(rows),
         groups=frozenset(starts),
     )
