@@ -77,11 +77,10 @@ class PrteSession(SessionLauncher):
     daemons = "prte"
 
     def mpi_command(self, job: Any) -> list[str]:
-        """`prun`, ranks mapped by node; Open MPI's own options are understood."""
+        """`prun`, ranks mapped by node. Options are PRRTE's: Open MPI's are variables, by -x."""
         forwarded = [w for name in ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST") for w in ("-x", name)]
         ranks = ["--np", str(job.num_tasks), "--map-by", f"ppr:{job.num_tasks_per_node}:node"]
-        daemons = ["--personality", "ompi", "--dvm-uri", "file:prte.uri"]
-        return ["prun", *daemons, *forwarded, *ranks]
+        return ["prun", "--dvm-uri", "file:prte.uri", *forwarded, *ranks]
 
 
 @register_launcher("assay-pvm")

@@ -196,7 +196,7 @@ def test_prrtes_ranks_are_started_through_its_daemons():
     launcher.extra_options = ("--bind-to", "none")
     words = launcher.command(SimpleNamespace(num_tasks=4, num_tasks_per_node=2))
     assert " ".join(words) == (
-        "./session.sh prte 60 prun --personality ompi --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
+        "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
         " -x ASSAY_LAUNCH_HOST --np 4 --map-by ppr:2:node --bind-to none"
     )
 
