@@ -43,12 +43,16 @@ static void ring_make(struct ring *ring, MPI_Comm comm) {
     }
 }
 
-static void exchange(const struct ring *ring, MPI_Comm comm, char *out, char *in, long bytes) {
+static int neighbour(const struct ring *ring, int step) {
+    return ring->leaders[(ring->own + ring->count + step) % ring->count];
+}
+
+/* To the next one of the ring and from the one before, with step -1 the other way. */
+static void exchange(const struct ring *ring, MPI_Comm comm, int step, char *out, char *in,
+                     long bytes) {
     MPI_Status status;
-    int to = ring->leaders[(ring->own + 1) % ring->count];
-    int from = ring->leaders[(ring->own + ring->count - 1) % ring->count];
-    PMPI_Sendrecv(out, (int)bytes, MPI_CHAR, to, PROBE_TAG, in, (int)bytes, MPI_CHAR, from,
-                  PROBE_TAG, comm, &status);
+    PMPI_Sendrecv(out, (int)bytes, MPI_CHAR, neighbour(ring, step), PROBE_TAG, in, (int)bytes,
+                  MPI_CHAR, neighbour(ring, -step), PROBE_TAG, comm, &status);
 }
 
 /* Bytes that arrived at this leader's node while its predecessor sent it `bytes`; -1 if its
@@ -61,9 +65,11 @@ static long measure(const struct ring *ring, MPI_Comm comm, long bytes) {
         bytes = 0; /* still take part: the neighbours wait */
     else
         memset(out, 0x5A, (size_t)bytes);
-    exchange(ring, comm, out, in, bytes < 8 ? bytes : 8); /* connections are made now */
+    long few = bytes < 8 ? bytes : 8;
+    exchange(ring, comm, 1, out, in, few); /* connections are made now */
     long before = arrivals_read();
-    exchange(ring, comm, out, in, bytes);
+    exchange(ring, comm, -1, out, in, few); /* the one before sends only after that */
+    exchange(ring, comm, 1, out, in, bytes);
     for (int wait = 0; wait <= COUNTER_WAITS; wait++) {
         arrived = before < 0 ? -1 : arrivals_read() - before;
         if (arrived < 0 || arrived >= bytes)
