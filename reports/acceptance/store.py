@@ -11,8 +11,6 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import campaigns
-import reports
 from campaigns.errors import AssayError, InfrastructureError
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
@@ -24,7 +22,8 @@ DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"
 SUMS = "SHA256SUMS"
 _SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
-_JUDGING = (Path(campaigns.__file__).parent, Path(reports.__file__).parent)
+_PACKAGES = Path(__file__).resolve().parents[2]
+_JUDGING = (_PACKAGES / "campaigns", _PACKAGES / "reports")
 _CODE = frozenset({".css", ".j2", ".js", ".py"})
 
 
