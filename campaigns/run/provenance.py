@@ -50,6 +50,7 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
             "memory_bytes_per_node": described.memory_bytes_per_node,
             "core_peak_flop_per_s": described.core_peak_flop_per_s,
             "network": described.network.model_dump(),
+            "switches": site.cluster.site_facts()["tree"] if site.cluster else None,
         },
         "host": _host(),
         "slurm": _slurm(site),

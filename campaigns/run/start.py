@@ -45,7 +45,6 @@ def start_run(
     run = create_run(campaign.origin.text, plan)
     provenance = gather(site, run.run_id, plan)
     provenance["site"]["asked_as"] = site_name
-    provenance["site"]["switches"] = site.cluster.site_facts()["tree"] if site.cluster else None
     provenance["site"]["builds"] = builder
     provenance["site"]["nodes_left_out"] = sorted(nodes_left_out)
     write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())

@@ -123,6 +123,16 @@ def test_what_was_not_touched_is_verified(accepted):
     assert faults(accepted, seal=seal[:16]) == []
 
 
+def test_a_document_of_other_code_is_judged_again_and_says_so(accepted, monkeypatch):
+    monkeypatch.setattr(store, "made_with", lambda: "Assay 9.9.9 (code 0)")
+    checks = {check.what: check for check in verify(accepted, criteria_from_text)}
+    verdicts = checks["verdicts from the records"]
+    assert verdicts.good
+    assert "(code " in verdicts.note
+    assert verdicts.note.endswith("this is Assay 9.9.9 (code 0)")
+    assert checks["document.html made again from the records"].note.endswith("not compared")
+
+
 def test_another_seal_is_found(accepted):
     assert "the seal of this document is" in faults(accepted, seal="0" * 16)[0]
 
