@@ -10,12 +10,12 @@ from functools import cached_property
 
 import msgspec
 
-from campaigns.metrics import REGISTER
+from records.metrics import REGISTER
 from reports.choice.compare import Comparisons, compare_environments
-from reports.labels import CheckLabels, check_labels
-from reports.load import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series, stacked
-from reports.palette import Look, looks
-from reports.statistics import Summary, summarise_rows
+from reports.load.loading import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series, stacked
+from reports.show.labels import CheckLabels, check_labels
+from reports.show.palette import Look, looks
+from reports.statistics.descriptive import Summary, summarise_rows
 
 NOT_RUN = "not run yet"
 OUTLIER = "outlier"

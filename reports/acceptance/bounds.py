@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.estimators import one_sided_bound
+from reports.statistics.estimators import one_sided_bound
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 

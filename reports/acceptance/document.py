@@ -24,10 +24,10 @@ from reports.acceptance.wording import (
     margin_text,
     measured_text,
 )
-from reports.canvas import ID_MARK, Panel
-from reports.listings import provenance_rows
-from reports.load import Run
-from reports.render import without_control_characters
+from reports.load.loading import Run
+from reports.show.canvas import ID_MARK, Panel
+from reports.show.listings import provenance_rows
+from reports.write.html import without_control_characters
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120
@@ -76,7 +76,7 @@ class CriterionPart:
 def render_document(dossier: Dossier) -> str:
     """The page. The same dossier gives the same text; everything from records is escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports", "templates"),
+        loader=jinja2.PackageLoader("reports.write"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -16,14 +16,14 @@ from typing import Any
 
 import msgspec
 
-from campaigns.criteria.model import Criteria
-from campaigns.errors import AssayError
+from records.criteria import Criteria
+from records.errors import AssayError
 from reports.acceptance.bounds import Bounds
 from reports.acceptance.judge import judge
 from reports.acceptance.manifest import manifest, sums_text
 from reports.acceptance.model import Finding, Item, JudgedCriterion, Judgement
 from reports.acceptance.values import Evidence, gather
-from reports.load import Run, load_run
+from reports.load.loading import Run, load_run
 
 FOLDER = "acceptance"
 SCHEMA = 1

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 
-from campaigns.criteria.model import (
+from records.criteria import (
     Criteria,
     Criterion,
     EfficiencyCriterion,
@@ -19,8 +19,7 @@ from campaigns.criteria.model import (
     Waiver,
 )
 from reports.acceptance.bounds import Bounds, Verdict, worst
-from reports.acceptance.fellows import judge_links, judge_nodes, natural
-from reports.acceptance.kinds import (
+from reports.acceptance.criteria_judges import (
     Bench,
     bench,
     judge_efficiency,
@@ -40,6 +39,7 @@ from reports.acceptance.model import (
     WaiverState,
     with_waivers,
 )
+from reports.acceptance.peers import judge_links, judge_nodes, natural
 from reports.acceptance.uniformity import Pair, explain_links
 from reports.acceptance.values import Evidence
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from campaigns.errors import AssayError, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 
 #: Files and folders of a run directory that are made from it, or come and go.
 NOT_EVIDENCE = frozenset({"acceptance", "report", "work", ".lock"})

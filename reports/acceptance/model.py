@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from campaigns.criteria.model import Criterion, Waiver
+from records.criteria import Criterion, Waiver
 from reports.acceptance.bounds import Bounds, Verdict, worst
-from reports.units import readable_unit
+from reports.show.units import readable_unit
 
 State = Literal["suspected", "confirmed", "not confirmed"]
 SubjectKind = Literal["node", "link", "pair"]

@@ -11,11 +11,11 @@ import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
-from reports.acceptance.fellows import natural
 from reports.acceptance.model import Item, JudgedCriterion
-from reports.canvas import STYLE, Panel, finish, new_panel
-from reports.palette import INK, QUIET
-from reports.units import count_text, readable_unit
+from reports.acceptance.peers import natural
+from reports.show.canvas import STYLE, Panel, finish, new_panel
+from reports.show.palette import INK, QUIET
+from reports.show.units import count_text, readable_unit
 
 BAD, OPEN, GOOD = "#B3261E", "#8A6100", "#0072B2"
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "FAIL": BAD}

@@ -11,19 +11,19 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from campaigns.errors import AssayError, InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.manifest import digest, sums_text
 from reports.acceptance.reruns import rerun_campaign
-from reports.pdf import find_browser, html_to_pdf
+from reports.write.pdf import find_browser, html_to_pdf
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"
 SUMS = "SHA256SUMS"
 _SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
 _PACKAGES = Path(__file__).resolve().parents[2]
-_JUDGING = (_PACKAGES / "campaigns", _PACKAGES / "reports")
+_JUDGING = (_PACKAGES / "records", _PACKAGES / "reports")
 _CODE = frozenset({".css", ".j2", ".js", ".py"})
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.criteria.model import Criterion, Selection
-from reports.load import INVALID_ON_PURPOSE, AtKey, PlanCase, Run
+from records.criteria import Criterion, Selection
+from reports.load.loading import INVALID_ON_PURPOSE, AtKey, PlanCase, Run
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]

@@ -14,9 +14,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from campaigns.criteria.model import Criteria
-from campaigns.errors import AssayError
-from campaigns.records import read_records
+from records.criteria import Criteria
+from records.errors import AssayError
+from records.record import read_records
 from reports.acceptance import store
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier

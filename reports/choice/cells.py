@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from reports.load import AtKey
-from reports.signed_rank import LEAST_N, PairedEffect, detectable_ratio, least_n
-from reports.units import percent, signed_percent
+from reports.load.loading import AtKey
+from reports.show.units import percent, signed_percent
+from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio, least_n
 
 ALPHA = 0.05
 LEAST_DIFFERENCE = 1.03

@@ -21,10 +21,10 @@ from reports.choice.pairing import (
     points_by_environment,
 )
 from reports.choice.score import OverallScore, overall_score
-from reports.labels import CheckLabels, params_key
-from reports.load import INVALID_ON_PURPOSE, AtKey, Run
-from reports.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
-from reports.units import bytes_text
+from reports.load.loading import INVALID_ON_PURPOSE, AtKey, Run
+from reports.show.labels import CheckLabels, params_key
+from reports.show.units import bytes_text
+from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.metrics import CHECK_METRICS, REGISTER
-from reports.labels import CheckLabels, check_title
-from reports.load import AtKey, PlanCase, Run, Series, stacked
-from reports.signed_rank import LEAST_N
+from records.metrics import CHECK_METRICS, REGISTER
+from reports.load.loading import AtKey, PlanCase, Run, Series, stacked
+from reports.show.labels import CheckLabels, check_title
+from reports.statistics.signed_rank import LEAST_N
 
 PointKey = tuple[bytes, AtKey]
 Point = tuple[NDArray[np.int64], NDArray[np.float64]]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reports.analysis import Analysis
-from reports.canvas import Panel, finish, new_panel
 from reports.choice.cells import Comparison
-from reports.labels import metric_title
-from reports.lines import MOST_PANELS, Picture, footer
-from reports.palette import INK, QUIET
+from reports.show.canvas import Panel, finish, new_panel
+from reports.show.labels import metric_title
+from reports.show.lines import MOST_PANELS, Picture, footer
+from reports.show.palette import INK, QUIET
 
 MOST_FOREST_ROWS = 14
 MOST_SCORED = 12

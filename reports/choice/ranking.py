@@ -10,8 +10,8 @@ from itertools import combinations
 import numpy as np
 
 from reports.choice.cells import ALPHA
-from reports.signed_rank import PairedEffect, holm, paired_effects
-from reports.statistics import Interval, Matrix, summarise_rows
+from reports.statistics.descriptive import Interval, Matrix, summarise_rows
+from reports.statistics.signed_rank import PairedEffect, holm, paired_effects
 
 
 @dataclass(frozen=True, slots=True)

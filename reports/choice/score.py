@@ -14,14 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.metrics import REGISTER
+from records.metrics import REGISTER
 from reports.choice.cells import ALPHA
 from reports.choice.pairing import PointKey, Table
 from reports.choice.ranking import Pair, Standing, standings
-from reports.load import Series
-from reports.rank_tests import Friedman, friedman
-from reports.signed_rank import LEAST_N, least_n
-from reports.statistics import Matrix
+from reports.load.loading import Series
+from reports.statistics.descriptive import Matrix
+from reports.statistics.rank_tests import Friedman, friedman
+from reports.statistics.signed_rank import LEAST_N, least_n
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ import numpy as np
 
 from reports.analysis import Analysis, Row
 from reports.choice.pairing import deciding_metric
-from reports.labels import metric_title
-from reports.signed_rank import LEAST_N, paired_effects
-from reports.tables import Cell, Column, Table
-from reports.units import ReadableUnit, decimals, fixed, level_text, readable_unit
+from reports.show.labels import metric_title
+from reports.show.tables import Cell, Column, Table
+from reports.show.units import ReadableUnit, decimals, fixed, level_text, readable_unit
+from reports.statistics.signed_rank import LEAST_N, paired_effects
 
 CHECK = "startup"
 

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from campaigns.errors import ExitStatus
-from campaigns.history.model import Change, History, Kind, Night
-from campaigns.history.reading import read_history
-from campaigns.history.store import Store
+from records.errors import ExitStatus
+from records.history.model import Change, History, Kind, Night
+from records.history.reading import read_history
+from records.history.store import Store
 from reports.nightly.findings import Finding, Judgement
 from reports.nightly.judge import NightJudge
 from reports.nightly.rules import Rules, rules_for

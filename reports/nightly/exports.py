@@ -8,12 +8,12 @@ import math
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from campaigns.errors import ExitStatus
-from campaigns.history.model import Change
+from records.errors import ExitStatus
+from records.history.model import Change
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.wording import case_names, group_line, headline, point_name
-from reports.render import without_control_characters
+from reports.write.html import without_control_characters
 
 
 def as_json(checked: Checked) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
-from campaigns.history.model import Change
+from records.history.model import Change
 
 #: regression: found tonight, confirmed. open: found earlier, still there, not accepted. suspect:
 #: worse than it may be, not re-run yet. dismissed: the re-run was good. improvement: stays. better:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.history.model import Change, History, Kind
+from records.history.model import Change, History, Kind
 from reports.nightly.findings import Finding, Judgement, Verdict
 from reports.nightly.lasting import Shift, drifts, lasting
 from reports.nightly.reference import Mask, Matrix
@@ -22,7 +22,7 @@ from reports.nightly.segments import (
     level_numbers,
     reference_starts,
 )
-from reports.nightly.stage_a import Seen, StageA
+from reports.nightly.tonight import Seen, StageA
 
 #: Message lengths up to this are start-up bound; their floor is wider.
 SMALL_MESSAGE_BYTES = 1024

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from campaigns.history.model import Change, History
+from records.history.model import Change, History
 from reports.nightly.wording import amount, case_names, causes_of, point_name
 
 _MOST_NIGHTS = 30

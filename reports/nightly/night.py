@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from campaigns.history.context import context_of
-from campaigns.history.model import Night, NightValues, SeriesKey
-from campaigns.metrics import CHECK_METRICS, REGISTER
-from reports.load import load_run
-from reports.run import Run, Series
+from records.history.context import context_of
+from records.history.model import Night, NightValues, SeriesKey
+from records.metrics import CHECK_METRICS, REGISTER
+from reports.load.loading import load_run
+from reports.load.run import Run, Series
 
 MOST_FAILURES = 50
 

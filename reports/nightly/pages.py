@@ -15,10 +15,8 @@ import matplotlib as mpl
 import numpy as np
 from markupsafe import Markup
 
-from campaigns.errors import ExitStatus, InfrastructureError
-from campaigns.history.model import History
-from reports.canvas import ID_MARK, STYLE, Panel
-from reports.labels import check_title, metric_title
+from records.errors import ExitStatus, InfrastructureError
+from records.history.model import History
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
 from reports.nightly.judge import NightJudge
@@ -37,8 +35,10 @@ from reports.nightly.wording import (
     point_name,
     short_text,
 )
-from reports.render import without_control_characters
-from reports.units import count_text, readable_unit
+from reports.show.canvas import ID_MARK, STYLE, Panel
+from reports.show.labels import check_title, metric_title
+from reports.show.units import count_text, readable_unit
+from reports.write.html import without_control_characters
 
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
@@ -91,7 +91,7 @@ def write_pages(checked: Checked, out: Path) -> Path:
 def render_page(checked: Checked) -> str:
     """One HTML file: verdict, findings, what changed, trends of every case."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports", "templates"),
+        loader=jinja2.PackageLoader("reports.write"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from campaigns.history.model import Change, History, Night
+from records.history.model import Change, History, Night
 
 _OWN = "environments."
 

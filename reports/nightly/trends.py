@@ -7,12 +7,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from campaigns.history.model import Change, History, Night, SeriesKey
-from reports.canvas import HOVER, WIDTH_IN, Panel, finish
+from records.history.model import Change, History, Night, SeriesKey
 from reports.nightly.segments import context_starts
 from reports.nightly.wording import amount, point_name
-from reports.palette import INK, QUIET, looks
-from reports.units import ReadableUnit, readable_unit
+from reports.show.canvas import HOVER, WIDTH_IN, Panel, finish
+from reports.show.palette import INK, QUIET, looks
+from reports.show.units import ReadableUnit, readable_unit
 
 MOST_NIGHTS = 180
 _HEIGHT_IN = 2.15

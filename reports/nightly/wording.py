@@ -6,13 +6,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from campaigns.errors import ExitStatus
-from campaigns.history.model import History, SeriesKey
-from reports.labels import check_labels, check_title, metric_title, value_text
+from records.errors import ExitStatus
+from records.history.model import History, SeriesKey
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
-from reports.units import bytes_text, count_text, fixed, percent, readable_unit
+from reports.show.labels import check_labels, check_title, metric_title, value_text
+from reports.show.units import bytes_text, count_text, fixed, percent, readable_unit
 
 HEADLINES = {
     "regression": "Slower, confirmed",

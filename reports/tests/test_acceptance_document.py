@@ -12,13 +12,13 @@ import html5lib  # type: ignore[import-untyped]
 import pytest
 from pypdf import PdfReader
 
-from campaigns.criteria.loading import criteria_from_text
-from campaigns.errors import AssayError
+from assay.criteria.loading import criteria_from_text
+from records.errors import AssayError
 from reports.acceptance import store
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.acceptance.verify import verify
-from reports.pdf import find_browser
+from reports.write.pdf import find_browser
 
 from . import acceptance_runs as runs
 

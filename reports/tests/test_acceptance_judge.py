@@ -7,10 +7,10 @@ from datetime import date
 
 import pytest
 
-from campaigns.criteria.model import Criteria
+from records.criteria import Criteria
 from reports.acceptance.judge import judge
 from reports.acceptance.values import gather
-from reports.load import load_run
+from reports.load.loading import load_run
 
 from . import acceptance_runs as runs
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import pytest
 
-from campaigns.criteria.loading import criteria_from_text, load_criteria
-from reports.acceptance.bench_resampling import names
+from assay.criteria.loading import criteria_from_text, load_criteria
+from bench.resampling import names
 from reports.acceptance.values import gather
-from reports.load import load_run
+from reports.load.loading import load_run
 
 from . import acceptance_runs as runs
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from reports.pdf import find_browser
 from reports.tests.test_acceptance_document import RUN, judged_once  # noqa: F401 a fixture
 from reports.tests.test_browser import browse, pages  # noqa: F401 a fixture
+from reports.write.pdf import find_browser
 
 AXE = Path(os.environ.get("ASSAY_AXE", "absent"))
 pytestmark = [

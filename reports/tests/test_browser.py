@@ -13,16 +13,16 @@ import html5lib  # type: ignore[import-untyped]
 import pytest
 from pypdf import PdfReader
 
-from campaigns.history.model import NightValues
-from campaigns.history.store import Store
-from reports.build import build_report
-from reports.compare import compare
-from reports.compare_page import write_page
+from bench.simulated_nights import Event, normal, simulate
+from records.history.model import NightValues
+from records.history.store import Store
+from reports.comparison.compare import compare
+from reports.comparison.page import write_page
 from reports.nightly.check import check_history
 from reports.nightly.pages import write_pages
-from reports.nightly.simulated import Event, normal, simulate
-from reports.pdf import find_browser
 from reports.tests.synthetic import write_run
+from reports.write.pdf import find_browser
+from reports.write.report import build_report
 
 needs_browser = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium: apt-get install chromium"

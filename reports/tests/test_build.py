@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from campaigns.errors import AssayError
-from reports.build import build_report
-from reports.compare import compare_runs
-from reports.frames import CSV_COLUMNS
+from records.errors import AssayError
+from reports.comparison.compare import compare_runs
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.write.frames import CSV_COLUMNS
+from reports.write.report import build_report
 
 VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
@@ -239,7 +239,7 @@ def test_failure_leaves_the_earlier_report_whole(
     run = write_run(tmp_path / "run", small(), blocks=3)
     build_report(run)
     before = {path.name: path.read_bytes() for path in (run / "report").iterdir()}
-    monkeypatch.setattr("reports.exporters.as_json", lambda cell: 1 / 0)
+    monkeypatch.setattr("reports.write.exporters.as_json", lambda cell: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         build_report(run)
     assert {path.name: path.read_bytes() for path in (run / "report").iterdir()} == before

@@ -3,7 +3,7 @@
 
 import copy
 
-from reports.builds import ABSENT, belongs_to_builds, build_differences
+from reports.comparison.builds import ABSENT, belongs_to_builds, build_differences
 
 LAM = {
     "version": "7.1.4",

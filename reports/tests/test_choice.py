@@ -10,8 +10,8 @@ import pytest
 from reports.analysis import Analysis, analyse
 from reports.choice.cells import Comparison
 from reports.choice.leaders import rankings
-from reports.load import load_run
-from reports.signed_rank import paired_effect
+from reports.load.loading import load_run
+from reports.statistics.signed_rank import paired_effect
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reports.collectives.expressions import expression_text
-from reports.collectives.published import MACHINES, published, quoted_bandwidths
-from reports.models.bench_collectives import COUNTS, DELAYS, SIZES, STARTUPS, verdicts
+from bench.collectives import COUNTS, DELAYS, SIZES, STARTUPS, verdicts
+from reports.checks.collectives.expressions import expression_text
+from reports.checks.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import (
     Choice,
     Law,

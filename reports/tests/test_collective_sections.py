@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import pytest
 
-from reports import collectives, interference
 from reports.analysis import analyse
-from reports.build import build_report
-from reports.load import load_run
+from reports.checks import collectives, interference
+from reports.load.loading import load_run
+from reports.show.units import three_digits
 from reports.tests import synthetic
-from reports.units import three_digits
+from reports.write.report import build_report
 
 COUNTS = (2, 3, 4, 6, 8, 16)
 SIZES = (4, 1024, 65536, 1048576)

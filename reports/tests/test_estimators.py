@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.estimators import (
+from reports.statistics.estimators import (
     Statistic,
     bca_interval,
     geometric_mean,
@@ -14,7 +14,7 @@ from reports.estimators import (
     one_sided_bound,
     repetitions_needed,
 )
-from reports.rank_tests import friedman, nemenyi_difference
+from reports.statistics.rank_tests import friedman, nemenyi_difference
 
 SKEWED = np.random.default_rng(5).lognormal(0, 0.6, 25)
 

@@ -7,14 +7,14 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from campaigns.metrics import REGISTER
+from records.metrics import REGISTER
 from reports.analysis import analyse
-from reports.canvas import STYLE
-from reports.hops import hops_1988, hops_picture, hops_table
-from reports.hops.measured import hop_series, slope, slopes_by_block
-from reports.hops.study import times_1988
-from reports.load import load_run
-from reports.sections import section_tables
+from reports.checks.hops import hops_1988, hops_picture, hops_table
+from reports.checks.hops.measured import hop_series, slope, slopes_by_block
+from reports.checks.hops.study import times_1988
+from reports.checks.sections import section_tables
+from reports.load.loading import load_run
+from reports.show.canvas import STYLE
 from reports.tests.synthetic import case, write_run
 
 PER_HOP_S = {"mpich": 1.2e-6, "lam": 0.0}

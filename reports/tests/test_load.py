@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from campaigns.errors import AssayError, ExitStatus
-from reports.load import load_run
+from records.errors import AssayError, ExitStatus
+from reports.load.loading import load_run
 from reports.tests.synthetic import quick_cases, write_run
 
 CASES = [item for item in quick_cases(("mpich", "lam")) if item["check"] == "hpl"]

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 import pytest
 
-from reports.markdown import md
-from reports.palette import looks
-from reports.units import bytes_text, decimals, fixed, readable_unit, signed_percent
+from reports.show.palette import looks
+from reports.show.units import bytes_text, decimals, fixed, readable_unit, signed_percent
+from reports.write.markdown import md
 
 
 def test_a_library_looks_the_same_in_every_report() -> None:

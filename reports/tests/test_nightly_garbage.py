@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from campaigns.cli import main
+from assay.cli import main
 from reports.tests.test_nightly_history import (
     add_nights,
     all_failed,

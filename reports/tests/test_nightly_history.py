@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from campaigns.cli import main
+from assay.cli import main
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
 NIGHTS = 12
@@ -276,8 +276,8 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
     path = write_night(folder, 3)
     program = (
         "import os, signal\n"
-        "from campaigns.history import store\n"
-        "from campaigns.cli import main\n"
+        "from records.history import store\n"
+        "from assay.cli import main\n"
         "left = [1]\n"
         "real = store.Store._series_id\n"
         "def dying(self, night, key):\n"
@@ -296,7 +296,7 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
 def test_full_disk_keeps_what_was_there(folder, capsys):
     add_nights(folder, 2)
     path = write_night(folder, 3)
-    from campaigns.history.store import Store  # noqa: PLC0415
+    from records.history.store import Store  # noqa: PLC0415
     from reports.nightly.night import read_night  # noqa: PLC0415
 
     night, values = read_night(path)

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from campaigns.history.model import Acceptance, Change
+from bench.simulated_nights import Event, heavy, judge_all, normal, simulate, skewed
+from records.history.model import Acceptance, Change
 from reports.nightly.change_points import _may_shift, best_splits, is_change, median_shifts
 from reports.nightly.judge import judge
 from reports.nightly.limits import limits, run_of_nights
 from reports.nightly.reference import crossed_deviations, references, residuals, row_medians
 from reports.nightly.rules import Rules, rules_for
-from reports.nightly.simulated import Event, heavy, judge_all, normal, simulate, skewed
 from reports.nightly.tail import fit_tail, run_quantile
 
 RULES = Rules()

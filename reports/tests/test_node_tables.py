@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from campaigns.metrics import REGISTER
-from reports import node
+from records.metrics import REGISTER
 from reports.analysis import Analysis, analyse
-from reports.load import load_run
-from reports.node.witness import ratio_interval_cell
-from reports.tables import Table
+from reports.checks import node
+from reports.checks.node.netpipe_comparison import ratio_interval_cell
+from reports.load.loading import load_run
+from reports.show.tables import Table
 from reports.tests.synthetic import case, write_run
 
 CYCLE_S = 0.25e-9

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from campaigns.metrics import REGISTER
-from reports import osu_tables
+from records.metrics import REGISTER
 from reports.analysis import Analysis, analyse
-from reports.load import load_run
+from reports.checks import osu as osu_tables
+from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
 
 CASES = [

@@ -5,10 +5,10 @@ import matplotlib as mpl
 import pytest
 
 from reports.analysis import analyse
-from reports.canvas import STYLE
-from reports.load import load_run
-from reports.pairs import bandwidth_matrix, latency_matrix, ring_picture, streams_picture
-from reports.ring import ring_table
+from reports.checks.pairs import bandwidth_matrix, latency_matrix, ring_picture, streams_picture
+from reports.checks.ring import ring_table
+from reports.load.loading import load_run
+from reports.show.canvas import STYLE
 from reports.tests.synthetic import case, quick_cases, write_run
 
 BANDWIDTHS = {("n1", "n2"): 12e6, ("n1", "n3"): 11.9e6, ("n2", "n3"): 9e6}

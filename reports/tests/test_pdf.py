@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from campaigns.errors import InfrastructureError
-from reports import pdf
+from records.errors import InfrastructureError
+from reports.write import pdf
 
 PAGE = (
     "<!DOCTYPE html><html lang='en'><head><title>t</title></head><body><h1>One</h1></body></html>"

@@ -4,9 +4,9 @@
 import pytest
 
 from reports.analysis import analyse
-from reports.load import load_run
-from reports.point_to_point import curves, fits_picture, fits_table, switches_table
-from reports.sections import check_section
+from reports.checks.point_to_point import curves, fits_picture, fits_table, switches_table
+from reports.checks.sections import check_section
+from reports.load.loading import load_run
 from reports.tests.synthetic import case, quick_cases, write_run
 
 LIMIT = 65536

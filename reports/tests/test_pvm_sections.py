@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from reports import pvm
 from reports.analysis import analyse
-from reports.build import build_report
-from reports.load import load_run
+from reports.checks import pvm
+from reports.load.loading import load_run
 from reports.tests import synthetic
+from reports.write.report import build_report
 
 SHORT = (0, 256, 512, 1024)
 LONG = (65536, 800000)

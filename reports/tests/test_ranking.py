@@ -12,7 +12,7 @@ from reports.analysis import Analysis, analyse
 from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.ranking import standings
 from reports.choice.tables import choice_tables
-from reports.load import load_run
+from reports.load.loading import load_run
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
 NAMES = ("mpich", "openmpi", "lam")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.signed_rank import (
+from reports.statistics.signed_rank import (
     detectable_ratio,
     holm,
     interval_rank,

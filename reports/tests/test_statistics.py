@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.statistics import (
+from reports.statistics.descriptive import (
     log_ratio_interval,
     median_ranks,
     summarise,

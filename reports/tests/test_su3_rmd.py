@@ -4,9 +4,9 @@
 import pytest
 
 from reports.analysis import analyse
-from reports.load import load_run
-from reports.su3_rmd import overview, share_picture, strong_scaling, study_2003, weak_scaling
-from reports.su3_rmd.tables import _study
+from reports.checks.su3_rmd import overview, share_picture, strong_scaling, study_2003, weak_scaling
+from reports.checks.su3_rmd.tables import _study
+from reports.load.loading import load_run
 from reports.tests.synthetic import case, write_run
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}

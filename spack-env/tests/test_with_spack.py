@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from campaigns.build import places
-from campaigns.build.builder import BuildRequest, prepare
-from campaigns.build.facts import Lock
-from campaigns.build.mirror import _archives
-from campaigns.build.places import SPACK_ENV, find_spack
-from campaigns.errors import AssayError
-from campaigns.site import read_description
-from campaigns.site_builds import facts_file
+from assay.build import paths as places
+from assay.build.builder import BuildRequest, prepare
+from assay.build.facts import Lock
+from assay.build.mirror import _archives
+from assay.build.paths import SPACK_ENV, find_spack
+from assay.sites.builds import facts_file
+from assay.sites.site import read_description
+from records.errors import AssayError
 
 SPACK = Path(os.environ.get("SPACK_ROOT", "/nonexistent")) / "bin" / "spack"
 LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the views of a site with Spack, and notes what each was built from once it is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from assay.build import our_packages
+from assay.build.commands import Say, SpackCommands
+from assay.build.digest import OUR_PACKAGES, sources_digest
+from assay.build.facts import Lock
+from assay.build.paths import SPACK_ENV, Spack
+from assay.build.scope import packages_files, write_scope
+from assay.sites.builds import SUFFIX, SpackDescription, environment_folder, facts_file
+from records.errors import AssayError, InfrastructureError
+from records.run_directory import write_durably
+
+#: Free disk that a build asks for before it begins: what the three libraries and their builds take.
+NEEDED_BYTES = 2 * 10**9
+
+
+@dataclass(frozen=True)
+class BuildRequest:
+    """What to build: a site's views (all, or those its environments `asked` need)."""
+
+    site: str
+    built: SpackDescription
+    asked: Sequence[str] = ()
+    offline: bool = False
+    anew: bool = False
+    jobs: int = 0
+
+    def views(self) -> list[str]:
+        """Names of the views; raises AssayError for an environment that has none."""
+        if not self.asked:
+            return list(self.built.views)
+        serving = {name: view for view, names in self.built.views.items() for name in names}
+        known = ", ".join(self.built.name_of(name) for name in sorted(serving))
+        views: dict[str, None] = {}
+        for asked in self.asked:
+            view = serving.get(asked.removesuffix(SUFFIX))
+            if view is None:
+                raise AssayError(
+                    f"--environments {asked!r}: Spack builds no such environment for site"
+                    f" {self.site}; allowed are {known}"
+                )
+            views[view] = None
+        return list(views)
+
+
+def build(spack: Spack, request: BuildRequest, say: Say) -> None:
+    """Resolve, fetch, build, lay out the views, and note each view's facts.
+
+    What is already installed is not built again, so that a build that failed goes on where it
+    stopped. Raises AssayError and InfrastructureError.
+    """
+    views = request.views()
+    commands = prepare(spack, request, say)
+    resolve(commands, request.anew)
+    lock = Lock(commands.environment / "spack.lock")
+    libraries = _libraries(commands.environment)
+    roots = {view: _roots(lock, view, libraries.get(view)) for view in views}
+    _forget_changed(request.site, roots)
+    all_roots = sorted({one for some in roots.values() for one in some})
+    ours = lock.hashes_of(OUR_PACKAGES, all_roots)
+    install(commands, all_roots, our_packages.changed(commands, ours), request.jobs)
+    our_packages.note(commands, ours)
+    if request.built.modules:
+        commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
+    for view, some in roots.items():
+        _note(request, lock, view, some)
+        say(f"built: {', '.join(map(request.built.name_of, request.built.views[view]))}")
+
+
+def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
+    """The Spack home with its configuration and the environment as the checkout has it now."""
+    folder = environment_folder(request.site)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _need_room(spack.home)
+        write_scope(spack, request.site, request.built, request.offline)
+        _lay_environment(request.built, folder, packages_files(request.site, request.built))
+    except OSError as error:
+        raise InfrastructureError(
+            f"{error.filename or folder}: {error.strerror}; make room or mend the rights, or name"
+            " another place with ASSAY_SPACK_HOME"
+        ) from error
+    return SpackCommands(spack, folder, say, alone=request.offline)
+
+
+def _need_room(home: Path) -> None:
+    free = shutil.disk_usage(home).free
+    if free < NEEDED_BYTES:
+        raise InfrastructureError(
+            f"{home}: {free / 1e9:.1f} GB free; building needs {NEEDED_BYTES / 1e9:.0f} GB. Make"
+            " room, or name another place with ASSAY_SPACK_HOME"
+        )
+
+
+def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
+    """The environment as the checkout has it; with the kept lock, unless a site chooses itself.
+
+    `packages`: the packages.yaml files, the platform's last. What was chosen by other ones, or by
+    another environment or kept lock, is forgotten.
+    """
+    source = SPACK_ENV / "environments" / built.environment
+    if not (source / "spack.yaml").is_file():
+        known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
+        raise AssayError(f"spack.environment {built.environment!r}: allowed is {', '.join(known)}")
+    kept = [lock for lock in [source / f"{built.platform}.lock"] if lock.is_file()]
+    kept = kept if len(packages) == 1 else []
+    given = [source / "spack.yaml", *packages, *kept]
+    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in given)).hexdigest()
+    noted = folder / "chosen-from.sha256"
+    if noted.is_file() and noted.read_text() == digest:
+        return
+    noted.unlink(missing_ok=True)
+    (folder / "spack.lock").unlink(missing_ok=True)
+    shutil.copyfile(source / "spack.yaml", folder / "spack.yaml")
+    for lock in kept:
+        shutil.copyfile(lock, folder / "spack.lock")
+    noted.write_text(digest)
+
+
+def resolve(commands: SpackCommands, anew: bool = False) -> None:
+    """Choose every version and variant that the lock does not hold; `anew`: all of them."""
+    commands.run("choosing versions and variants", "concretize", *(["--force"] if anew else []))
+
+
+def install(commands: SpackCommands, roots: list[str], ours: list[str], jobs: int) -> None:
+    """Fetch and check all sources, build what is missing, lay out the views.
+
+    `ours`: installed packages of our own sources, which have changed since.
+    """
+    specs = [f"/{root}" for root in roots]
+    words = ["install", "--only-concrete", "-j", str(jobs or len(os.sched_getaffinity(0)))]
+    commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)
+    commands.run("building", *words, *specs)
+    if ours:
+        again = [f"/{one}" for one in ours]
+        commands.run("building our changed programs", *words, "--overwrite", "-y", *again)
+    commands.run("laying out the views", "env", "view", "regenerate")
+
+
+def _libraries(environment: Path) -> dict[str, str]:
+    """The library of each view: what its selection names first."""
+    views = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
+    return {name: view["select"][0] for name, view in views.items()}
+
+
+def _roots(lock: Lock, view: str, library: str | None) -> list[str]:
+    roots = lock.roots_of(library) if library else []
+    if not roots:
+        raise AssayError(
+            f"view {view}: the environment has no such view, or no root that uses its library;"
+            " see the site's spack.views"
+        )
+    return roots
+
+
+def _forget_changed(site: str, roots: dict[str, list[str]]) -> None:
+    """A view that is about to change is no longer whole."""
+    for view, some in roots.items():
+        path = facts_file(site, view)
+        noted = json.loads(path.read_bytes()) if path.is_file() else {}
+        if (noted.get("roots"), noted.get("sources")) != (sorted(some), sources_digest()):
+            path.unlink(missing_ok=True)
+
+
+def _note(request: BuildRequest, lock: Lock, view: str, roots: list[str]) -> None:
+    facts = {
+        "environment": request.built.environment,
+        "view": view,
+        "sources": sources_digest(),
+        "roots": sorted(roots),
+        "packages": lock.packages(roots),
+    }
+    path = facts_file(request.site, view)
+    path.parent.mkdir(exist_ok=True)
+    write_durably(path, json.dumps(facts, indent=1).encode())

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source mirror: every archive a build needs, named by its checksum.
+
+It is filled from the distribution's source packages, or by Spack from the recipes' own places; then
+its folder can be carried to a machine that reaches neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from assay.build.commands import Say, SpackCommands
+from assay.build.paths import ROOT, SPACK_ENV
+from assay.build.scope import MIRROR
+from assay.sites.builds import SpackDescription
+from records.errors import AssayError, InfrastructureError
+
+
+class SourceArchive(BaseModel):
+    """An original archive in a source package of the distribution."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    package: str
+    archive: str
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    suite: str | None = Field(
+        default=None, description="suite of the distribution; default: its own"
+    )
+    environment: str | None = Field(default=None, description="the only environment that needs it")
+
+    @property
+    def asked(self) -> str:
+        """What to ask the distribution for: package, or package/suite."""
+        return f"{self.package}/{self.suite}" if self.suite else self.package
+
+    def path_in(self, mirror: Path) -> Path:
+        """Its place in Spack's layout: _source-cache/archive/<first two digits>/<all>.<ending>."""
+        ending = self.archive.split(".orig.")[-1]
+        return mirror / "_source-cache" / "archive" / self.sha256[:2] / f"{self.sha256}.{ending}"
+
+
+def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int:
+    """Put the archives of the platform's sources.yaml into the mirror; gives how many are new.
+
+    Those which only another environment needs are left.
+
+    Raises AssayError when the platform names none, InfrastructureError when they cannot be fetched
+    or one has a wrong checksum: that one is not taken.
+    """
+    mirror = home / MIRROR
+    archives = [a for a in _archives(built) if not _is_right(a.path_in(mirror), a.sha256)]
+    if not archives:
+        say(f"mirror {mirror}: all archives are there, checksums right")
+        return 0
+    try:
+        mirror.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=mirror) as scratch:
+            _fetch([archive.asked for archive in archives], scratch)
+            for archive in archives:
+                _take(archive, Path(scratch), mirror, say)
+    except OSError as error:
+        raise InfrastructureError(f"mirror {mirror}: {error.strerror}; make room") from error
+    return len(archives)
+
+
+def _archives(built: SpackDescription) -> list[SourceArchive]:
+    path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
+    if not path.is_file():
+        raise AssayError(
+            f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
+            " --from web where the web can be reached"
+        )
+    stated = TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
+    return [archive for archive in stated if archive.environment in (None, built.environment)]
+
+
+def _fetch(packages: list[str], folder: str) -> None:
+    script = ROOT / "setup" / "distribution-sources.sh"
+    answer = subprocess.run(
+        [str(script), folder, *packages], capture_output=True, text=True, check=False
+    )
+    if answer.returncode != 0:
+        lines = answer.stderr.strip().splitlines()
+        reasons = [line[3:] for line in lines if line.startswith(("E: ", "W: "))]
+        raise InfrastructureError(
+            f"the distribution's source packages {' '.join(packages)} could not be fetched:"
+            f" {(reasons or lines or ['no reason given'])[0]}. Is its package archive reachable"
+            " from here? Else carry a filled mirror here"
+        )
+
+
+def _take(archive: SourceArchive, folder: Path, mirror: Path, say: Say) -> None:
+    fetched = folder / archive.archive
+    if not fetched.is_file():
+        raise InfrastructureError(
+            f"source package {archive.package}: it brought no {archive.archive}; this distribution"
+            " has another version. See the platform's sources.yaml"
+        )
+    if not _is_right(fetched, archive.sha256):
+        raise InfrastructureError(
+            f"{archive.archive}: its checksum is {_sha256(fetched)}, the recipe states"
+            f" {archive.sha256}; not taken"
+        )
+    place = archive.path_in(mirror)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    shutil.move(fetched, place)
+    say(f"mirror: {archive.archive}")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_right(path: Path, sha256: str) -> bool:
+    return path.is_file() and _sha256(path) == sha256
+
+
+def fill_from_web(commands: SpackCommands) -> None:
+    """Let Spack fetch every source of the environment into the mirror, checksums verified."""
+    folder = str(commands.spack.home / MIRROR)
+    commands.run("filling the mirror", "mirror", "create", "--directory", folder, "--all")

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ready-made schedules of the nightly run: systemd timer, Slurm's scrontab, cron.
+
+Each is shown as text before it is written, carries the prefix `assay`, and can be taken away again.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from records.errors import AssayError, InfrastructureError
+
+Kind = Literal["systemd", "scrontab", "cron"]
+
+_TABLES = {"scrontab": "scrontab", "cron": "crontab"}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A nightly run: `name` of the entry, the hour and minute it starts, command and folder."""
+
+    name: str
+    hour: int
+    minute: int
+    command: tuple[str, ...]
+    folder: Path
+    units: Path = Path("/etc/systemd/system")
+
+    def texts(self, kind: Kind) -> dict[str, str]:
+        """What would be written: file or table -> text."""
+        if kind == "systemd":
+            return {
+                str(self.units / f"{self.name}.service"): self._service(),
+                str(self.units / f"{self.name}.timer"): self._timer(),
+            }
+        return {_TABLES[kind]: self._block(kind)}
+
+    def _service(self) -> str:
+        words = " ".join(_systemd_quoted(word) for word in self.command)
+        folder = str(self.folder).replace("%", "%%")
+        return (
+            f"[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
+            f"Type=oneshot\nWorkingDirectory={folder}\nExecStart={words}\n"
+        )
+
+    def _timer(self) -> str:
+        return (
+            "[Unit]\nDescription=Assay nightly run\n\n[Timer]\n"
+            f"OnCalendar=*-*-* {self.hour:02d}:{self.minute:02d}:00\nPersistent=true\n\n"
+            "[Install]\nWantedBy=timers.target\n"
+        )
+
+    def _block(self, kind: Kind) -> str:
+        run = f"cd {shlex.quote(str(self.folder))} && {shlex.join(self.command)}"
+        lines = [f"# begin {self.name}"]
+        if kind == "scrontab":
+            lines += [f"#SCRON --job-name={self.name}", "#SCRON --open-mode=append"]
+        else:
+            run = run.replace("%", r"\%")
+        lines.append(f"{self.minute} {self.hour} * * * {run}")
+        return "\n".join([*lines, f"# end {self.name}"]) + "\n"
+
+    def install(self, kind: Kind) -> None:
+        """Write it, in the place of an earlier one of this name."""
+        if kind == "systemd":
+            for path, text in self.texts(kind).items():
+                _write_unit(Path(path), text)
+            _systemctl("daemon-reload")
+            _systemctl("enable", "--now", f"{self.name}.timer")
+            return
+        kept = without_block(_table(_TABLES[kind]), self.name)
+        _write_table(_TABLES[kind], kept + self._block(kind))
+
+    def remove(self, kind: Kind) -> bool:
+        """Take it away; False when there was none."""
+        if kind == "systemd":
+            units = [Path(path) for path in self.texts(kind)]
+            there = [unit for unit in units if unit.exists()]
+            if there:
+                _systemctl("disable", "--now", f"{self.name}.timer")
+            for unit in there:
+                unit.unlink()
+            if there:
+                _systemctl("daemon-reload")
+            return bool(there)
+        table = _table(_TABLES[kind])
+        kept = without_block(table, self.name)
+        if kept != table:
+            _write_table(_TABLES[kind], kept)
+        return kept != table
+
+
+def without_block(table: str, name: str) -> str:
+    """A crontab without the lines from "# begin NAME" to "# end NAME"; the rest as it was."""
+    mark = re.escape(name)
+    return re.sub(rf"^# begin {mark}\n.*?^# end {mark}\n", "", table, flags=re.M | re.S)
+
+
+def parse_time(text: str) -> tuple[int, int]:
+    """ "02:30" -> (2, 30). Raises AssayError for anything else."""
+    match = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)", text)
+    if not match:
+        raise AssayError(f"--at {text!r}: write hour and minute, 00:00 to 23:59, e.g. 02:30")
+    return int(match[1]), int(match[2])
+
+
+def _systemd_quoted(word: str) -> str:
+    for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+        word = word.replace(plain, written)
+    return f'"{word}"'
+
+
+def _write_unit(path: Path, text: str) -> None:
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise InfrastructureError(
+            f"{path}: could not be written ({error.strerror}); run as root, or use --with cron"
+        ) from error
+
+
+def _run(argv: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            argv, input=text, capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfrastructureError(f"{argv[0]} cannot be run here: {error}") from error
+
+
+def _systemctl(*words: str) -> None:
+    answer = _run(["systemctl", *words])
+    if answer.returncode:
+        raise InfrastructureError(
+            f"systemctl {' '.join(words)} failed: {answer.stderr.strip()}. The units are written;"
+            " enable the timer where systemd runs, or take them away with --remove"
+        )
+
+
+def _table(program: str) -> str:
+    answer = _run([program, "-l"])
+    if answer.returncode and "no " not in answer.stderr.lower():
+        raise InfrastructureError(f"{program} -l failed: {answer.stderr.strip()}")
+    return answer.stdout if not answer.returncode else ""
+
+
+def _write_table(program: str, text: str) -> None:
+    answer = _run([program, "-"], text)
+    if answer.returncode:
+        raise InfrastructureError(
+            f"{program} did not take the entry: {answer.stderr.strip()}; nothing was changed"
+        )

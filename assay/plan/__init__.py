@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a campaign and a site to every case, its layout, its cost and its place in each block."""
+
+from assay.plan.order import block_order
+from assay.plan.planner import launch_limit_s, make_plan
+from assay.plan.render import render_plan
+from records.plan import Plan, PlannedCase, Totals
+
+__all__ = [
+    "Plan",
+    "PlannedCase",
+    "Totals",
+    "block_order",
+    "launch_limit_s",
+    "make_plan",
+    "render_plan",
+]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lays the cases of a campaign on a site: what fits, what it costs, what is skipped and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from assay.plan.expand import Case, expand
+from assay.schema import Campaign, Criterion
+from assay.schema.messages import did_you_mean, listed
+from assay.sites.facts import SiteFacts
+from checks.common.registry import CHECKS
+from records.errors import AssayError
+from records.plan import Plan, PlannedCase, Totals
+
+LEAST_LAUNCH_LIMIT_S = 60.0
+LAUNCH_LIMIT_FACTOR = 10.0
+
+
+def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
+    """The plan of a campaign on a site.
+
+    Raises AssayError for an environment the site lacks, a case given twice, a criterion that no
+    case can meet, and an estimate above the campaign's limits.
+    """
+    _refuse_unknown_environments(campaign, site)
+    cases = expand(campaign)
+    _refuse_idle_criteria(campaign, cases)
+    planned = list(_lay_out(cases, site))
+    plan = Plan(
+        campaign=campaign.name,
+        question=campaign.question,
+        site=site.name,
+        seed=campaign.seed,
+        blocks=campaign.blocks,
+        environments=list(campaign.environments),
+        variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
+        weights=dict(campaign.weights),
+        limits=campaign.limits.model_dump(),
+        criteria=[criterion.model_dump() for criterion in campaign.criteria],
+        totals=_totals(planned, campaign.blocks),
+        cases=planned,
+    )
+    _refuse_above_limits(plan)
+    return plan
+
+
+def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
+    """Seconds after which a launch of the case is ended.
+
+    The campaign's `launch_s` if it has one, else ten times the estimate and at least a minute.
+    """
+    stated = plan.limits.get("launch_s")
+    if stated is not None:
+        return float(stated)
+    return max(LEAST_LAUNCH_LIMIT_S, LAUNCH_LIMIT_FACTOR * case.estimate_s)
+
+
+def _refuse_unknown_environments(campaign: Campaign, site: SiteFacts) -> None:
+    for name in campaign.environments:
+        if name not in site.environments:
+            hint = did_you_mean(name, site.environments)
+            raise AssayError(
+                f"campaign {campaign.name}: environments: site {site.name} has no environment"
+                f" {name!r}{hint}; it has {listed(sorted(site.environments)) or 'none'}"
+            )
+
+
+def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
+    """Layout and cost of each case, worked out once for the environments of a combination."""
+    previous = None
+    for case in cases:
+        combination = case.combination
+        if combination is not previous:
+            previous = combination
+            definition = CHECKS[combination.check]
+            layout = definition.layout(combination.parameters, site.cores_per_node)
+            unfit = definition.infeasible(combination.parameters, layout, site)
+            features = definition.features_of(combination.parameters)
+            estimate_s = round(definition.estimate_s(combination.parameters, layout, site), 3)
+        missing = features - site.environments[case.environment]
+        yield PlannedCase(
+            id=case.id,
+            check=combination.check,
+            environment=case.environment,
+            params=combination.params,
+            ranks=layout.ranks,
+            ranks_per_node=layout.ranks_per_node,
+            nodes=layout.nodes,
+            memory_bytes_per_node=layout.memory_bytes_per_node,
+            estimate_s=estimate_s,
+            skipped=_lacks(case, missing) if missing else unfit,
+        )
+
+
+def _lacks(case: Case, missing: frozenset[str]) -> str:
+    remedy = (
+        "; the site names it under `programs` of the environment in its site.yaml, by a path that"
+        " exists and whose variables are set"
+    )
+    return (
+        f"environment {case.environment} lacks {listed(sorted(missing))},"
+        f" which check {case.combination.check} needs"
+        f"{remedy if any(name.startswith('program:') for name in missing) else ''}"
+    )
+
+
+def _totals(cases: list[PlannedCase], blocks: int) -> Totals:
+    feasible = [case for case in cases if case.skipped is None]
+    node_s = sum(case.nodes * case.estimate_s for case in feasible)
+    return Totals(
+        cases=len(cases),
+        skipped=len(cases) - len(feasible),
+        launches=len(feasible) * blocks,
+        node_hours=round(node_s * blocks / 3600, 3),
+        wall_s=round(sum(case.estimate_s for case in feasible) * blocks, 1),
+    )
+
+
+def _refuse_above_limits(plan: Plan) -> None:
+    totals, limits = plan.totals, plan.limits
+    for key, estimate, unit in (
+        ("node_hours", totals.node_hours, "node-hours"),
+        ("wall_time_s", totals.wall_s, "s of wall time"),
+    ):
+        allowed = limits[key]
+        if allowed is not None and estimate > allowed:
+            raise AssayError(
+                f"campaign {plan.campaign}: {totals.launches} launches"
+                f" ({totals.cases - totals.skipped} cases × {plan.blocks} blocks) are estimated at"
+                f" {estimate:g} {unit}; limits.{key} allows {allowed:g}: raise it, or lower blocks"
+                " or shorten the axes"
+            )
+    longest = max(
+        (c for c in plan.cases if c.skipped is None), key=lambda c: c.estimate_s, default=None
+    )
+    if longest is not None and longest.estimate_s > launch_limit_s(plan, longest):
+        raise AssayError(
+            f"campaign {plan.campaign}: one launch of {longest.id} is estimated at"
+            f" {longest.estimate_s:g} s; limits.launch_s ends it after"
+            f" {launch_limit_s(plan, longest):g} s: raise it, or leave such cases out"
+        )
+
+
+def _refuse_idle_criteria(campaign: Campaign, cases: list[Case]) -> None:
+    """A criterion that selects nothing would never be judged, which looks like a pass."""
+    for index, criterion in enumerate(campaign.criteria):
+        if not any(_selects(criterion, case) for case in cases):
+            where = " ".join(f"{key}={value}" for key, value in criterion.where.items())
+            raise AssayError(
+                f"campaign {campaign.name}: criteria[{index}]: no case of check {criterion.check}"
+                f" in {criterion.environment or 'any environment'} has {where or 'that metric'};"
+                " compare where and environment with cases"
+            )
+
+
+def _selects(criterion: Criterion, case: Case) -> bool:
+    if case.combination.check != criterion.check:
+        return False
+    if criterion.environment not in {None, case.environment}:
+        return False
+    params = case.combination.params
+    return all(_has(params, key, value) for key, value in criterion.where.items())
+
+
+def _has(params: dict[str, Any], key: str, value: object) -> bool:
+    """Whether a parameter has a value, or the points of a launch include it."""
+    listed_under = {"construct": "constructs", "message_bytes": "sizes"}
+    if key in listed_under:
+        return value in params.get(listed_under[key], ())
+    return bool(params.get(key) == value)

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a plan to records: which launches are still to come, and a record for each that ends.
+
+The driver is the one writer of a run directory. A launch counts as done when its record is on disk;
+whatever dies before that moment is simply run again by `--resume`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from msgspec import UNSET
+
+from assay.plan import Plan, PlannedCase, block_order, launch_limit_s
+from assay.run.progress import Progress
+from assay.run.session import Launch, Session, cancel_jobs
+from assay.sites.site import Site
+from checks.common.outcome import Outcome
+from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.record import Record, RecordWriter
+from records.run_directory import RunDirectory
+
+#: Launches of one ReFrame session: it keeps each test in memory until its end.
+LAUNCHES_PER_SESSION = 2000
+#: Beyond a launch's own limit, seconds until a silent session counts as hung.
+PATIENCE_S = 900.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """What the records say of one (case, block): the latest attempt and its status."""
+
+    attempt: int
+    status: str
+
+
+def latest_attempts(records: Iterable[Record]) -> dict[tuple[str, int], Done]:
+    """The latest attempt of each (case id, block)."""
+    latest: dict[tuple[str, int], Done] = {}
+    for record in records:
+        key = (record.case_id, record.block)
+        if key not in latest or record.attempt > latest[key].attempt:
+            latest[key] = Done(record.attempt, record.status)
+    return latest
+
+
+def launches_to_come(plan: Plan, done: Mapping[tuple[str, int], Done]) -> Iterator[Launch]:
+    """The launches still to be run, in the order of the seed; lost ones get a further attempt."""
+    cases = {case.id: case for case in plan.cases if case.skipped is None}
+    index = 0
+    for block in range(1, plan.blocks + 1):
+        for case_id in block_order(cases, plan.seed, block):
+            before = done.get((case_id, block))
+            if before is None or before.status == "lost":
+                attempt = before.attempt + 1 if before else 1
+                yield _launch(index, plan, cases[case_id], block, attempt)
+                index += 1
+
+
+def _launch(index: int, plan: Plan, case: PlannedCase, block: int, attempt: int) -> Launch:
+    return Launch(
+        index=index,
+        case_id=case.id,
+        check=case.check,
+        environment=case.environment,
+        params=case.params,
+        ranks=case.ranks,
+        ranks_per_node=case.ranks_per_node,
+        nodes=case.nodes,
+        block=block,
+        attempt=attempt,
+        limit_s=launch_limit_s(plan, case),
+    )
+
+
+class Driver:
+    """Runs what is left of one run on one site; `run` gives the records' counts by status."""
+
+    def __init__(self, run: RunDirectory, site: Site, progress: Progress) -> None:
+        self.run_directory, self.site, self.progress = run, site, progress
+        self.plan = run.plan()
+        self.work = site.work_dir(run.path.resolve())
+        self.begun = time.monotonic()
+
+    def run(self) -> None:
+        """Run every launch without a final record; lost ones once more as limits.retries allows."""
+        cancel_jobs(self.site, self.run_directory.run_id)
+        with RecordWriter(self.run_directory.records_file) as writer:
+            self._record_skipped(writer)
+            for _ in range(1 + int(self.plan.limits.get("retries") or 0)):
+                if not self._run_coming(writer):
+                    break
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def _run_coming(self, writer: RecordWriter) -> int:
+        """One pass over the launches to come; gives their number."""
+        records = self.run_directory.records()
+        coming = list(launches_to_come(self.plan, latest_attempts(records)))
+        if coming:
+            self.progress.begin(len(coming), already=len(records))
+        remaining = iter(coming)
+        while batch := list(islice(remaining, LAUNCHES_PER_SESSION)):
+            self._run_batch(batch, writer)
+        return len(coming)
+
+    def _record_skipped(self, writer: RecordWriter) -> None:
+        done = latest_attempts(self.run_directory.records())
+        for case in self.plan.cases:
+            if case.skipped is not None and (case.id, 0) not in done:
+                writer.append(self._skipped(case))
+
+    def _skipped(self, case: PlannedCase) -> Record:
+        return Record(
+            **self._identity(case),
+            block=0,
+            attempt=1,
+            status="skipped",
+            reason=case.skipped,
+            started_at=None,
+            ended_at=None,
+            job_id=None,
+            nodes=[],
+            ranks=case.ranks,
+            metrics=[],
+            flags=[],
+            artifacts={},
+        )
+
+    def _identity(self, case: PlannedCase | Launch) -> dict[str, Any]:
+        return {
+            "run_id": self.run_directory.run_id,
+            "case_id": case.id if isinstance(case, PlannedCase) else case.case_id,
+            "check": case.check,
+            "environment": case.environment,
+            "site": self.site.name,
+            "params": case.params,
+        }
+
+    def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> None:
+        waiting = {launch.index: launch for launch in batch}
+        patience_s = PATIENCE_S + max(launch.limit_s for launch in batch)
+        with Session(self.site, self.work, self.run_directory.run_id, batch) as session:
+            for message in session.messages(patience_s):
+                self._keep_wall_time()
+                if message is None:
+                    self.progress.tick()
+                elif message.status is None:
+                    self.progress.say(message.progress or "")
+                else:
+                    self._record(waiting.pop(message.launch_index), message, writer)
+            status = session.wait()
+            if waiting:
+                self._explain(waiting, session, status, writer)
+
+    def _keep_wall_time(self) -> None:
+        limit_s = self.plan.limits.get("wall_time_s")
+        if limit_s and time.monotonic() - self.begun > limit_s:
+            raise AssayError(
+                f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept. Continue with:"
+                f" assay run --resume {self.run_directory.path}",
+                ExitStatus.INCONCLUSIVE,
+            )
+
+    def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
+        stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
+        artifacts = self.run_directory.keep_raw(stem, message.files)
+        assert message.status is not None
+        record = Record(
+            **self._identity(launch),
+            block=launch.block,
+            attempt=launch.attempt,
+            status=message.status,
+            reason=message.reason,
+            started_at=message.started_at,
+            ended_at=message.ended_at,
+            job_id=message.job_id,
+            nodes=message.nodes,
+            ranks=launch.ranks,
+            metrics=message.metrics,
+            flags=message.flags,
+            artifacts=artifacts,
+            profile=UNSET if message.profile is None else message.profile,
+        )
+        writer.append(record)
+        self.progress.record(record)
+
+    def _explain(
+        self, waiting: dict[int, Launch], session: Session, status: int, writer: RecordWriter
+    ) -> None:
+        """Launches without an outcome: failed before their job, or never reached."""
+        failures = session.failures()
+        if not failures:
+            raise InfrastructureError(
+                f"ReFrame ended with status {status} and left {len(waiting)} launches undone. What"
+                f" it said last:\n{session.output_tail()}\nContinue with: assay run --resume"
+                f" {self.run_directory.path}"
+            )
+        builds = self._build_failures(failures)
+        for launch in waiting.values():
+            reason = builds.get(launch.environment) or _own_failure(launch, failures)
+            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+            message = Outcome("failed", reason=reason, started_at=now, ended_at=now)
+            self._record(launch, message, writer)
+
+    @staticmethod
+    def _build_failures(failures: Mapping[str, str]) -> dict[str, str]:
+        builds = {}
+        for name, reason in failures.items():
+            test, environment = name.rsplit(" ", 1)
+            if not test.startswith("L"):
+                builds[environment] = f"the build of {test} failed: {reason[:400]}"
+        return builds
+
+
+def _own_failure(launch: Launch, failures: Mapping[str, str]) -> str:
+    start = f"L{launch.index:07d}_"
+    found = [reason for name, reason in failures.items() if name.startswith(start)]
+    return found[0][:400] if found else "ReFrame ended before this launch"

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One ReFrame session: a list of launches goes in as a file, messages come out of a pipe.
+
+ReFrame builds the programs, submits the jobs one by one in the order of the list, waits and judges;
+each judged launch arrives as an outcome the moment it is known. The session dies
+with this process; what it had under way in Slurm is found by the run's comment on its jobs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.sites.site import Site
+from checks.common.outcome import Outcome
+from records.errors import InfrastructureError
+
+_CHECKS = Path(__file__).resolve().parent.parent.parent / "checks"
+_SOURCES = _CHECKS.parent / "build" / "sources"
+
+#: Seconds that ReFrame has to end after its last launch, and after being told to end.
+ENDING_S = 30.0
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch to come: a case's content, its block and attempt, and where it lies on nodes."""
+
+    index: int
+    case_id: str
+    check: str
+    environment: str
+    params: dict[str, Any]
+    ranks: int
+    ranks_per_node: int
+    nodes: int
+    block: int
+    attempt: int
+    limit_s: float
+
+
+class Session:
+    """A running ReFrame session. Use as a context manager: leaving it ends the session."""
+
+    def __init__(self, site: Site, work: Path, run_id: str, launches: Sequence[Launch]) -> None:
+        self.site, self.work, self.run_id = site, work, run_id
+        self.prefix = work / "session"
+        self._write_inputs(launches)
+        self._start()
+
+    def _write_inputs(self, launches: Sequence[Launch]) -> None:
+        shutil.rmtree(self.prefix, ignore_errors=True)
+        self.site.prepare_work_dir(self.work)
+        self.site.prepare_work_dir(self.prefix)
+        description = self.site.description.model_dump(mode="json", by_alias=True)
+        described = {**description, "reframe_prefix": str(self.prefix)}
+        (self.work / "site.json").write_text(json.dumps(described))
+        lines = (json.dumps(launch.__dict__) for launch in launches)
+        (self.work / "launches.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+    def _start(self) -> None:
+        read_end, write_end = os.pipe()
+        self._pipe = read_end
+        archive = next(iter(sorted(_SOURCES.glob("hpcc_*.orig.tar.gz"))), Path("absent"))
+        variables = {
+            "ASSAY_SITE_FILE": str(self.work / "site.json"),
+            "ASSAY_LAUNCHES_FILE": str(self.work / "launches.jsonl"),
+            "ASSAY_OUTCOME_FD": str(write_end),
+            "ASSAY_HPL_ARCHIVE": str(archive),
+            "ASSAY_RUN_ID": self.run_id,
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        argv, environment = self.site.command(self._reframe(), variables)
+        with (self.work / "reframe.out").open("wb") as out:
+            self._process = subprocess.Popen(
+                argv,
+                env=environment,
+                cwd=self.prefix,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                pass_fds=(write_end,),
+                start_new_session=True,
+            )
+        os.close(write_end)
+
+    @staticmethod
+    def _reframe() -> list[str]:
+        return [
+            str(Path(sys.executable).with_name("reframe")),
+            f"--config-file={_CHECKS / 'common' / 'settings.py'}",
+            f"--checkpath={_CHECKS / 'common' / 'launches.py'}",
+            "--run",
+            "--exec-policy=serial",
+            "--exec-order=name",
+            "--keep-stage-files",
+        ]
+
+    def messages(self, patience_s: float) -> Iterator[Outcome | None]:
+        """Yield messages as they come, None after each second without one; ends with the session.
+
+        Raises InfrastructureError when nothing at all came for `patience_s` seconds.
+        """
+        rest, heard = b"", time.monotonic()
+        while True:
+            ready, _, _ = select.select([self._pipe], [], [], 1.0)
+            if not ready:
+                if time.monotonic() - heard > patience_s:
+                    raise InfrastructureError(
+                        f"no sign of ReFrame for {patience_s:.0f} s; see {self.prefix}/reframe.log"
+                    )
+                yield None
+                continue
+            heard = time.monotonic()
+            chunk = os.read(self._pipe, 1 << 20)
+            if not chunk:
+                return
+            *lines, rest = (rest + chunk).split(b"\n")
+            for line in lines:
+                yield msgspec.json.decode(line, type=Outcome)
+
+    def wait(self) -> int:
+        """ReFrame's exit status, after all messages."""
+        return self._process.wait(timeout=ENDING_S)
+
+    def failures(self) -> dict[str, str]:
+        """Why tests failed before their launch, by ReFrame's test name, from its own report."""
+        path = self.prefix / "session.json"
+        if not path.is_file():
+            return {}
+        report = json.loads(path.read_text())
+        cases = [case for run in report.get("runs", []) for case in run.get("testcases", [])]
+        return {
+            f"{case['name']} {case['environ']}": str(case["fail_reason"]).strip()
+            for case in cases
+            if case.get("result") in ("fail", "fail_deps", "abort", "skip")
+            and case.get("fail_reason")
+        }
+
+    def output_tail(self, lines: int = 15) -> str:
+        """The end of what ReFrame printed, for error messages."""
+        text = (self.work / "reframe.out").read_text(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_process()
+        os.close(self._pipe)
+        cancel_jobs(self.site, self.run_id)
+
+    def _end_process(self) -> None:
+        if self._process.poll() is not None:
+            return
+        os.killpg(self._process.pid, signal.SIGTERM)
+        try:
+            self._process.wait(timeout=ENDING_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def cancel_jobs(site: Site, run_id: str) -> None:
+    """End every job of this run that Slurm still knows, and wait until they are gone."""
+    for _ in range(60):
+        listed = _slurm(site, ["squeue", "--noheader", "--me", "--format=%i %k"])
+        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{run_id}")]
+        if not jobs:
+            return
+        _slurm(site, ["scancel", *jobs])
+        time.sleep(0.5)
+
+
+def _slurm(site: Site, argv: list[str]) -> str:
+    command, environment = site.command(argv, {})
+    answer = subprocess.run(
+        command, env=environment, cwd="/", capture_output=True, text=True, timeout=60, check=False
+    )
+    return answer.stdout

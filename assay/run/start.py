@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Begins a run or goes on with one: plan, run directory, provenance, then the driver."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from assay.build.home_lock import in_use
+from assay.build.paths import spack_home
+from assay.build.stale_builds import refuse_stale_builds
+from assay.plan import make_plan
+from assay.run.driver import Driver
+from assay.run.progress import Progress
+from assay.run.provenance import gather
+from assay.run.status import RunStatus, render_status, run_status
+from assay.schema import load_campaign
+from assay.schema.model import Variant
+from assay.sites.site import Site, load_site
+from records.errors import AssayError
+from records.run_directory import RunDirectory, create_run, open_run, write_durably
+
+
+def start_run(
+    campaign_name: str,
+    site_name: str,
+    live: bool | None,
+    builder: str | None = None,
+    nodes_left_out: Collection[str] = (),
+) -> RunStatus:
+    """Run a campaign on a site from its beginning.
+
+    `builder`: whose builds the environments are (spack, distribution); None: as the site says.
+    No launch is laid on `nodes_left_out`.
+    """
+    campaign = load_campaign(campaign_name)
+    site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
+    site = site.without_nodes(nodes_left_out)
+    plan = make_plan(campaign, site.facts())
+    refuse_stale_builds(site, plan.environments)
+    assert campaign.origin is not None
+    run = create_run(campaign.origin.text, plan)
+    provenance = gather(site, run.run_id, plan)
+    provenance["site"]["asked_as"] = site_name
+    provenance["site"]["builds"] = builder
+    provenance["site"]["nodes_left_out"] = sorted(nodes_left_out)
+    write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
+    return _drive(run, site, Progress(live))
+
+
+def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunStatus:
+    """Go on with a run where it stopped, on the site where it began; None: as it was named then."""
+    run = open_run(run_name)
+    plan = run.plan()
+    began = run.provenance().get("site", {})
+    site = (
+        _load_again(run, site_name)
+        .with_builds(began.get("builds"))
+        .without_nodes(began.get("nodes_left_out", ()))
+        .with_variants(
+            {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
+        )
+    )
+    began_on = plan.site
+    if site.name != began_on:
+        raise AssayError(
+            f"{run.path} was begun on site {began_on}; resume it with --site {began_on}"
+        )
+    _check_capacity(run, site)
+    return _drive(run, site, Progress(live))
+
+
+def _load_again(run: RunDirectory, site_name: str | None) -> Site:
+    """The site a run began on; where its virtual cluster is gone, the command that brings it up."""
+    began_on = run.provenance().get("site", {})
+    try:
+        return load_site(site_name or began_on.get("asked_as") or run.plan().site)
+    except AssayError as error:
+        if site_name is not None or not began_on.get("virtual"):
+            raise
+        raise AssayError(
+            f"{run.path} began on a virtual cluster that is not there: {error}. To go on with the"
+            f" run, bring up its like with `{_cluster_command(began_on)}`, then say"
+            f" `assay run --resume {run.path}`"
+        ) from error
+
+
+def _cluster_command(began_on: Mapping[str, Any]) -> str:
+    """What brings up a virtual cluster like the one that a provenance describes."""
+    name = str(began_on.get("asked_as", "")).partition(":")[2]
+    options = {
+        "name": name,
+        "nodes": began_on.get("nodes"),
+        "cpus-per-node": began_on.get("cores_per_node"),
+        "network": began_on.get("network", {}).get("name"),
+        "switches": began_on.get("switches"),
+    }
+    words = [f"--{option} {value}" for option, value in options.items() if value]
+    return " ".join(["assay cluster up", *words])
+
+
+def _check_capacity(run: RunDirectory, site: Site) -> None:
+    """A site that has become smaller than the plan cannot go on with it."""
+    facts = site.facts()
+    needed = max((case.nodes for case in run.plan().cases if case.skipped is None), default=0)
+    if needed > facts.nodes:
+        raise AssayError(
+            f"{run.path} needs {needed} nodes; site {site.name} has {facts.nodes} now. Bring up as"
+            " many as the run began with."
+        )
+
+
+def _builds_kept(run: RunDirectory, site: Site) -> AbstractContextManager[None]:
+    """Where Spack's builds are used, none of them is changed meanwhile."""
+    used = any(site.spack_facts(name) for name in run.plan().environments)
+    return in_use(spack_home()) if used else nullcontext()
+
+
+def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
+    lock = run.lock()
+    try:
+        progress.say(f"run {run.path} on site {site.name}")
+        with _builds_kept(run, site):
+            Driver(run, site, progress).run()
+    finally:
+        progress.end()
+        os.close(lock)
+    status = run_status(run)
+    progress.say(render_status(status))
+    return status

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a run is: counts, failures with their reasons, time left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from assay.run.driver import latest_attempts
+from records.record import Record
+from records.run_directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class RunStatus:
+    """Counts are of (case, block) pairs by their latest attempt; times in seconds."""
+
+    run_id: str
+    campaign: str
+    planned: int
+    done: int
+    counts: dict[str, int]
+    skipped_cases: int
+    failures: list[str]
+    left_s: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+    @property
+    def complete(self) -> bool:
+        """True when every launch has a final record, and none is lost."""
+        return self.done == self.planned and not self.counts.get("lost")
+
+
+def run_status(run: RunDirectory) -> RunStatus:
+    """The status of a run from its plan and its records."""
+    plan, records = run.plan(), run.records()
+    latest = {key: done.status for key, done in latest_attempts(records).items() if key[1] > 0}
+    feasible = {case.id: case for case in plan.cases if case.skipped is None}
+    missing = [
+        case.estimate_s
+        for case in feasible.values()
+        for block in range(1, plan.blocks + 1)
+        if (case.id, block) not in latest
+    ]
+    return RunStatus(
+        run_id=run.run_id,
+        campaign=plan.campaign,
+        planned=len(feasible) * plan.blocks,
+        done=len(latest),
+        counts=dict(Counter(latest.values())),
+        skipped_cases=len(plan.cases) - len(feasible),
+        failures=_failures(records),
+        left_s=sum(missing),
+    )
+
+
+def _failures(records: Sequence[Record]) -> list[str]:
+    return [
+        f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}: {r.reason}"
+        for r in records
+        if r.status in ("failed", "wrong", "lost")
+    ]
+
+
+def render_status(status: RunStatus) -> str:
+    """For people."""
+    counts = ", ".join(f"{n} {word}" for word, n in sorted(status.counts.items())) or "none"
+    lines = [
+        f"run {status.run_id} of campaign {status.campaign}",
+        f"  {status.done} of {status.planned} launches have a record: {counts}",
+        f"  {status.skipped_cases} cases do not fit the site and are skipped",
+    ]
+    if status.done < status.planned:
+        lines.append(f"  about {status.left_s / 60:.0f} min are left, by the plan's estimates")
+    lines += [f"  {failure}" for failure in status.failures]
+    return "\n".join(lines)

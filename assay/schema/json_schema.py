@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema of campaign files, for editors: made from the models, shipped beside the files.
+
+`python -m assay.schema` writes `campaigns/campaign.schema.json` again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from assay.schema.model import Campaign
+from checks.common.registry import CHECKS
+
+SCHEMA_FILE = Path(__file__).resolve().parents[2] / "campaigns" / "campaign.schema.json"
+
+JsonSchema = dict[str, Any]
+
+
+def schema_text() -> str:
+    """The text of the shipped file."""
+    return json.dumps(campaign_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def campaign_schema() -> JsonSchema:
+    """A JSON Schema (draft 2020-12) with a description and a unit on every key."""
+    schema = Campaign.model_json_schema(by_alias=True)
+    definitions: JsonSchema = schema["$defs"]
+    entry = definitions["CaseEntry"]
+    entry["properties"]["check"]["enum"] = list(CHECKS)
+    entry["allOf"] = [_branch(name, definitions) for name in CHECKS]
+    definitions["Criterion"]["properties"]["check"]["enum"] = list(CHECKS)
+    schema["properties"]["weights"]["propertyNames"] = {"enum": list(CHECKS)}
+    schema["title"] = "Assay campaign"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **_without_titles(schema),
+    }
+
+
+def _branch(check: str, definitions: JsonSchema) -> JsonSchema:
+    """If an entry's check is this one, its parameters are these."""
+    model = CHECKS[check].parameters.model_json_schema(
+        by_alias=True, ref_template="#/$defs/{model}"
+    )
+    definitions |= model.pop("$defs", {})
+    parameters: JsonSchema = model["properties"]
+    axes = {name: _axis(parameter) for name, parameter in parameters.items()}
+    together = {"type": "object", "properties": parameters, "additionalProperties": False}
+    return {
+        "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
+        "then": {
+            "properties": {
+                "fixed": together,
+                "matrix": {
+                    "properties": axes,
+                    "additionalProperties": {"type": "array", "minItems": 1, "items": together},
+                },
+            }
+        },
+    }
+
+
+def _axis(parameter: JsonSchema) -> JsonSchema:
+    value = {k: v for k, v in parameter.items() if k != "default"}
+    return {
+        "type": "array",
+        "minItems": 1,
+        "items": value,
+        "description": parameter["description"],
+        "unit": parameter["unit"],
+    }
+
+
+def _without_titles(node: Any) -> Any:
+    """A schema without the titles that only repeat the keys; the whole's own is kept."""
+    if isinstance(node, list):
+        return [_without_titles(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        k: _without_titles(v)
+        for k, v in node.items()
+        if not (k == "title" and isinstance(v, str) and v != "Assay campaign")
+    }

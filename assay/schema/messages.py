@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a validator's error to one sentence: what was found, what is allowed, what was meant."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from assay.schema.document import Location, Problem, clipped
+
+JsonSchema = dict[str, Any]
+
+
+def model_problems(
+    error: ValidationError, model: type[BaseModel], value: object
+) -> Iterator[Problem]:
+    """One problem for each wrong place of `value`, which `model` has refused with `error`."""
+    schema = _json_schema(model)
+    seen: set[Location] = set()
+    for detail in error.errors(include_url=False):
+        location = _existing(detail["loc"], value, missing=detail["type"] == "missing")
+        if location not in seen:
+            seen.add(location)
+            yield Problem(location, _message(detail, location, schema))
+
+
+@cache
+def _json_schema(model: type[BaseModel]) -> JsonSchema:
+    return model.model_json_schema(by_alias=True)
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """A hint " (did you mean …?)" where an allowed word is close, else nothing."""
+    close = difflib.get_close_matches(word[:100], list(allowed), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
+def found(value: object) -> str:
+    """A value from a file and its kind, short enough for a message."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict):
+        return f"a mapping of {len(value)} keys"
+    if isinstance(value, list):
+        return f"a list of {len(value)} values"
+    kind = {bool: "a switch", int: "an integer", float: "a number", str: "text"}.get(type(value))
+    if kind is None:
+        return "a value"
+    return f"{clipped(json.dumps(value, ensure_ascii=False))} ({kind})"
+
+
+def listed(words: Iterable[str]) -> str:
+    """Words in a row, shortened after the thirtieth."""
+    words = list(words)
+    return ", ".join(words[:30]) + (", …" if len(words) > 30 else "")
+
+
+def allowed_text(node: JsonSchema, schema: JsonSchema) -> str:
+    """What a place may hold, in words, from its JSON Schema."""
+    node = _resolved(node, schema)
+    options = node.get("anyOf") or node.get("oneOf")
+    if options:
+        texts = (allowed_text(o, schema) for o in options if o.get("type") != "null")
+        return " or ".join(dict.fromkeys(texts))
+    if "const" in node:
+        return json.dumps(node["const"])
+    if "enum" in node:
+        return listed(str(word) for word in node["enum"])
+    return _kind_text(node)
+
+
+def _kind_text(node: JsonSchema) -> str:
+    kind = node.get("type")
+    if kind in {"integer", "number"}:
+        return ("an integer" if kind == "integer" else "a number") + _range_text(node)
+    if kind == "string" and "pattern" in node:
+        return "a name of up to 64 small letters, digits and hyphens, not starting with a hyphen"
+    if kind == "string":
+        length = f" of 1 to {node['maxLength']} characters" if "maxLength" in node else ""
+        return "text" + length
+    if kind == "array":
+        return f"a list of at least {node['minItems']} value" if "minItems" in node else "a list"
+    if kind == "object" and "properties" in node:
+        return f"a mapping with the keys {listed(node['properties'])}"
+    return {"boolean": "true or false", "object": "a mapping"}.get(str(kind), "a value")
+
+
+def _range_text(node: JsonSchema) -> str:
+    least, most = node.get("minimum"), node.get("maximum")
+    if least is not None and most is not None:
+        return f" from {least} to {most}" if least != most else f" equal to {least}"
+    parts = []
+    if "exclusiveMinimum" in node:
+        parts.append(f"above {node['exclusiveMinimum']}")
+    if least is not None:
+        parts.append(f"of at least {least}")
+    if most is not None:
+        parts.append(f"at most {most:g}")
+    return (" " if parts else "") + " and ".join(parts)
+
+
+def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
+    kind = detail["type"]
+    if kind == "value_error":
+        return str(detail["ctx"]["error"])
+    if kind == "extra_forbidden":
+        names = _descend(location[:-1], schema).get("properties", {})
+        hint = did_you_mean(str(location[-1]), names)
+        return f"unknown key{hint}; allowed are {listed(names)}"
+    node = _descend(location, schema)
+    if kind == "missing":
+        meaning = node.get("description", "")
+        return f"is missing; allowed is {allowed_text(node, schema)}. {meaning}".strip()
+    value = detail["input"]
+    options = node.get("enum", [])
+    hint = did_you_mean(value, map(str, options)) if isinstance(value, str) else ""
+    return f"found {found(value)}{hint}; allowed is {allowed_text(node, schema)}"
+
+
+def _existing(location: Location, value: object, *, missing: bool) -> Location:
+    """The location without the validator's own words for the branches of a union.
+
+    A `missing` key is the one part that does not exist in the value.
+    """
+    kept: list[str | int] = []
+    for i, part in enumerate(location):
+        absent = missing and i == len(location) - 1
+        if isinstance(value, dict) and (part in value or absent):
+            kept.append(part)
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            kept.append(part)
+            value = value[part]
+    return tuple(kept)
+
+
+def _resolved(node: JsonSchema, schema: JsonSchema) -> JsonSchema:
+    reference = node.get("$ref")
+    if reference is None:
+        return node
+    target: JsonSchema = schema["$defs"][reference.rsplit("/", 1)[-1]]
+    return target | {k: v for k, v in node.items() if k != "$ref"}
+
+
+def _descend(location: Location, schema: JsonSchema) -> JsonSchema:
+    """The part of a JSON Schema that describes a location; {} where it says nothing."""
+    node = _resolved(schema, schema)
+    for part in location:
+        node = _step(node, part, schema)
+    return node
+
+
+def _step(node: JsonSchema, part: str | int, schema: JsonSchema) -> JsonSchema:
+    branches = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
+    for option in (_resolved(branch, schema) for branch in branches):
+        if isinstance(part, int) and "items" in option:
+            return _resolved(option["items"], schema)
+        if part in option.get("properties", {}):
+            return _resolved(option["properties"][part], schema)
+        if isinstance(option.get("additionalProperties"), dict):
+            return _resolved(option["additionalProperties"], schema)
+    return {}

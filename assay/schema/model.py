@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign: what is asked, of which environments, how often, within which limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field, PrivateAttr
+
+from records.sections import NAME_PATTERN, Name, Scalar, Section, key
+
+SCHEMA = 1
+MAX_SEED = 2**63 - 1
+
+__all__ = ["NAME_PATTERN", "Campaign", "CaseEntry", "Criterion", "Limits", "Origin"]
+
+
+class CaseEntry(Section):
+    """Cases of one check: every combination of the matrix, with the fixed parameters."""
+
+    check: str = key("Name of the check that measures these cases.")
+    matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = key(
+        "Swept parameters: a list of values for each; every combination is one case. An axis whose"
+        " values are mappings sets several parameters at once, e.g. grid: [{p: 1, q: 2}].",
+        default={},
+    )
+    fixed: dict[str, Any] = key("Parameters that all these cases share.", default={})
+    environments: Annotated[list[Name], Field(min_length=1)] | None = key(
+        "Only these of the campaign's environments; without it, all.", default=None
+    )
+
+
+class Variant(Section):
+    """An environment of the site with some of its settings changed."""
+
+    of: Name = key("Environment of the site that it is a variant of.")
+    settings: Annotated[dict[str, int], Field(min_length=1)] = key(
+        "Value of each changed setting, in the unit that the site states for it."
+    )
+
+
+class Limits(Section):
+    """What a campaign may cost; `assay plan` refuses one whose estimate is above."""
+
+    node_hours: float | None = key("Node-hours of all launches.", "node h", None, gt=0)
+    wall_time_s: float | None = key("Time of all launches, one after another.", "s", None, gt=0)
+    launch_s: float | None = key(
+        "Time after which one launch is ended; without it ten times its estimate, at least 60 s.",
+        "s",
+        None,
+        gt=0,
+        le=86400,
+    )
+    retries: int = key("Further attempts after a transient failure.", "attempts", 0, ge=0, le=3)
+
+
+class Criterion(Section):
+    """A limit on a metric, for every case and point that `where` and `environment` select."""
+
+    metric: str = key("Registered name of the metric.")
+    check: str = key("Check whose records it judges.")
+    where: dict[str, Scalar] = key(
+        "Parameters of the check, or keys of the metric's point, and the values they must have.",
+        default={},
+    )
+    environment: Name | None = key("Only this environment; without it, each.", default=None)
+    at_least: float | None = key("Least value that passes, in the criterion's unit.", "unit", None)
+    at_most: float | None = key("Greatest value that passes, in its unit.", "unit", None)
+    unit: str = key("Unit of the limit: the registered SI unit of the metric.")
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a campaign was read: file, its text as it was, the line of each entry of `cases`."""
+
+    file: str
+    text: str
+    case_lines: tuple[int, ...]
+
+
+class Campaign(Section):
+    """A campaign as its file says it; `origin` is None for one that was not read from a file."""
+
+    schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
+    name: Name = key("Short name; results lie in a folder called so.")
+    question: str = key(
+        "What the campaign is to answer, in plain words.", min_length=1, max_length=2000
+    )
+    environments: Annotated[list[Name], Field(min_length=1)] = key(
+        "MPI implementations to be judged, by the names the site gives them, or of `variants`."
+    )
+    variants: dict[Name, Variant] = key(
+        "Environments with changed settings, by the names that `environments` lists them under.",
+        default={},
+    )
+    blocks: int = key("Passes over all cases, each in random order.", "blocks", 5, ge=1, le=1000)
+    seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
+    cases: Annotated[list[CaseEntry], Field(min_length=1)] = key("What is measured.")
+    limits: Limits = key("What the campaign may cost.", default=Limits())
+    criteria: list[Criterion] = key("Limits that decide acceptance.", default=[])
+    weights: dict[str, Annotated[float, Field(gt=0)]] = key(
+        "Weight of each check in the ranking of environments.", "1", {}
+    )
+
+    _origin: Origin | None = PrivateAttr(default=None)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where it was read."""
+        return self._origin
+
+    def place(self, entry: int) -> str:
+        """Where an entry of `cases` stands, for messages: "quick.yaml:12: cases[0]"."""
+        if self._origin is None:
+            return f"{self.name}: cases[{entry}]"
+        return f"{self._origin.file}:{self._origin.case_lines[entry]}: cases[{entry}]"
+
+    def environments_of(self, entry: CaseEntry) -> list[str]:
+        """The environments of an entry, in the campaign's order."""
+        return [
+            e for e in self.environments if entry.environments is None or e in entry.environments
+        ]
+
+    def checks(self) -> Iterator[str]:
+        """Names of the checks, entry by entry."""
+        return (entry.check for entry in self.cases)

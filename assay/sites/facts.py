@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a plan must know of a site, and nothing of its hosts, partitions or paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from records.errors import AssayError
+from records.topology import Topology
+
+
+@dataclass(frozen=True)
+class SiteFacts:
+    """Capacity of a site as `site-config` states it.
+
+    `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}.
+    `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
+    modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
+    """
+
+    name: str
+    virtual: bool
+    nodes: int
+    cores_per_node: int
+    memory_bytes_per_node: int
+    environments: Mapping[str, frozenset[str] | set[str]]
+    core_flop_per_s: float = 5e9
+    network_bytes_per_s: float = 12.5e6
+    launch_overhead_s: float = 1.0
+    topology: Topology | None = None
+    shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
+            if getattr(self, key) < 1:
+                raise AssayError(
+                    f"site {self.name}: {key} is {getattr(self, key)}; allowed is 1 or more"
+                )

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""assay build without Spack: what it refuses, what it takes, and what it says when Spack fails."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.build import paths as places
+from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
+from assay.build.commands import SpackCommands
+from assay.build.digest import SOURCES, sources_digest
+from assay.build.facts import Lock
+from assay.build.failures import explained
+from assay.build.mirror import SourceArchive, _take
+from assay.build.our_packages import changed, note
+from assay.build.paths import SPACK_ENV, Spack, find_spack
+from assay.build.scope import write_scope
+from assay.build.stale_builds import refuse_stale_builds
+from assay.cli.main import main
+from assay.sites.builds import facts_file
+from assay.sites.site import Site, read_description
+from records.errors import AssayError, InfrastructureError
+
+LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv(places.HOME, str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def virtual():
+    description = read_description("virtual")
+    assert description.spack is not None
+    return description
+
+
+def archive(content: bytes, folder: Path) -> SourceArchive:
+    (folder / "x_1.orig.tar.gz").write_bytes(content)
+    return SourceArchive(package="x", archive="x_1.orig.tar.gz", sha256="a" * 64)
+
+
+def test_no_spack_is_told_with_its_remedy(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("SPACK_ROOT", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(places, "CLONES", tmp_path)
+    assert main(["build", "--site", "virtual"]) == 4
+    said = capsys.readouterr().err
+    assert "no Spack found" in said
+    assert "make spack" in said
+
+
+def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
+    spack = tmp_path / "bin" / "spack"
+    spack.parent.mkdir()
+    spack.touch(0o755)
+    monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
+    monkeypatch.setenv(places.PACKAGES, str(tmp_path))
+    with pytest.raises(InfrastructureError, match=r"repo\.yaml"):
+        find_spack()
+
+
+def test_an_unknown_environment_is_refused_with_those_there_are(capsys, home):
+    assert main(["build", "--site", "virtual", "--environments", "mvapich-spack"]) == 2
+    said = capsys.readouterr().err
+    assert "'mvapich-spack'" in said
+    assert "allowed are lam-spack, lam-lamd-spack" in said
+
+
+def test_environments_ask_for_the_views_they_need():
+    request = BuildRequest("virtual", virtual().spack, ["lam-lamd-spack", "lam", "mpich-spack"])
+    assert request.views() == ["lam", "mpich"]
+
+
+def test_too_little_room_is_told_before_anything_is_built(home, monkeypatch):
+    full = shutil.disk_usage(home.parent)._replace(free=NEEDED_BYTES - 1)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    spack = Spack(Path("/bin/false"), None, home)
+    with pytest.raises(InfrastructureError, match="building needs 2 GB"):
+        prepare(spack, BuildRequest("virtual", virtual().spack), print)
+
+
+def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
+    built, lock = virtual().spack, tmp_path / "spack.lock"
+    platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
+    _lay_environment(built, tmp_path, [platform])
+    assert lock.read_bytes() == LOCK.read_bytes()
+    own = tmp_path / "packages.yaml"
+    own.write_text("packages: {all: {require: [target=x86_64_v3]}}")
+    _lay_environment(built, tmp_path, [own, platform])
+    assert not lock.exists()
+    lock.write_text("chosen by the site's file")
+    _lay_environment(built, tmp_path, [own, platform])
+    assert lock.exists()
+    own.write_text("packages: {all: {require: [target=x86_64]}}")
+    _lay_environment(built, tmp_path, [own, platform])
+    assert not lock.exists()
+    _lay_environment(built, tmp_path, [platform])
+    assert lock.read_bytes() == LOCK.read_bytes()
+
+
+def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
+    environments = read_description("virtual-newer").environments
+    assert set(environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
+    assert environments["openmpi5-prte"].compiler.startswith(str(home))
+    stand_ins = Site(read_description("virtual-newer")).with_builds("spack")
+    assert stand_ins.description.environments == environments
+
+
+def test_an_archive_with_a_wrong_checksum_is_not_taken(tmp_path):
+    download, mirror = tmp_path / "download", tmp_path / "mirror"
+    download.mkdir()
+    with pytest.raises(InfrastructureError, match=r"checksum is .*states a{64}; not taken"):
+        _take(archive(b"forged", download), download, mirror, print)
+    assert not mirror.exists()
+
+
+def test_a_source_package_of_another_version_is_told(tmp_path):
+    wanted = SourceArchive(package="x", archive="x_2.orig.tar.gz", sha256="a" * 64)
+    with pytest.raises(InfrastructureError, match="another version"):
+        _take(wanted, tmp_path, tmp_path / "mirror", print)
+
+
+@pytest.mark.parametrize(
+    ("sample", "status", "said"),
+    [
+        ("checksum", 4, "lam-7.1.4.tar.gz has not the checksum that its recipe states"),
+        ("no-source", 4, "no source for lam-7.1.4: "),
+        ("full-disk", 4, "the disk is full below /home"),
+        ("unknown-compiler", 2, "Spack cannot resolve it: Version requirement 99 on c for gcc"),
+    ],
+)
+def test_what_spack_printed_becomes_one_message(sample, status, said):
+    text = (SPACK_ENV / "tests" / "samples" / f"{sample}.txt").read_text()
+    error = explained("building", text, Path("/log"), Path("/home"))
+    assert error.status == status
+    assert said in str(error)
+    assert "\n" not in str(error)
+    assert "(log: /log)" in str(error)
+
+
+def test_an_unknown_failure_quotes_its_error_line():
+    error = explained("building", "==> Error: it broke\n\nbye\n", Path("/log"), Path("/home"))
+    assert error.status == 4
+    assert "==> Error: it broke" in str(error)
+
+
+def test_offline_the_mirror_replaces_every_other(home):
+    spack = Spack(Path("/bin/false"), Path("/packages"), home)
+    scope = write_scope(spack, "virtual", virtual().spack, offline=True)
+    assert (scope / "mirrors.yaml").read_text().startswith("mirrors::\n")
+    assert "builtin: /packages" in (scope / "repos.yaml").read_text()
+    write_scope(spack, "virtual", virtual().spack, offline=False)
+    assert (scope / "mirrors.yaml").read_text().startswith("mirrors:\n")
+
+
+def test_an_unknown_platform_is_refused_with_those_there_are(home):
+    built = virtual().spack.model_copy(update={"platform": "debian99"})
+    with pytest.raises(AssayError, match="'debian99': allowed is debian12"):
+        write_scope(Spack(Path("/bin/false"), None, home), "virtual", built, offline=False)
+
+
+def test_the_site_has_an_environment_for_each_that_spack_builds(home):
+    lam = virtual().environments["lam-lamd-spack"]
+    view = home / "environments" / "virtual" / "views" / "lam"
+    assert lam.compiler == f"{view}/bin/mpicc"
+    assert lam.variables["PATH"] == f"{view}/bin:$PATH"
+    assert lam.preload == ""
+    assert lam.launcher_options == virtual().environments["lam-lamd"].launcher_options
+
+
+def test_osu_is_offered_where_the_view_has_it(home):
+    folder = home / "environments" / "virtual" / "views" / "mpich" / "libexec"
+    (folder / "osu-micro-benchmarks" / "mpi" / "pt2pt").mkdir(parents=True)
+    offered = virtual().environments
+    assert offered["mpich-spack"].programs["osu"] == str(folder / "osu-micro-benchmarks")
+    assert "osu" not in offered["openmpi-spack"].programs
+
+
+def test_builds_can_stand_in_under_the_same_names(home):
+    site = Site(virtual()).with_builds("spack")
+    assert set(site.description.environments) >= {"lam", "lam-lamd", "mpich", "openmpi"}
+    assert {e.source for e in site.description.environments.values()} == {"spack"}
+    assert Site(virtual()).with_builds("distribution").description == virtual()
+
+
+def test_what_is_not_built_is_not_measured(home):
+    with pytest.raises(InfrastructureError, match=r"Spack has not built lam .*assay build"):
+        refuse_stale_builds(Site(virtual()), ["mpich", "lam-spack"])
+
+
+def test_what_was_built_from_other_sources_is_not_measured(home):
+    path = facts_file("virtual", "lam")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"sources": "of yesterday"}))
+    with pytest.raises(InfrastructureError, match="lam-spack from other C sources"):
+        refuse_stale_builds(Site(virtual()), ["lam-spack"])
+    path.write_text(json.dumps({"sources": sources_digest()}))
+    refuse_stale_builds(Site(virtual()), ["lam-spack"])
+
+
+def test_a_changed_source_changes_the_digest(tmp_path):
+    shutil.copytree(SOURCES / "common", tmp_path / "src")
+    before = sources_digest(tmp_path / "src")
+    assert before == sources_digest(tmp_path / "src")
+    (tmp_path / "src" / "args.c").open("a").write("\n")
+    assert sources_digest(tmp_path / "src") != before
+
+
+def test_what_one_site_has_built_is_not_built_again_for_another(home):
+    first, second = (home / name for name in ("first", "second"))
+    for site in (first, second):
+        site.mkdir(parents=True)
+    executable = home / "spack"
+    executable.write_text("#!/bin/sh\necho abc\n")
+    executable.chmod(0o755)
+    spack = Spack(executable, None, home)
+    assert changed(SpackCommands(spack, first, print, False), ["abc"]) == ["abc"]
+    note(SpackCommands(spack, first, print, False), ["abc"])
+    assert changed(SpackCommands(spack, second, print, False), ["abc"]) == []
+
+
+def test_the_lock_tells_what_a_view_is_built_from():
+    lock = Lock(LOCK)
+    (root,) = lock.roots_of("lam")
+    packages = lock.packages([root])
+    assert packages["lam"]["version"] == "7.1.4"
+    assert packages["lam"]["compiler"] == "gcc@12.2.0"
+    assert packages["lam"]["target"] == "x86_64_v2"
+    assert "~romio" in packages["lam"]["variants"]
+    assert packages["openblas"]["external"]
+    assert {"assay-benchmarks", "assay-hpl", "su3-rmd", "netpipe"} <= set(packages)
+    assert "perl" not in packages

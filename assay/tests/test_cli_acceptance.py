@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay accept` and `assay verify`: exit statuses, messages, and a re-run of the same cases."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from assay.cli import main
+from assay.plan import make_plan
+from assay.schema import load_campaign
+from assay.sites.facts import SiteFacts
+from reports.acceptance import store
+from reports.tests import acceptance_runs as runs
+
+MPI = frozenset({"mpi"})
+SITE = SiteFacts(
+    name="virtual",
+    virtual=True,
+    nodes=4,
+    cores_per_node=1,
+    memory_bytes_per_node=1_400_000_000,
+    environments={"mpich": MPI, "openmpi": MPI, "lam": MPI},
+)
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A working folder with a criteria file; no print, which is tested in reports."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(store, "find_browser", lambda: None)
+    (tmp_path / "mine.yaml").write_text(CRITERIA)
+    return tmp_path
+
+
+def a_run(place, **slow):
+    run = runs.write_run(place / "results" / "acceptance" / "20261120T000000Z-0001", **slow)
+    return str(run)
+
+
+def test_a_good_machine_is_accepted_and_verified(place, capsys):
+    run = a_run(place)
+    assert main(["accept", run, "--criteria", "mine.yaml"]) == 0
+    assert "PASS: Mine" in capsys.readouterr().out
+    assert main(["accept", run]) == 0
+    assert main(["verify", run]) == 0
+    assert main(["verify", f"{run}/acceptance/document.html"]) == 0
+    assert main(["verify", run.rsplit("/", 1)[1], "--json"]) == 0
+
+
+def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, capsys):
+    run = a_run(place, slow_node={"n2": 0.7})
+    assert main(["accept", run, "--criteria", "mine.yaml"]) == 3
+    assert f"assay accept {run} --rerun" in capsys.readouterr().out
+    rerun = runs.write_run(
+        place / "results" / "rerun" / "20261121T000000Z-0002",
+        slow_node={"n2": 0.7},
+        blocks=3,
+        seed=5,
+    )
+    assert main(["accept", run, "--with", str(rerun), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert told["named"] == ["slow node n2"]
+    assert main(["verify", run]) == 0
+    (rerun / "provenance.json").write_text("{}")
+    assert main(["verify", run]) == 1
+    assert "was changed" in capsys.readouterr().out
+
+
+def test_bad_input_gives_one_message(place, capsys):
+    run = a_run(place)
+    for argv, told in (
+        (["accept", run], "--criteria FILE"),
+        (["accept", run, "--criteria", "nothing"], "rehearsal, standard"),
+        (["accept", "nowhere", "--criteria", "mine.yaml"], "no run 'nowhere'"),
+        (["verify", str(place / "mine.yaml")], "--run RUN"),
+    ):
+        assert main(argv) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
+    plan = make_plan(load_campaign("acceptance"), SITE)
+    run = runs.write_run(place / "20261120T000000Z-0001", slow_node={"n2": 0.7}, blocks=5)
+    node = next(case for case in plan.cases if case.check == "node")
+    own = json.loads((run / "plan.json").read_bytes())["cases"][0]["id"]
+    path = run / "records.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    kept = [line for line in lines if line["case_id"] == own]
+    for line in kept:
+        line["case_id"], line["params"] = node.id, node.params
+    path.write_text("".join(json.dumps(line) + "\n" for line in kept))
+    (run / "plan.json").write_text(plan.to_json())
+    assert main(["accept", str(run), "--criteria", "mine.yaml"]) == 3
+    again = make_plan(load_campaign(str(run / "acceptance" / "rerun.yaml")), SITE)
+    assert [case.id for case in again.cases] == [node.id]
+    assert again.blocks == 3

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Criteria files: those that come with Assay are right, and every fault of others is named."""
+
+from __future__ import annotations
+
+import jsonschema
+import pytest
+import yaml
+
+from assay.criteria.json_schema import SCHEMA_FILE, criteria_schema, schema_text
+from assay.criteria.loading import criteria_from_text, criteria_names, load_criteria
+from records.errors import AssayError
+
+GOOD = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
+  - {id: bw, kind: links, title: B, check: alltoall_pairs, metric: pair_bandwidth, at_least: 0.93}
+  - {id: hpl, kind: limit, title: H, check: hpl, metric: rate, at_least: 1.0e+9, unit: flop/s}
+"""
+
+
+def fault(text):
+    with pytest.raises(AssayError) as caught:
+        criteria_from_text("mine.yaml", text)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", criteria_names())
+def test_criteria_that_come_with_assay_are_right(name):
+    criteria, text = load_criteria(name)
+    assert criteria.name == name
+    assert text
+
+
+@pytest.mark.parametrize("name", criteria_names())
+def test_the_shipped_schema_is_up_to_date_and_describes_them(name):
+    assert SCHEMA_FILE.read_text() == schema_text(), "run make schema"
+    text = load_criteria(name)[1]
+    jsonschema.Draft202012Validator(criteria_schema()).validate(yaml.safe_load(text))
+    assert "$schema=criteria.schema.json" in text
+
+
+def test_every_key_of_the_schema_has_its_meaning_and_unit():
+    schema = criteria_schema()
+    parts = [schema, *schema["$defs"].values()]
+    keys = [key for part in parts for key in part.get("properties", {}).items()]
+    assert len(keys) > 40
+    assert [name for name, key in keys if not {"description", "unit"} <= key.keys()] == []
+
+
+def test_a_good_file_is_read():
+    assert [c.kind for c in criteria_from_text("m", GOOD).criteria] == ["nodes", "links", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "kind: nodes",
+            "kind: node",
+            'mine.yaml:5: criteria[0].kind: found "node" (text)',
+        ),
+        ("kind: nodes, ", "", "mine.yaml:5"),
+        ("stream_triad", "stream_trio", "did you mean stream_triad?"),
+        ("check: node,", "check: nodes,", "did you mean node?"),
+        ("unit: flop/s", "unit: Gflop/s", "allowed is flop/s"),
+        ("at_least: 0.93", "at_most: 0.93", "mine.yaml:6: criteria[1].at_most"),
+        ("at_least: 0.93", "at_least: 1.93", "criteria[1].at_least: found 1.93"),
+        (", at_least: 1.0e+9", "", "has neither at_least nor at_most"),
+        ("id: bw", "id: triad", "the id triad is taken"),
+        ("title: Mine", "titles: Mine", "did you mean title?"),
+        ("schema: 1", "schema: 2", "schema"),
+        ("stream_triad}", "stream_triad, where: {rank: 1}}", "criteria[0].where.rank"),
+        ("stream_triad}", "stream_triad, within: .nan}", "criteria[0].within"),
+    ],
+)
+def test_a_fault_is_named_with_its_place(old, new, told):
+    assert old in GOOD
+    assert told in fault(GOOD.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("waiver", "told"),
+    [
+        ("{criterion: tria, author: A, reason: R, expires: 2027-01-01}", "did you mean triad?"),
+        ("{criterion: bw, author: A, reason: R, expires: 2027-13-01}", "a day such as 2027-03-31"),
+        ("{criterion: bw, reason: R, expires: 2027-01-01}", "waivers[0].author: is missing"),
+    ],
+)
+def test_a_waiver_without_author_day_or_criterion_is_refused(waiver, told):
+    assert told in fault(f"{GOOD}waivers:\n  - {waiver}\n")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "a", "criteria: &a [*a]", "\x00", "- {"])
+def test_what_is_no_criteria_file_gives_one_message(text):
+    assert fault(text).startswith("mine.yaml")
+
+
+def test_an_unknown_name_tells_what_there_is():
+    with pytest.raises(AssayError, match=r"did you mean standard\?.*rehearsal, standard"):
+        load_criteria("standards")

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan: every case once, laid on the site, with its cost; nothing dropped in silence."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+
+import pytest
+
+from assay.plan import Plan, PlannedCase, launch_limit_s, make_plan, render_plan
+from assay.schema import campaign_from_text, load_campaign
+from assay.sites.facts import SiteFacts
+from assay.tests.campaign_texts import GOOD, spoiled
+from records.errors import AssayError, ExitStatus
+from records.identity import case_id, case_ids
+
+MPI = frozenset({"mpi"})
+SITE = SiteFacts(
+    name="virtual",
+    virtual=True,
+    nodes=4,
+    cores_per_node=1,
+    memory_bytes_per_node=1_400_000_000,
+    environments={"mpich": MPI, "openmpi": MPI, "lam": MPI, "lam-lamd": MPI},
+)
+WYEAST = dataclasses.replace(
+    SITE, name="wyeast", virtual=False, nodes=12, cores_per_node=2, memory_bytes_per_node=2**29
+)
+
+
+def plan_of(text: str, site: SiteFacts = SITE) -> Plan:
+    return make_plan(campaign_from_text("c.yaml", text), site)
+
+
+def refusal(text: str, site: SiteFacts = SITE) -> str:
+    with pytest.raises(AssayError) as caught:
+        plan_of(text, site)
+    assert caught.value.status == ExitStatus.BAD_INPUT
+    return str(caught.value)
+
+
+def with_n(n: int) -> str:
+    return spoiled("n: [1000, 2000]", f"n: [2000, {n}]")
+
+
+def test_every_combination_in_every_environment_is_a_case() -> None:
+    plan = plan_of(GOOD)
+    points = {
+        (c.environment, c.params["p"], c.params["q"], c.params["n"])
+        for c in plan.cases
+        if c.check == "hpl"
+    }
+    assert points == {(e, 1, q, n) for e in ("mpich", "lam") for q in (1, 2) for n in (1000, 2000)}
+    assert [c.environment for c in plan.cases if c.check == "pt2pt"] == ["lam"]
+
+
+def test_totals_count_launches_and_node_hours_over_all_blocks() -> None:
+    plan = plan_of(GOOD)
+    assert (plan.totals.cases, plan.totals.skipped, plan.totals.launches) == (9, 0, 27)
+    wall_s = 3 * sum(c.estimate_s for c in plan.cases)
+    assert plan.totals.wall_s == pytest.approx(wall_s, abs=0.1)
+    node_s = 3 * sum(c.estimate_s * c.nodes for c in plan.cases)
+    assert plan.totals.node_hours == pytest.approx(node_s / 3600, abs=0.001)
+
+
+def test_parameters_are_complete_and_sizes_explicit() -> None:
+    plan = plan_of(spoiled("[300, 600]", "[{from: 300, to: 900, step: 300}, 5]"))
+    hpl, pt2pt = plan.cases[0].params, plan.cases[-1].params
+    assert (hpl["nb"], hpl["pfact"], hpl["threshold"]) == (64, "right", 16.0)
+    assert pt2pt["sizes"] == [5, 300, 600, 900]
+    assert len(pt2pt["constructs"]) == 8
+
+
+def test_an_id_is_the_hash_of_check_environment_and_parameters() -> None:
+    case = plan_of(GOOD).cases[0]
+    content = {"check": case.check, "environment": case.environment, "params": case.params}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    assert case.id == "hpl-" + hashlib.sha256(text.encode()).hexdigest()[:8]
+    assert case.id == case_id(case.check, case.environment, case.params)
+
+
+def test_an_id_depends_neither_on_site_nor_on_spelling() -> None:
+    respelt = spoiled("[300, 600]", "[{from: 300, to: 600, step: 300}]")
+    respelt = respelt.replace("{nb: 64}", "{depth: 1, nb: 64}")
+    assert [c.id for c in plan_of(GOOD).cases] == [c.id for c in plan_of(respelt, WYEAST).cases]
+
+
+def test_ids_do_not_change_between_versions() -> None:
+    plan = make_plan(load_campaign("quick"), SITE)
+    assert plan.cases[0].id == "hpl-5477f4ea"
+
+
+def test_cases_whose_short_ids_collide_take_longer_ones() -> None:
+    one, two, three = "a" * 8 + "1" * 56, "a" * 8 + "2" * 56, "b" * 64
+    assert case_ids(["hpl"] * 3, [one, two, three]) == [
+        "hpl-aaaaaaaa11111111",
+        "hpl-aaaaaaaa22222222",
+        "hpl-bbbbbbbb",
+    ]
+    assert case_ids(["hpl", "pt2pt"], [one, two]) == ["hpl-aaaaaaaa", "pt2pt-aaaaaaaa"]
+
+
+def test_a_case_given_by_two_entries_is_refused_naming_both() -> None:
+    twice = spoiled(
+        "- check: pt2pt\n", "- check: hpl\n  fixed: {p: 1, q: 2, n: 1000, nb: 64}\n- check: pt2pt\n"
+    )
+    said = refusal(twice)
+    assert said.startswith("c.yaml:13: cases[1] gives a case that c.yaml:8: cases[0] gives too:")
+    assert "hpl in mpich with p=1 q=2 n=1000 nb=64" in said
+
+
+def test_the_same_value_spelt_twice_is_the_same_case() -> None:
+    said = refusal(
+        spoiled("{nb: 64}", "{nb: 64}").replace("    n: [", "    threshold: [16, 16.0]\n    n: [")
+    )
+    assert "c.yaml:8: cases[0] gives a case that c.yaml:8: cases[0] gives too" in said
+
+
+def test_parameters_wrong_only_together_are_refused() -> None:
+    text = spoiled(
+        "  fixed: {sizes: [300, 600]}\n",
+        "  matrix: {iterations: [1, 900000], sizes: [[1], [1, 2]]}\n",
+    )
+    said = refusal(text)
+    assert "8 constructs × 2 sizes × 900000 iterations = 14400000 samples" in said
+    assert said.startswith("c.yaml:13: cases[1]")
+
+
+def test_a_matrix_too_large_for_the_nodes_is_skipped_with_the_arithmetic() -> None:
+    plan = plan_of(with_n(20000))
+    skipped = {c.params["q"]: c.skipped for c in plan.cases if c.skipped is not None}
+    assert set(skipped) == {1, 2}
+    assert skipped[2] == (
+        "N = 20000 needs 8·N² = 3.2 GB over 2 nodes = 1.6 GB a node, with 16 MiB a rank for program"
+        " and buffers 1.62 GB; a node of site virtual has 1.4 GB"
+    )
+    assert plan.totals.skipped == 4
+    assert plan.totals.launches == 3 * 5
+
+
+def test_a_skipped_case_keeps_its_id_and_layout() -> None:
+    small, large = plan_of(with_n(20000)), plan_of(with_n(20000), WYEAST)
+    assert [c.id for c in small.cases] == [c.id for c in large.cases]
+    assert all(c.ranks == c.params["p"] * c.params["q"] for c in small.cases if c.check == "hpl")
+
+
+def test_more_nodes_than_the_site_has_are_skipped_with_numbers() -> None:
+    plan = plan_of(spoiled("{p: 1, q: 2}", "{p: 2, q: 4}"))
+    reasons = {c.skipped for c in plan.cases if c.params.get("q") == 4}
+    assert reasons == {"8 ranks at 1 a node need 8 nodes; site virtual has 4"}
+
+
+def test_a_missing_feature_skips_only_that_environment() -> None:
+    bare = dataclasses.replace(SITE, environments={"mpich": MPI, "lam": frozenset()})
+    plan = plan_of(GOOD, bare)
+    reasons = {c.environment: c.skipped for c in plan.cases if c.check == "hpl"}
+    assert reasons == {
+        "mpich": None,
+        "lam": "environment lam lacks mpi, which check hpl needs",
+    }
+
+
+def test_an_environment_the_site_lacks_names_those_it_has() -> None:
+    said = refusal(GOOD.replace("mpich, lam", "mpihc, lam"))
+    assert "site virtual has no environment 'mpihc' (did you mean mpich?)" in said
+    assert said.endswith("it has lam, lam-lamd, mpich, openmpi")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("node_hours", "0.001"), ("wall_time_s", "10"), ("launch_s", "1.01")]
+)
+def test_an_estimate_above_a_limit_is_refused_with_numbers(key: str, value: str) -> None:
+    said = refusal(spoiled("node_hours: 5, launch_s: 100", f"{key}: {value}"))
+    assert f"limits.{key}" in said
+    assert value in said
+    assert "estimated at" in said
+    assert "raise it" in said
+
+
+def test_a_criterion_that_selects_nothing_is_refused() -> None:
+    said = refusal(spoiled("where: {n: 2000}", "where: {n: 2001}"))
+    assert "criteria[0]: no case of check hpl in any environment has n=2001" in said
+
+
+def test_a_criterion_may_select_a_point_of_a_launch() -> None:
+    text = spoiled(
+        "metric: rate, check: hpl, where: {n: 2000}",
+        "metric: bandwidth, check: pt2pt, where: {message_bytes: 600, construct: Send/Recv}",
+    ).replace("unit: flop/s", "unit: bytes/s")
+    assert plan_of(text).criteria[0]["where"] == {"message_bytes": 600, "construct": "Send/Recv"}
+    assert "message_bytes=601" in refusal(text.replace("600, c", "601, c"))
+
+
+def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:
+    plan = plan_of(GOOD)
+    assert launch_limit_s(plan, plan.cases[0]) == 100.0
+    free = plan_of(spoiled(", launch_s: 100", ""))
+    assert launch_limit_s(free, free.cases[0]) == 60.0
+    slow = dataclasses.replace(SITE, core_flop_per_s=1e8)
+    free = plan_of(spoiled(", launch_s: 100", ""), slow)
+    longest = max(free.cases, key=lambda c: c.estimate_s)
+    assert launch_limit_s(free, longest) == 10 * longest.estimate_s > 60
+
+
+def test_a_plan_survives_its_file() -> None:
+    plan = plan_of(with_n(20000))
+    assert Plan.from_json(plan.to_json()) == plan
+    parsed = json.loads(plan.to_json())
+    assert list(parsed)[:3] == ["schema", "campaign", "question"]
+    assert set(parsed["cases"][0]) == set(PlannedCase.__struct_fields__)
+    empty = dataclasses.replace(SITE, environments={"mpich": frozenset(), "lam": frozenset()})
+    assert Plan.from_json(plan_of(GOOD, empty).to_json()).totals.launches == 0
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1', "\0", b"\xff"])
+def test_what_is_no_plan_is_refused(text: str | bytes) -> None:
+    with pytest.raises(AssayError, match=r"^plan\.json: not a plan"):
+        Plan.from_json(text)
+
+
+def test_a_plan_of_another_schema_is_refused() -> None:
+    text = plan_of(GOOD).to_json().replace('"schema":1', '"schema":9', 1)
+    with pytest.raises(AssayError, match="schema 9"):
+        Plan.from_json(text)
+
+
+def test_the_table_shows_every_case_the_skipped_ones_and_the_totals() -> None:
+    plan = plan_of(with_n(20000))
+    table = render_plan(plan)
+    assert all(case.id in table for case in plan.cases)
+    assert "skipped (4):" in table
+    assert "N = 20000 needs 8·N²" in table
+    assert "9 cases, 4 skipped; 3 blocks, order seed 7" in table
+    assert "15 launches" in table
+    assert "p=1 q=2 n=2000 nb=64 " in table
+
+
+def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
+    quick = make_plan(load_campaign("quick"), SITE)
+    assert (quick.totals.cases, quick.totals.skipped, quick.totals.launches) == (52, 0, 260)
+    study = make_plan(load_campaign("wyeast-2003"), WYEAST)
+    assert study.totals.skipped == 0
+    assert study.totals.cases == 2 * (51 + 3 + 7)
+
+
+def test_a_site_without_nodes_is_refused() -> None:
+    with pytest.raises(AssayError, match="site x: nodes is 0"):
+        dataclasses.replace(SITE, name="x", nodes=0)

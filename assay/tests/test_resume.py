@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a run is resumed when nobody says where."""
+
+import json
+import os
+
+import pytest
+
+from assay.plan import make_plan
+from assay.run.start import resume_run
+from assay.schema import campaign_from_text
+from assay.sites.facts import SiteFacts
+from assay.sites.site import read_description
+from records import run_directory as directory
+from records.errors import AssayError
+
+CAMPAIGN = """
+schema: 1
+name: small
+question: which?
+environments: [lam]
+blocks: 1
+seed: 7
+cases:
+  - check: startup
+    fixed: {ranks: 2}
+"""
+
+
+def run_begun_on(asked_as, tmp_path, monkeypatch):
+    monkeypatch.setattr(directory, "RESULTS", tmp_path)
+    site = read_description("virtual")
+    features = {"lam": set(site.environments["lam"].features)}
+    plan = make_plan(
+        campaign_from_text("small.yaml", CAMPAIGN),
+        SiteFacts("virtual", True, 3, 1, 10**9, features),
+    )
+    run = directory.create_run(CAMPAIGN, plan)
+    began_on = {
+        "name": "virtual",
+        "asked_as": asked_as,
+        "virtual": True,
+        "nodes": 3,
+        "cores_per_node": 1,
+        "network": {"name": "gigabit"},
+        "switches": "2x2",
+    }
+    run.provenance_file.write_text(json.dumps({"schema": 1, "site": began_on}))
+    return run.path
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="virtual clusters belong to root: run with sudo")
+def test_a_run_whose_cluster_is_gone_names_the_command_that_brings_it_up(tmp_path, monkeypatch):
+    path = run_begun_on("virtual:t-nowhere", tmp_path, monkeypatch)
+    with pytest.raises(AssayError) as caught:
+        resume_run(str(path), None, False)
+    told = str(caught.value)
+    assert "there is no cluster t-nowhere" in told
+    assert (
+        "`assay cluster up --name t-nowhere --nodes 3 --cpus-per-node 1 --network gigabit"
+        " --switches 2x2`"
+    ) in told
+    assert f"`assay run --resume {path}`" in told
+
+
+def test_a_site_that_is_named_wins_over_where_the_run_began(tmp_path, monkeypatch):
+    path = run_begun_on("virtual:t-nowhere", tmp_path, monkeypatch)
+    with pytest.raises(AssayError, match="'elsewhere': no such site"):
+        resume_run(str(path), "elsewhere", False)

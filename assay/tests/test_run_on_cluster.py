@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole runs on a real virtual cluster: kill -9, power cuts, shared memory, daemons that stay."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.plan import Plan
+from records.record import read_records
+from virtual_cluster import ClusterSpec, up
+
+ASSAY = str(Path(sys.executable).with_name("assay"))
+NEEDED = ("slurmctld", "slurmd", "munged", "mpicc.mpich", "mpicc.openmpi", "lamboot", "ip")
+PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
+    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup"),
+]
+
+HEAD = """
+schema: 1
+name: {name}
+question: does the run hold?
+environments: [{environments}]
+blocks: {blocks}
+seed: 11
+limits: {{launch_s: 40}}
+cases:
+"""
+
+
+def campaign(folder, name, environments, blocks, cases):
+    path = folder / f"{name}.yaml"
+    path.write_text(HEAD.format(name=name, environments=environments, blocks=blocks) + cases)
+    return str(path)
+
+
+STARTUP = "  - check: startup\n    matrix: {ranks: [1, 2]}\n"
+FOUR_NODES = "  - check: startup\n    fixed: {ranks: 4, ranks_per_node: 1}\n"
+PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup: 2}\n"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = up(ClusterSpec(name="t-run", nodes=4, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def start(*arguments):
+    return subprocess.Popen([ASSAY, "run", *arguments], stdout=-1, stderr=-2, text=True)
+
+
+def finish(process):
+    output, _ = process.communicate(timeout=300)
+    return process.returncode, output
+
+
+def run(*arguments):
+    return finish(start(*arguments))
+
+
+def the_run(folder, name):
+    (path,) = (folder / "results" / name).iterdir()
+    return path
+
+
+def records_of(path):
+    file = path / "records.jsonl"
+    return list(read_records(file)) if file.exists() else []
+
+
+def wait_for_records(folder, name, count):
+    for _ in range(1200):
+        runs = list((folder / "results").glob(f"{name}/*"))
+        if runs and len(records_of(runs[0])) >= count:
+            return runs[0]
+        time.sleep(0.1)
+    raise AssertionError(f"never saw {count} records")
+
+
+def planned_keys(path):
+    plan = Plan.from_json((path / "plan.json").read_bytes())
+    cases = [case.id for case in plan.cases if case.skipped is None]
+    return sorted((case, block) for case in cases for block in range(1, plan.blocks + 1))
+
+
+def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cluster, folder):
+    name = campaign(folder, "killed", "mpich, lam", 4, STARTUP)
+    process = start(name, "--site", "virtual:t-run")
+    path = wait_for_records(folder, "killed", 5)
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+    before = records_of(path)
+    assert 5 <= len(before) < 16
+    status, output = run("--resume", str(path))
+    assert status == 0, output
+    after = records_of(path)
+    assert after[: len(before)] == before
+    assert sorted((r.case_id, r.block) for r in after) == planned_keys(path)
+    assert {r.status for r in after} == {"ok"}
+    for record in after:
+        assert (path / record.artifacts["stdout"]).is_file()
+
+
+def test_a_power_cut_is_recorded_and_a_resume_after_restoring_completes_the_run(cluster, folder):
+    name = campaign(folder, "powercut", "openmpi", 6, FOUR_NODES + PING_PONG)
+    process = start(name, "--site", "virtual:t-run")
+    path = wait_for_records(folder, "powercut", 3)
+    cluster.kill_node("n4")
+    status, output = finish(process)
+    assert status == 1, output
+    hurt = [r for r in records_of(path) if r.status != "ok"]
+    assert hurt and all(r.status in ("lost", "failed") and r.reason for r in hurt)
+    two_nodes = [r for r in records_of(path) if r.check == "pt2pt"]
+    assert len(two_nodes) == 6, "launches that fit the remaining nodes go on"
+    cluster.restore_node("n4")
+    status, output = run("--resume", str(path), "--site", "virtual:t-run")
+    good = sorted((r.case_id, r.block) for r in records_of(path) if r.status in ("ok", "failed"))
+    assert good == planned_keys(path)
+    assert status == (1 if any(r.status == "failed" for r in hurt) else 0), output
+
+
+def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
+    name = campaign(
+        folder,
+        "limit",
+        "lam, lam-lamd",
+        1,
+        "  - check: pt2pt\n    fixed: {sizes: [1000000], iterations: 100000, warmup: 1,"
+        " constructs: [Send/Recv]}\n",
+    )
+    text = Path(name).read_text().replace("launch_s: 40", "launch_s: 1000")
+    Path(name).write_text(text)
+    process = start(name, "--site", "virtual:t-run")
+    for _ in range(600):
+        if _processes_of(cluster, "lamd"):
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+    command = cluster.user_command(["scancel", "--me"])
+    subprocess.run(command, check=True, cwd="/")
+    deadline = time.monotonic() + 60
+    while _processes_of(cluster, "lamd") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not _processes_of(cluster, "lamd")
+    process.send_signal(signal.SIGTERM)
+    status, output = finish(process)
+    assert status == 4, output
+    deadline = time.monotonic() + 30
+    while _processes_of(cluster, "lamd") and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not _processes_of(cluster, "lamd")
+
+
+def _processes_of(cluster, name):
+    uid = str(cluster.site_facts()["uid"])
+    answer = subprocess.run(["pgrep", "-u", uid, "-x", name], capture_output=True, check=False)
+    return answer.stdout.split()
+
+
+@pytest.mark.parametrize("environment", ["lam", "lam-lamd"])
+def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, environment):
+    cases = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
+    name = campaign(folder, "dead", environment, 1, cases)
+    Path(name).write_text(Path(name).read_text().replace("launch_s: 40", "launch_s: 600"))
+    process = start(name, "--site", "virtual:t-run")
+    for _ in range(2400):  # the programs are built first
+        ranks = _processes_of(cluster, "pt2pt")
+        if len(ranks) == 2:
+            break
+        time.sleep(0.1)
+    time.sleep(0.5)
+    os.kill(int(ranks[0]), signal.SIGKILL)
+    status, output = finish(process)
+    (record,) = records_of(the_run(folder, "dead"))
+    assert (status, record.status) == (1, "failed"), output
+    assert "time limit" not in record.reason
+    assert not _processes_of(cluster, "lamd")
+
+
+def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
+    name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
+    made = up(ClusterSpec(name="t-cheat", nodes=2, isolated=False), lambda _: None)
+    try:
+        status, output = run(name, "--site", "virtual:t-cheat")
+    finally:
+        made.down(lambda _: None)
+    (record,) = records_of(the_run(folder, "cheat"))
+    assert status == 1, output
+    assert record.status == "wrong"
+    assert "the network was not used" in record.reason
+    assert record.metrics == []
+
+
+def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
+    plan = subprocess.run(
+        [ASSAY, "plan", "quick", "--site", "virtual:t-run", "--json"],
+        capture_output=True,
+        check=True,
+    )
+    assert json.loads(plan.stdout)["totals"]["cases"] == 52
+    doctor = subprocess.run(
+        [ASSAY, "doctor", "--site", "virtual:t-run", "--json"], capture_output=True, check=False
+    )
+    assert any(finding["found"] for finding in json.loads(doctor.stdout))
+
+
+def test_a_run_whose_cluster_is_not_up_says_how_to_bring_it_up(folder):
+    status, output = run("quick", "--site", "virtual:t-none")
+    assert status in (2, 4)
+    assert "assay cluster up" in output
+    assert not (folder / "results").exists()
+
+
+PVM_ECHO = """
+  - check: pvm_echo
+    matrix: {route: [direct, daemon]}
+    fixed: {sizes: [0, 1000], iterations: 5}
+"""
+VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}}\n"
+needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make setup")
+
+
+def _left_behind(cluster, records):
+    """Temporary files of these launches on any node, and processes of daemons."""
+    command = cluster.user_command(["srun", "-N4", "sh", "-c", "ls /tmp"])
+    files = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    jobs = tuple(f"assay-{kind}-{r.job_id}-" for r in records for kind in ("lam", "pvm"))
+    found = [file for file in files if file.startswith(jobs)]
+    return found + _processes_of(cluster, "pvmd") + _processes_of(cluster, "lamd")
+
+
+@needs_pvm
+def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, folder):
+    file = Path(campaign(folder, "daemons", "pvm, lam-short", 1, PING_PONG + PVM_ECHO))
+    file.write_text(file.read_text().replace("cases:", VARIANT + "cases:"))
+    status, output = run(str(file), "--site", "virtual:t-run")
+    assert status == 0, output
+    records = records_of(the_run(folder, "daemons"))
+    found = sorted((r.environment, r.check, r.params.get("route", ""), r.status) for r in records)
+    assert found == [
+        ("lam-short", "pt2pt", "", "ok"),
+        ("lam-short", "pvm_echo", "daemon", "skipped"),
+        ("lam-short", "pvm_echo", "direct", "skipped"),
+        ("pvm", "pt2pt", "", "skipped"),
+        ("pvm", "pvm_echo", "daemon", "ok"),
+        ("pvm", "pvm_echo", "direct", "ok"),
+    ]
+    assert not _left_behind(cluster, records)
+
+
+@needs_pvm
+def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
+    endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
+    file = Path(campaign(folder, "dead-pvm", "pvm", 1, endless))
+    file.write_text(file.read_text().replace("launch_s: 40", "launch_s: 500"))
+    process = start(str(file), "--site", "virtual:t-run")
+    for _ in range(2400):  # the program is built first
+        tasks = _processes_of(cluster, "pvm_echo")
+        if len(tasks) == 2:
+            break
+        time.sleep(0.1)
+    os.kill(int(tasks[1]), signal.SIGKILL)
+    status, output = finish(process)
+    (record,) = records_of(the_run(folder, "dead-pvm"))
+    assert (status, record.status) == (1, "failed"), output
+    assert "time limit" not in record.reason
+    assert not _left_behind(cluster, [record])

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign file is taken whole or refused with the file, line and key of every fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from assay.schema import campaign_from_text, campaign_names, load_campaign
+from assay.tests.campaign_texts import GOOD, spoiled
+from records.errors import AssayError
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(AssayError) as caught:
+        campaign_from_text("c.yaml", text)
+    return str(caught.value)
+
+
+def test_a_right_campaign_is_read_whole() -> None:
+    campaign = campaign_from_text("c.yaml", GOOD)
+    assert (campaign.name, campaign.blocks, campaign.seed) == ("small", 3, 7)
+    assert campaign.cases[0].matrix["n"] == [1000, 2000]
+    assert campaign.limits.retries == 0
+    assert campaign.criteria[0].at_least == 1e9
+    assert campaign.weights == {"hpl": 2.0, "pt2pt": 0.5}
+    assert campaign.origin is not None
+    assert (campaign.origin.text, campaign.origin.case_lines) == (GOOD, (8, 13))
+    assert campaign.environments_of(campaign.cases[1]) == ["lam"]
+
+
+FAULTS = {
+    "schema of the future": ("schema: 1", "schema: 2", "c.yaml:1: schema: found 2 (an integer)"),
+    "no name": ("name: small\n", "", "c.yaml:1: name: is missing"),
+    "name of a path": ("small", "../../etc", 'c.yaml:2: name: found "../../etc" (text); allowed'),
+    "name of a command": ("small", '"$(rm x)"', 'c.yaml:2: name: found "$(rm x)" (text)'),
+    "name too long": ("small", "a" * 65, "c.yaml:2: name: found"),
+    "name with a line end": ("small", '"small\\n"', "c.yaml:2: name: found"),
+    "number for a name": ("small", "5", "found 5 (an integer); allowed is a name"),
+    "empty question": ("Which is faster?", '""', "c.yaml:3: question: found"),
+    "unknown key": ("blocks: 3", "block: 3", "c.yaml:5: block: unknown key (did you mean blocks?)"),
+    "code": ("blocks: 3", "script: rm -rf", "c.yaml:5: script: unknown key"),
+    "no environments": ("[mpich, lam]", "[]", "c.yaml:4: environments: found a list of 0 values"),
+    "environment twice": ("[mpich, lam]", "[lam, mpich, lam]", "c.yaml:4: environments[2]"),
+    "one environment as text": ("[mpich, lam]", "lam", "allowed is a list of at least 1 value"),
+    "no blocks": (
+        "blocks: 3",
+        "blocks: 0",
+        "c.yaml:5: blocks: found 0 (an integer); allowed is an",
+    ),
+    "too many blocks": ("blocks: 3", "blocks: 1001", "allowed is an integer from 1 to 1000"),
+    "blocks with a fraction": ("blocks: 3", "blocks: 3.0", "found 3.0 (a number); allowed is an"),
+    "blocks in quotes": ("blocks: 3", 'blocks: "3"', 'found "3" (text); allowed is an integer'),
+    "blocks as switch": ("blocks: 3", "blocks: true", "found true (a switch); allowed is an"),
+    "blocks left empty": ("blocks: 3", "blocks:", "blocks: found nothing; allowed is an integer"),
+    "negative seed": ("seed: 7", "seed: -7", "c.yaml:6: seed: found -7 (an integer)"),
+    "seed too large": ("seed: 7", "seed: 9223372036854775808", "to 9223372036854775807"),
+    "unknown check": ("- check: hpl", "- check: hlp", 'found "hlp" (text) (did you mean hpl?)'),
+    "unknown parameter": ("{nb: 64}", "{nbb: 64}", "c.yaml:12: cases[0].fixed.nbb: unknown key"),
+    "unknown axis": ("    n: [", "    nn: [", "c.yaml:11: cases[0].matrix.nn: unknown key (did"),
+    "value out of range": ("[1000, 2000]", "[1000, 2000001]", "c.yaml:11: cases[0].matrix.n[1]: "),
+    "value in a mapping": ("{p: 1, q: 2}", "{p: 0, q: 2}", "c.yaml:10: cases[0].matrix.grid[1].p"),
+    "axis of one number": ("[1000, 2000]", "1000", "cases[0].matrix.n: found 1000 (an integer)"),
+    "empty axis": ("[1000, 2000]", "[]", "cases[0].matrix.n: found a list of 0 values"),
+    "value twice in an axis": ("[1000, 2000]", "[1000, 1000]", "1000 (an integer) is listed twice"),
+    "parameter set twice": ("{nb: 64}", "{nb: 64, q: 1}", "sets q, which fixed sets too"),
+    "no parameter q": (
+        "[{p: 1, q: 1}, {p: 1, q: 2}]",
+        "[{p: 1}]",
+        "c.yaml:8: cases[0]: the parameter q is missing",
+    ),
+    "negative threshold": ("{nb: 64}", "{threshold: -1}", "makes HPL skip its residual check"),
+    "threshold zero": ("{nb: 64}", "{threshold: 0}", "allowed is a number above 0"),
+    "word for a word": ("{nb: 64}", "{pfact: rigth}", "(did you mean right?); allowed is left,"),
+    "size too large": ("[300, 600]", "[300, 1073741825]", "sizes[1]: found 1073741825"),
+    "size zero": ("[300, 600]", "[0]", "cases[1].fixed.sizes[0]: found 0 (an integer)"),
+    "no sizes": ("[300, 600]", "[]", "cases[1].fixed.sizes: found a list of 0 values"),
+    "range half given": ("[300, 600]", "[{from: 3, step: 1}]", "sizes[0].to: is missing"),
+    "range without step": (
+        "[300, 600]",
+        "[{from: 3, to: 5}]",
+        "exactly one of step and per_octave",
+    ),
+    "range backwards": ("[300, 600]", "[{from: 5, to: 3, step: 1}]", "from = 5 is greater than"),
+    "range without end": (
+        "[300, 600]",
+        "[{from: 1, to: 1073741824, step: 1}]",
+        "gives 1073741824 sizes; allowed are at most 10000",
+    ),
+    "too many samples": (
+        "{sizes: [300, 600]}",
+        "{sizes: [300, 600], iterations: 1000000}",
+        "8 constructs × 2 sizes × 1000000 iterations = 16000000 samples",
+    ),
+    "foreign environment": (
+        "[lam]\nlimits",
+        "[lamm]\nlimits",
+        "(did you mean lam?); allowed is lam",
+    ),
+    "negative limit": ("node_hours: 5", "node_hours: -5", "allowed is a number above 0"),
+    "too many retries": ("launch_s: 100", "retries: 4", "allowed is an integer from 0 to 3"),
+    "unknown metric": (
+        "metric: rate",
+        "metric: raet",
+        "(did you mean rate?); allowed is rate, time",
+    ),
+    "metric of another check": ("metric: rate", "metric: init", 'found "init" (text)'),
+    "unit not SI": ("unit: flop/s", "unit: Gflop/s", 'found "Gflop/s" (text)'),
+    "criterion without limit": ("at_least: 1.0e+9, ", "", "has neither at_least nor at_most"),
+    "limits crossed": (
+        "at_least: 1.0e+9",
+        "at_least: 2, at_most: 1",
+        "is greater than at_most = 1",
+    ),
+    "criterion on nothing": ("{n: 2000}", "{nn: 2000}", "criteria[0].where.nn: found"),
+    "criterion on another check": ("check: hpl, wh", "check: startup, wh", "allowed is hpl, pt2pt"),
+    "weight zero": ("pt2pt: 0.5", "pt2pt: 0", "weights.pt2pt: found 0 (an integer)"),
+    "weight of no check": ("pt2pt: 0.5", "startup: 1", 'weights.startup: found "startup"'),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_named_with_its_place_and_what_is_allowed(fault: str) -> None:
+    old, new, message = FAULTS[fault]
+    said = refusal(spoiled(old, new))
+    assert message in said
+    assert all(line.startswith("c.yaml:") for line in said.splitlines())
+
+
+ONE_LINE = set(FAULTS) - {
+    "unknown check",
+    "foreign environment",
+    "axis of one number",
+    "unknown axis",
+}
+
+
+@pytest.mark.parametrize("fault", sorted(ONE_LINE))
+def test_one_fault_gives_one_line(fault: str) -> None:
+    old, new, _ = FAULTS[fault]
+    assert len(refusal(spoiled(old, new)).splitlines()) == 1
+
+
+def test_several_faults_are_shown_together_in_the_order_of_the_file() -> None:
+    text = GOOD.replace("blocks: 3", "blocks: 0").replace("seed: 7", "sead: 7")
+    text = text.replace("{nb: 64}", "{nb: none, pfact: no}")
+    lines = refusal(text).splitlines()
+    assert [line.split(":")[1] for line in lines] == ["5", "6", "12", "12"]
+
+
+def test_at_most_twenty_faults_are_shown() -> None:
+    lines = refusal(spoiled("[1000, 2000]", str([-n for n in range(1, 500)]))).splitlines()
+    assert len(lines) == 21
+    assert "more, not shown" in lines[-1]
+
+
+def test_a_refused_value_is_not_judged_again() -> None:
+    assert len(refusal(spoiled("{nb: 64}", "{nb: no}")).splitlines()) == 1
+
+
+def test_too_many_cases_are_refused_by_arithmetic_alone() -> None:
+    axes = "\n".join(
+        f"    {name}: [{', '.join(map(str, range(1, 1001)))}]" for name in ("n", "nb", "nbmin")
+    )
+    text = spoiled("    n: [1000, 2000]\n  fixed: {nb: 64}\n", axes + "\n")
+    assert refusal(text) == (
+        "c.yaml:8: cases[0]: 2 × 1000 × 1000 × 1000 × 2 environments = 4000000000 cases,"
+        " 4000000001 in the whole campaign; allowed are at most 1000000; shorten the axes or split"
+        " the campaign"
+    )
+
+
+def test_shipped_campaigns_are_found_by_name() -> None:
+    assert {"quick", "wyeast-2003"} <= set(campaign_names())
+    for name in campaign_names():
+        assert load_campaign(name).name == name
+
+
+def test_a_campaign_is_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    assert load_campaign(str(path)).name == "small"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["quikc", "../quick", "quick; rm -rf ~", "$(id)", "a\0b", "x" * 5000, "", "no/such.yaml"],
+)
+def test_a_name_that_is_no_campaign_lists_those_there_are(name: str) -> None:
+    with pytest.raises(AssayError, match=r"^no campaign .* \(.*quick, .*nor a file$") as caught:
+        load_campaign(name)
+    assert "\0" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_a_misspelt_name_is_recognised() -> None:
+    with pytest.raises(AssayError, match="did you mean quick"):
+        load_campaign("quikc")
+
+
+def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
+    binary, big = tmp_path / "binary.yaml", tmp_path / "big.yaml"
+    binary.write_bytes(b"name: x\n\xff\xfe\x00")
+    big.write_bytes(b"#" * (2**20 + 1))
+    for path, message in [
+        (tmp_path, "is a directory"),
+        (Path("/dev/zero"), "is not a regular file"),
+        (binary, "binary.yaml:2: is not UTF-8 text"),
+        (big, "is larger than 1048576 bytes"),
+    ]:
+        with pytest.raises(AssayError, match=message):
+            load_campaign(str(path))
+
+
+def test_an_unreadable_file_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD)
+
+    def denied(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(AssayError, match=r"cannot be read \(Permission denied\)"):
+        load_campaign(str(path))

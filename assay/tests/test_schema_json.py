@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shipped JSON Schema: up to date, complete, and of the same mind as the validator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from assay.schema import campaign_names, campaign_schema, load_campaign
+from assay.schema.json_schema import SCHEMA_FILE, schema_text
+from assay.tests.campaign_texts import GOOD, spoiled
+
+
+def validator() -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(campaign_schema())
+    return jsonschema.Draft202012Validator(campaign_schema())
+
+
+def test_the_shipped_file_is_up_to_date() -> None:
+    assert SCHEMA_FILE.read_text(encoding="utf-8") == schema_text(), "run python -m assay.schema"
+
+
+def keys_of(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    if isinstance(node, list):
+        for item in node:
+            yield from keys_of(item, path)
+    if isinstance(node, dict):
+        if isinstance(properties := node.get("properties"), dict) and "if" not in path:
+            yield from ((f"{path}.{key}", value) for key, value in properties.items())
+        for key, value in node.items():
+            yield from keys_of(value, f"{path}.{key}")
+
+
+def test_every_key_has_a_description_and_a_unit() -> None:
+    schema = campaign_schema()
+    entry = schema["$defs"]["CaseEntry"]
+    branches = [branch.pop("then") for branch in entry["allOf"]]
+    entry.pop("allOf")
+    named = list(keys_of(schema))
+    for branch in branches:
+        for part in ("fixed", "matrix"):
+            named += keys_of(branch["properties"][part])
+    assert len(named) > 60
+    bare = [path for path, key in named if not {"description", "unit"} <= key.keys()]
+    assert bare == []
+
+
+@pytest.mark.parametrize("name", campaign_names())
+def test_shipped_campaigns_satisfy_it(name: str) -> None:
+    origin = load_campaign(name).origin
+    assert origin is not None
+    validator().validate(yaml.safe_load(origin.text))
+    assert "# yaml-language-server: $schema=campaign.schema.json" in origin.text
+
+
+def test_a_right_campaign_satisfies_it() -> None:
+    validator().validate(yaml.safe_load(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("blocks: 3", "block: 3"),
+        ("blocks: 3", "blocks: 0"),
+        ("small", "../x"),
+        ("- check: hpl", "- check: hlp"),
+        ("{nb: 64}", "{nbb: 64}"),
+        ("{nb: 64}", "{pfact: rigth}"),
+        ("{nb: 64}", "{threshold: -1}"),
+        ("[1000, 2000]", "[1000, big]"),
+        ("{p: 1, q: 2}", "{p: 1, k: 2}"),
+        ("[300, 600]", "[{from: 3}]"),
+        ("pt2pt: 0.5", "su3: 0.5"),
+        ("node_hours: 5", "node_hours: 0"),
+    ],
+)
+def test_bad_campaigns_do_not(old: str, new: str) -> None:
+    assert not validator().is_valid(yaml.safe_load(spoiled(old, new)))

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of YAML is read, and the one message for what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.schema import campaign_from_text
+from assay.schema.document import parse
+from records.errors import AssayError, ExitStatus
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(AssayError) as caught:
+        campaign_from_text("c.yaml", text)
+    assert caught.value.status == ExitStatus.BAD_INPUT
+    return str(caught.value)
+
+
+def test_plain_values_follow_yaml_1_2() -> None:
+    document = parse("c.yaml", 'a: [1, -2, +3, 0.5, 1e9, true, null, word, "5", 2003-01-01]\n')
+    assert document.value == {"a": [1, -2, 3, 0.5, 1e9, True, None, "word", "5", "2003-01-01"]}
+    assert document.problems == []
+
+
+def test_every_place_knows_its_line() -> None:
+    document = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n")
+    assert document.line(("a", "b")) == 2
+    assert document.line(("a", "c", 1)) == 5
+    assert document.line(("a", "no such key")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: !!python/object/apply:os.system [x]", "the tag !!python/object/apply:os.system"),
+        ("!!python/name:os.system\n", "the tag !!python/name:os.system is not allowed"),
+        ("a: !!str 5", "the tag !!str is not allowed; write a plain value"),
+        ("a: !mine 5", "the tag !mine is not allowed"),
+        ("a: &x 5", "the anchor &x is not allowed; write it out"),
+        ("a: *x", "the alias *x is not allowed; write it out"),
+        ("a: [1, 2", "is not valid YAML: "),
+        ("a: b: c", "is not valid YAML: mapping values are not allowed here"),
+        ("\ta: 1", "is not valid YAML: found character '\\t'"),
+        ("a: 1\n--- \nb: 2\n", "holds more than one document"),
+        ("a: \x07", "the character U+0007 is not allowed in YAML"),
+    ],
+)
+def test_yaml_that_is_not_read_is_refused_in_one_line(text: str, message: str) -> None:
+    said = refusal(text)
+    assert said.startswith("c.yaml:")
+    assert message in said
+    assert "\n" not in said
+
+
+def test_an_anchor_bomb_is_refused_at_its_first_anchor() -> None:
+    bomb = "a: &a [x, x]\n" + "".join(
+        f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    assert refusal(bomb) == "c.yaml:1: the anchor &a is not allowed; write it out"
+
+
+def test_deep_nesting_is_refused_before_it_is_built() -> None:
+    assert "nested more than 20 deep" in refusal("[" * 500_000)
+    assert "nested more than 20 deep" in refusal("a: " + "{b: " * 30 + "1" + "}" * 30)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "---\n"])
+def test_an_empty_file_says_what_a_campaign_needs(text: str) -> None:
+    said = refusal(text)
+    assert "is empty" in said or "found nothing" in said
+    assert "environments" in said
+
+
+@pytest.mark.parametrize(("text", "kind"), [("- a\n", "a list of 1 values"), ("word", '"word"')])
+def test_a_file_that_is_no_mapping_says_what_it_is(text: str, kind: str) -> None:
+    assert f"c.yaml:1: found {kind}" in refusal(text)
+
+
+def test_a_key_given_twice_names_both_lines() -> None:
+    assert "c.yaml:3: name: the key name is already given in line 1" in refusal(
+        "name: a\nseed: 1\nname: b\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<<: {a: 1}\n", "the merge key << is not allowed"),
+        ("? [a, b]\n: 1\n", "a key is a mapping or a list; allowed are words"),
+        ("5: 1\n", "the key 5 is not a word; put it in quotes"),
+        ("on: 1\n", "found an unquoted on, which YAML reads as true"),
+    ],
+)
+def test_keys_are_words(text: str, message: str) -> None:
+    assert message in refusal(text)
+
+
+@pytest.mark.parametrize("word", ["no", "No", "NO", "off", "yes", "On"])
+def test_words_that_yaml_takes_for_switches_are_explained(word: str) -> None:
+    said = refusal(f"name: {word}\n")
+    assert f"c.yaml:1: name: found an unquoted {word}, which YAML reads as" in said
+    assert f'"{word}" in quotes' in said
+
+
+@pytest.mark.parametrize(
+    "number", [".nan", ".inf", "-.inf", "0x10", "0o17", "012", "1_000", "1:30", "1e999", "9" * 5000]
+)
+def test_numbers_are_finite_and_decimal(number: str) -> None:
+    said = refusal(f"seed: {number}\n")
+    assert "c.yaml:1: seed: found " in said
+    assert len(said.splitlines()[0]) < 300
+
+
+@pytest.mark.parametrize("escape", ["\\e[31m", "\\0", "\\u0085", "\u202e", "\u200b"])
+def test_characters_that_hide_or_turn_text_are_refused(escape: str) -> None:
+    assert "holds the hidden character U+" in refusal(f'question: "a{escape}b"\n')

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings variants: from the campaign file to the launcher's words, and every refusal."""
+
+import pytest
+
+from assay.plan import Plan, make_plan
+from assay.run.provenance import _environment
+from assay.schema import campaign_from_text
+from assay.schema.model import Variant
+from assay.sites.facts import SiteFacts
+from assay.sites.site import SITES, Site, _read
+from assay.tests.campaign_texts import spoiled
+from records.errors import AssayError
+
+VARIANTS = """\
+environments: [mpich, lam, lam-short]
+variants:
+  lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}
+"""
+
+
+@pytest.fixture
+def site():
+    description = _read(SITES / "virtual" / "site.yaml")
+    return Site(
+        description.model_copy(
+            update={"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
+        )
+    )
+
+
+@pytest.fixture
+def campaign():
+    return campaign_from_text("a.yaml", spoiled("environments: [mpich, lam]\n", VARIANTS))
+
+
+def varied(site, of="lam", **settings):
+    return site.with_variants({"changed": Variant(of=of, settings=settings)})
+
+
+def test_a_variant_is_its_environment_with_the_setting_on_the_launcher(site, campaign):
+    environments = site.with_variants(campaign.variants).description.environments
+    made, base = environments["lam-short"], environments["lam-tcp"]
+    assert made.launcher_options == ["-ssi", "rpi_tcp_short", "16384", *base.launcher_options]
+    assert made.library == base.library
+    assert (made.variant_of, made.chosen) == ("lam-tcp", {"short_message_bytes": 16384})
+    assert base.chosen == {}
+
+
+def test_a_setting_may_be_a_variable_of_the_ranks(site):
+    made = varied(site, "openmpi", short_message_bytes=2048).description.environments["changed"]
+    assert made.variables == {"OMPI_MCA_btl_tcp_eager_limit": "2048"}
+
+
+def test_variants_are_planned_and_kept_in_the_plan(site, campaign):
+    facts = site.with_variants(campaign.variants).facts()
+    plan = Plan.from_json(make_plan(campaign, facts).to_json())
+    assert {case.environment for case in plan.cases} == {"mpich", "lam", "lam-short"}
+    assert plan.variants == {
+        "lam-short": {"of": "lam-tcp", "settings": {"short_message_bytes": 16384}}
+    }
+
+
+def test_provenance_tells_the_settings_in_effect(site, campaign):
+    environments = site.with_variants(campaign.variants).description.environments
+    assert _environment(environments["lam-short"])["settings"] == {"short_message_bytes": 16384}
+    assert _environment(environments["lam"])["settings"] == {"short_message_bytes": 65536}
+
+
+@pytest.mark.parametrize(
+    ("of", "settings", "message"),
+    [
+        ("lan", {"short_message_bytes": 4096}, "no environment 'lan'"),
+        ("lam", {"short_mesage": 4096}, "it has short_message_bytes"),
+        ("lam", {"short_message_bytes": 1}, "allowed is 1024 to 1048576 bytes"),
+        ("mpich", {"short_message_bytes": 4096}, "it has none"),
+    ],
+)
+def test_what_the_site_cannot_give_is_refused(site, of, settings, message):
+    with pytest.raises(AssayError, match=message):
+        varied(site, of, **settings)
+
+
+def test_a_variant_does_not_hide_an_environment(site):
+    with pytest.raises(AssayError, match="has an environment of this name"):
+        site.with_variants({"lam": Variant(of="lam-tcp", settings={"short_message_bytes": 4096})})
+
+
+def test_a_variant_that_is_not_measured_is_refused():
+    text = spoiled(
+        "environments: [mpich, lam]\n", VARIANTS.replace("mpich, lam, lam-short", "mpich, lam")
+    )
+    with pytest.raises(AssayError, match=r"variants\.lam-short.*not listed in environments"):
+        campaign_from_text("a.yaml", text)
+
+
+def test_a_campaign_without_its_variants_on_the_site_is_refused(campaign):
+    facts = SiteFacts("s", False, 4, 2, 2**33, {"mpich": {"mpi"}, "lam": {"mpi"}})
+    with pytest.raises(AssayError, match="no environment 'lam-short'"):
+        make_plan(campaign, facts)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the report stage at scale: python -m bench.report [METRIC_VALUES …].
+
+Each size runs in processes of its own, in two shapes: few launches of many values (message sizes)
+and many launches of two values (HPL); once without the PDF and, where a browser is there, once with
+it, as `assay report` makes it. Prints time, peak memory (the browser's apart) and time per value;
+exits 1 when a million values take more than 10 s or 1 GiB.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
+from reports.write.pdf import find_browser
+
+LIMIT_S = 10.0
+LIMIT_BYTES = 2**30
+BLOCKS = 5
+
+
+def wide_cases(values: int) -> list[dict[str, object]]:
+    """Point-to-point cases with about `values` values over all blocks."""
+    a_launch = 8 * len(SIZES) * len(CONSTRUCTS)
+    count = max(1, round(values / (a_launch * BLOCKS * len(ENVIRONMENTS))))
+    return [
+        case(
+            "pt2pt",
+            name,
+            {"placement": "between-nodes", "constructs": list(CONSTRUCTS), "iterations": n},
+        )
+        for n in range(1, count + 1)
+        for name in ENVIRONMENTS
+    ]
+
+
+def long_cases(values: int) -> list[dict[str, object]]:
+    """HPL cases with about `values` values over all blocks."""
+    count = max(1, round(values / (2 * BLOCKS * len(ENVIRONMENTS))))
+    return [
+        case("hpl", name, {"p": 1, "q": 2, "n": n, **HPL_FIXED})
+        for n in range(1000, 1000 + count)
+        for name in ENVIRONMENTS
+    ]
+
+
+SHAPES = {"wide": wide_cases, "long": long_cases}
+
+
+def measure(directory: Path, *, pdf: bool) -> None:
+    """Build the report of `directory` and print what it took, as JSON."""
+    started = time.monotonic()
+    from reports.write.report import FORMATS, build_report  # noqa: PLC0415 (part of the cost)
+
+    build_report(directory, formats=[name for name in FORMATS if pdf or name != "pdf"])
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    taken = {
+        "time_s": time.monotonic() - started,
+        "cpu_s": time.process_time(),
+        "peak_bytes": peak,
+    }
+    print(json.dumps(taken))
+
+
+def bench(shape: str, values: int) -> bool:
+    """One size of one shape; whether it keeps the limits."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        directory = write_run(Path(folder) / "bench", SHAPES[shape](values), blocks=BLOCKS)
+        found = _measured(directory, "--measure")
+        whole = _measured(directory, "--measure-pdf") if find_browser() else found
+        sizes = sum(path.stat().st_size for path in (directory / "report").iterdir())
+    slowest, greatest = (max(found[name], whole[name]) for name in ("time_s", "peak_bytes"))
+    kept = values > 1_000_000 or (slowest <= LIMIT_S and greatest <= LIMIT_BYTES)
+    printed = f"{whole['time_s']:6.2f} s with the PDF" if whole is not found else "no browser"
+    print(
+        f"{shape:5} {values:9,} values: {found['time_s']:6.2f} s"
+        f" (CPU {found['cpu_s']:.2f} s, {found['cpu_s'] / values * 1e6:.1f} µs a value),"
+        f" {printed}, peak {greatest / 2**20:.0f} MiB, report {sizes / 1e6:.1f} MB"
+        f"{'' if kept else '  OVER THE LIMIT'}",
+        flush=True,
+    )
+    return kept
+
+
+def _measured(directory: Path, how: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.report", how, str(directory)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found: dict[str, float] = json.loads(output)
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    if arguments[:1] in (["--measure"], ["--measure-pdf"]):
+        measure(Path(arguments[1]), pdf=arguments[0] == "--measure-pdf")
+        return 0
+    sizes = [int(text) for text in arguments] or [10_000, 100_000, 300_000, 1_000_000]
+    kept = [bench(shape, values) for shape in SHAPES for values in sizes]
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulated histories with known truth: many series, each with its own noise and one event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from records.history.model import Change, History, Night, SeriesKey
+from reports.nightly.findings import Finding
+from reports.nightly.judge import NightJudge
+from reports.nightly.rules import Rules
+
+Matrix = NDArray[np.float64]
+Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
+
+LAUNCHES = 5
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Standard normal."""
+    return rng.standard_normal(shape)
+
+
+def heavy(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Student's t with 3 degrees of freedom, scaled to the normal's quartiles."""
+    return rng.standard_t(3, shape) * (0.6745 / 0.7649)
+
+
+def skewed(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """Log-normal of shape 0.6, median 0, quartile distance of the normal: slow launches only."""
+    return (np.exp(0.6 * rng.standard_normal(shape)) - 1) * (2 * 0.6745 / 0.8286)
+
+
+def mixed(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
+    """A third of the series (the first axis) normal, a third log-normal, the rest heavy-tailed."""
+    parts = np.array_split(np.arange(shape[0]), 3)
+    kinds = (normal, skewed, heavy)
+    return np.concatenate(
+        [kind(rng, (len(part), *shape[1:])) for kind, part in zip(kinds, parts, strict=True)]
+    )
+
+
+NOISES: dict[str, Noise] = {
+    "normal": normal,
+    "log-normal": skewed,
+    "t(3)": heavy,
+    "mixed": mixed,
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happens to all series of a simulation, from night `at` (a position) on.
+
+    `step` and `drift` are fractions of a time (positive is worse; the drift takes 60 nights).
+    `bad_share` of the nights are slower by `bad_step`, for the whole night (re-runs too) or until
+    the re-run; of each series by itself, or of all series at once (`whole_site`). `context_at` is
+    the night of a new context. With `good_reruns` stage A never alarms: stage B alone.
+    """
+
+    name: str
+    step: float = 0.0
+    drift: float = 0.0
+    at: int = 30
+    bad_share: float = 0.0
+    bad_step: float = 0.10
+    whole_night: bool = False
+    whole_site: bool = False
+    good_reruns: bool = False
+    context_at: int | None = None
+
+
+def simulate(
+    event: Event, noise: Noise, spread: float, shape: tuple[int, int], seed: int
+) -> History:
+    """A history of shape (series, nights) of times around 1 s.
+
+    Launches vary by `spread`, nights by half of it, both with `noise`.
+    """
+    rng = np.random.default_rng(seed)
+    nights = shape[1]
+    level = np.ones(nights)
+    after = np.arange(nights) - event.at
+    level[after >= 0] *= 1 + event.step
+    level *= 1 + event.drift * np.clip(after / 60, 0, 1)
+    night = level * (1 + 0.5 * spread * noise(rng, shape))
+    chances = np.broadcast_to(rng.random((1, nights)), shape) if event.whole_site else None
+    chances = rng.random(shape) if chances is None else chances
+    bad = np.where(chances < event.bad_share, 1 + event.bad_step, 1.0)
+    again = bad if event.whole_night else np.ones(shape)
+    again = np.full(shape, 0.5) if event.good_reruns else again
+    return _history(
+        _medians(rng, night * bad, noise, spread),
+        _medians(rng, night * again, noise, spread),
+        event.context_at,
+    )
+
+
+def _medians(rng: np.random.Generator, night: Matrix, noise: Noise, spread: float) -> Matrix:
+    launches = night[..., np.newaxis] * (1 + spread * noise(rng, (*night.shape, LAUNCHES)))
+    medians: Matrix = np.median(launches, axis=-1)
+    return medians
+
+
+def _history(values: Matrix, reruns: Matrix, context_at: int | None) -> History:
+    contexts = ({"host.kernel": "6.1"}, {"host.kernel": "6.2"})
+    nights = [
+        Night(
+            run_id=f"night-{place}",
+            site="simulated",
+            campaign="nightly",
+            started_at=f"2026-01-01T{place:04d}",
+            context=contexts[context_at is not None and place >= context_at],
+            nodes=("n1", "n2"),
+            statuses={"ok": LAUNCHES},
+            id=place + 1,
+        )
+        for place in range(values.shape[1])
+    ]
+    keys = [
+        SeriesKey(f"case-{place}", "hpl", "mpich", {}, "time", "s", "lower", {})
+        for place in range(len(values))
+    ]
+    counts = np.full(values.shape, LAUNCHES)
+    ids = list(range(1, len(values) + 1))
+    return History(nights, keys, ids, values, counts, reruns, counts)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was said of each night: (position of the night, finding). `changes` as at the end."""
+
+    findings: list[tuple[int, Finding]]
+    changes: list[Change]
+
+
+def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
+    """Judge every night from position `first` on, as a site would, one after the other.
+
+    A night's re-runs are seen only of the series that its first judgement suspects.
+    """
+    judge = NightJudge(history, rules)
+    reruns, judge.reruns = judge.reruns, np.full_like(judge.reruns, np.nan)
+    changes: list[Change] = []
+    told: list[tuple[int, Finding]] = []
+    for place in range(first, len(history.nights)):
+        judgement = judge.judge(place, changes)
+        suspects = [finding.series for finding in judgement.of("suspect")]
+        if suspects:
+            judge.reruns[suspects, place] = reruns[suspects, place]
+            judgement = judge.judge(place, changes)
+        changes = judgement.changes
+        told += [(place, finding) for finding in judgement.findings]
+    return Told(told, changes)

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-"""WHAT is asked: campaign files and the engine that plans, runs and records them."""

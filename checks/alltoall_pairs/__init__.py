@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every pair of nodes: latency and bandwidth, in rounds of disjoint pairs."""
+
+from __future__ import annotations
+
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    ProfiledParameters,
+    SiteCapacity,
+    quantity,
+    seed_field,
+)
+from checks.common.many_ranks import RankANodeDefinition
+from checks.common.sizes import MAX_MESSAGE_BYTES
+from checks.pt2pt import MAX_ITERATIONS
+
+#: Pairs grow with the square of the nodes; each gives two metrics.
+MAX_NODES = 4096
+
+
+class AlltoallPairsParameters(ProfiledParameters):
+    """One launch over `ranks` nodes, one rank on each."""
+
+    ranks: int = quantity("Nodes, with one rank on each.", "ranks", ge=2, le=MAX_NODES)
+    latency_bytes: int = quantity(
+        "Message length for the latency.", "bytes", 8, ge=0, le=MAX_MESSAGE_BYTES
+    )
+    latency_iterations: int = quantity(
+        "Round trips a pair for the latency.", "round trips", 100, ge=1, le=MAX_ITERATIONS
+    )
+    bandwidth_bytes: int = quantity(
+        "Message length for the bandwidth.", "bytes", 2**20, ge=1, le=MAX_MESSAGE_BYTES
+    )
+    bandwidth_iterations: int = quantity(
+        "Round trips a pair for the bandwidth.", "round trips", 10, ge=1, le=MAX_ITERATIONS
+    )
+    warmup: int = quantity(
+        "Round trips before them that are left out.", "round trips", 2, ge=1, le=MAX_ITERATIONS
+    )
+    turns: bool = quantity(
+        "One pair after the other while the other nodes sleep; else all pairs of a round at once.",
+        "none",
+        False,
+    )
+    seed: int = seed_field("the order of pairs")
+
+
+class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
+    """Layout and cost of the tournament of pairs."""
+
+    name = "alltoall_pairs"
+    title = "All pairs of nodes: latency and bandwidth, in rounds of disjoint pairs"
+    parameters = AlltoallPairsParameters
+    metrics = ("pair_latency", "pair_bandwidth")
+    points = ("node", "peer")
+
+    def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
+        """Two buffers of the greater length, and the allowance."""
+        del cores_per_node
+        return 2 * max(params.latency_bytes, params.bandwidth_bytes) + RANK_ALLOWANCE_BYTES
+
+    def estimate_s(
+        self, params: AlltoallPairsParameters, layout: Layout, site: SiteCapacity
+    ) -> float:
+        """Launch overhead + every round trip at 100 µs each way and the link's speed.
+
+        Pairs of a round count once when they run at once, and each when they take turns.
+        """
+        del layout
+        rounds = params.ranks - 1 + params.ranks % 2
+        if params.turns:
+            rounds = params.ranks * (params.ranks - 1) // 2
+        small_s = 1e-4 + params.latency_bytes / site.network_bytes_per_s
+        great_s = 1e-4 + params.bandwidth_bytes / site.network_bytes_per_s
+        trips_s = (params.latency_iterations + params.warmup) * small_s
+        trips_s += (params.bandwidth_iterations + params.warmup) * great_s
+        return site.launch_overhead_s + 2 * rounds * trips_s
+
+
+ALLTOALL_PAIRS = AlltoallPairsDefinition()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collective operations: their time over message sizes and process counts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast, get_args
+
+from pydantic import AfterValidator, Field
+
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    Parameters,
+    RanksPerNode,
+    SiteCapacity,
+    gigabytes,
+    in_order_and_once,
+    quantity,
+    ranks_per_node_field,
+    seed_field,
+)
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.sizes import Size, expand_sizes
+
+#: The program checks that sums of its whole numbers are exact in MPI_FLOAT: no more ranks.
+MAX_COLLECTIVE_RANKS = 65_536
+FLOAT_BYTES = 4
+
+Operation = Literal[
+    "barrier",
+    "broadcast",
+    "gather",
+    "scatter",
+    "reduce",
+    "scan",
+    "total_exchange",
+    "allreduce",
+    "allgather",
+    "reduce_scatter",
+]
+#: The first seven are those of Hwang, Wang and Wang (1996).
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+
+def _whole_floats(sizes: list[int]) -> list[int]:
+    wrong = next((size for size in sizes if size % FLOAT_BYTES), None)
+    if wrong is not None:
+        raise ValueError(f"{wrong} bytes are no whole number of MPI_FLOAT; give multiples of 4")
+    return sizes
+
+
+class CollectivesParameters(Parameters):
+    """One launch of the program of collective operations."""
+
+    ranks: int = quantity("Ranks that take part.", "ranks", ge=1, le=MAX_COLLECTIVE_RANKS)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    operations: Annotated[
+        list[Operation],
+        Field(min_length=1, max_length=len(OPERATIONS)),
+        AfterValidator(in_order_and_once(OPERATIONS, "operation")),
+    ] = quantity("Operations to measure.", "none", list(OPERATIONS))
+    sizes: Annotated[
+        list[Size],
+        Field(min_length=1),
+        AfterValidator(expand_sizes),
+        AfterValidator(_whole_floats),
+    ] = quantity(
+        "Message lengths per pair of ranks, multiples of 4 (MPI_FLOAT); the barrier has none.",
+        "bytes",
+        [4 * 4**step for step in range(8)],
+    )
+    procedure: Literal["each", "loop"] = quantity(
+        "each: a barrier of our own before each repetition, the maximum over ranks of each, the"
+        " median over repetitions; loop: a barrier, all repetitions in one loop, the maximum over"
+        " ranks of the loop's mean, the median over runs (Hwang, Wang and Wang 1996).",
+        "none",
+        "each",
+    )
+    repetitions: int = quantity(
+        "Measured calls of each operation and size; in a loop, of each run.",
+        "calls",
+        20,
+        ge=1,
+        le=1_000_000,
+    )
+    runs: int = quantity("Loops of each operation and size (loop only).", "runs", 5, ge=1, le=1000)
+    warmup: int = quantity(
+        "Calls that are left out before the first repetition; in a loop, before each run.",
+        "calls",
+        2,
+        ge=1,
+        le=1_000_000,
+    )
+    seed: int = seed_field("the order of operations and sizes inside a launch")
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+    @property
+    def points(self) -> list[tuple[str, int]]:
+        """Operation and size of every metric: the barrier has one point, of 0 bytes."""
+        return [
+            (name, size)
+            for name in self.operations
+            for size in ([0] if name == "barrier" else self.message_bytes)
+        ]
+
+
+class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
+    """Layout and cost of a launch of collective operations."""
+
+    name = "collectives"
+    title = "Collective operations: time over message sizes and process counts"
+    parameters = CollectivesParameters
+    metrics = ("collective_time", "collective_time_best")
+    points = ("operation", "message_bytes")
+
+    def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
+        """Two buffers with a block of the greatest size for every rank, and the allowance."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (2 * params.ranks * params.message_bytes[-1] + RANK_ALLOWANCE_BYTES)
+
+    def memory_arithmetic(self, params: CollectivesParameters, layout: Layout) -> str:
+        """The buffers, in numbers."""
+        buffers = 2 * params.ranks * params.message_bytes[-1] * layout.ranks_per_node
+        return (
+            f"{layout.ranks_per_node} ranks a node with two buffers of {params.ranks} blocks of"
+            f" {params.message_bytes[-1]} bytes need {gigabytes(buffers)}"
+        )
+
+    def estimate_s(
+        self, params: CollectivesParameters, layout: Layout, site: SiteCapacity
+    ) -> float:
+        """Launch overhead + every call at 100 µs and p messages over a node's link.
+
+        Assumes p − 1 messages of the size through the busiest node's link for each operation, and
+        1 GB/s within a node.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        runs = params.runs if params.procedure == "loop" else 1
+        calls = 2 + runs * (params.repetitions + params.warmup)
+        call_s = [1e-4 + size * params.ranks / bytes_per_s for _, size in params.points]
+        return site.launch_overhead_s + calls * sum(call_s)
+
+
+COLLECTIVES = CollectivesDefinition()

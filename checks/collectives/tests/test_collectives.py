@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collective operations and interference: parameters, needs, and what of the output is believed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from assay.sites.facts import SiteFacts
+from checks.collectives import OPERATIONS
+from checks.collectives.run import read_points
+from checks.common import json_lines
+from checks.common.registry import CHECKS, CollectivesParameters, InterferenceParameters
+
+SITE = SiteFacts("small", False, 4, 1, 10**9, {})
+
+
+def skipped(check, params):
+    definition = CHECKS[check]
+    return definition.infeasible(params, definition.layout(params, 1), SITE)
+
+
+def test_the_barrier_has_one_point_and_every_other_operation_one_a_size():
+    params = CollectivesParameters(ranks=3, sizes=[8, 4])
+    assert params.points[:3] == [("barrier", 0), ("broadcast", 4), ("broadcast", 8)]
+    assert len(params.points) == 1 + 2 * (len(OPERATIONS) - 1)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sizes": [6]},
+        {"sizes": [{"from": 4, "to": 64, "per_octave": 2}]},
+        {"operations": []},
+        {"operations": ["gather", "gather"]},
+        {"operations": ["gossip"]},
+        {"procedure": "both"},
+        {"ranks": 0},
+        {"repetitions": 0},
+        {"warmup": 0},
+    ],
+)
+def test_parameters_out_of_range_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        CollectivesParameters(**{"ranks": 2} | wrong)
+
+
+def test_interference_needs_two_endpoints():
+    with pytest.raises(ValidationError):
+        InterferenceParameters(ranks=1)
+
+
+def test_blocks_for_every_rank_must_fit_into_memory():
+    fits = CollectivesParameters(ranks=4, ranks_per_node=1, sizes=[2**20])
+    assert skipped("collectives", fits) is None
+    reason = skipped("collectives", fits.model_copy(update={"sizes": [2**28]}))
+    assert reason.startswith("1 ranks a node with two buffers of 4 blocks of 268435456 bytes")
+
+
+def test_more_ranks_than_nodes_are_skipped_with_the_reason():
+    params = CollectivesParameters(ranks=6, ranks_per_node=1)
+    assert skipped("collectives", params) == "6 ranks at 1 a node need 6 nodes; site small has 4"
+
+
+def test_estimates_grow_with_repetitions_and_ranks():
+    for check, less, more in (
+        ("collectives", {"ranks": 2}, {"ranks": 4}),
+        ("collectives", {"ranks": 2, "repetitions": 5}, {"ranks": 2, "procedure": "loop"}),
+        ("interference", {"samples": 5}, {"samples": 50}),
+    ):
+        definition = CHECKS[check]
+        first, second = (definition.parameters(**given) for given in (less, more))
+        a, b = (definition.estimate_s(p, definition.layout(p, 1), SITE) for p in (first, second))
+        assert a < b
+
+
+def line(name, value, size):
+    unit = "s" if name == "collective_time" else "1"
+    at = {"operation": "scan", "message_bytes": size}
+    metric = {"assay": "metric", "name": name, "unit": unit, "value": value, "at": at}
+    return json.dumps(metric) + "\n"
+
+
+def test_an_incomplete_sweep_is_wrong():
+    output = json_lines.parse(line("collective_time", 1e-5, 4) + line("collective_time", 1e-5, 8))
+    assert read_points(output, "collective_time", 2).wrong is None
+    assert "2 of 3 points" in read_points(output, "collective_time", 3).wrong
+
+
+@pytest.mark.parametrize("value", [0, -1e-6, 1e12, "1e-6", None, True])
+def test_an_impossible_time_is_refused(value):
+    with pytest.raises(json_lines.OutputError):
+        json_lines.parse(line("collective_time", value, 4))
+
+
+def test_nothing_may_overlap_but_never_a_negative_share():
+    assert json_lines.parse(line("overlap", 0, 4)).metrics[0].value == 0
+    with pytest.raises(json_lines.OutputError):
+        json_lines.parse(line("overlap", -0.1, 4))

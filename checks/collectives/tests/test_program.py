@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collective operations and interference, at 1 to 4 ranks with each library, faults injected."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.collectives import OPERATIONS
+from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
+
+SMALL = "collectives --sizes=4,1000 --repetitions=1 --warmup=1"
+BESIDE = "interference --sizes=0,1,5000 --samples=3 --work=1e-4 --window=2"
+
+#: Commands that must come to their end.
+GOOD = [
+    *(f"{ranks} {SMALL}" for ranks in (1, 2, 3, 4)),
+    f"3 {SMALL} --procedure=loop --runs=2",
+    *(f"{ranks} {BESIDE}" for ranks in (2, 3, 4)),
+]
+#: Commands that must be refused, and what is said of them.
+REFUSED = {
+    f"1 {BESIDE}": "found 1 rank, allowed are at least 2",
+    "2 collectives --sizes=6": "multiples of 4",
+    "2 collectives --procedure=each,loop": "allowed is one of them",
+    "2 collectives --operations=gathering": "gathering",
+}
+#: Faults that the verification must catch, and what is said of them.
+WRONG = {
+    **{
+        f"{ranks} collectives --sizes=1000 --inject-fault --operations={name}": name
+        for ranks, name in zip((1, 2, 3, 4) * 3, OPERATIONS, strict=False)
+    },
+    "2 collectives --inject-fault --operations=barrier": "let ranks go",
+    "2 collectives --inject-fault --operations=scan --procedure=loop": "scan",
+    f"2 {BESIDE} --inject-fault=message": "is not what was sent",
+    f"3 {BESIDE} --inject-fault=count": "turns ended at",
+}
+
+
+@pytest.fixture(scope="module", params=list(COMPILERS))
+def runs(request):
+    with built_programs(request.param, ["collectives", "interference"]) as out:
+        yield run_each(request.param, out, [*GOOD, *REFUSED, *WRONG])
+
+
+@pytest.mark.parametrize("command", GOOD)
+def test_a_program_comes_to_its_end(runs, command):
+    run = runs[command]
+    assert run.status == 0, run.text
+    assert [line["ok"] for line in run.lines("end")] == [True]
+    assert len(run.lines("evidence")[0]["ranks"]) == int(command.split()[0])
+    assert run.output.metrics
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_is_wrong_is_refused(runs, command):
+    run = runs[command]
+    assert run.status != 0
+    assert any(REFUSED[command] in said for said in run.output.errors), run.text
+
+
+@pytest.mark.parametrize("command", WRONG)
+def test_an_injected_fault_is_a_wrong_answer(runs, command):
+    run = runs[command]
+    assert run.status != 0
+    assert not run.output.errors
+    assert any(WRONG[command] in said for said in run.output.wrong), run.text
+
+
+@pytest.mark.parametrize("command", [name for name in GOOD if "collectives" in name])
+def test_every_operation_and_size_is_measured_once(runs, command):
+    found = [
+        (metric.at["operation"], metric.at["message_bytes"])
+        for metric in runs[command].output.metrics
+        if metric.name == "collective_time"
+    ]
+    sizes = {name: (0,) if name == "barrier" else (4, 1000) for name in OPERATIONS}
+    assert sorted(found) == sorted((name, size) for name in OPERATIONS for size in sizes[name])
+
+
+def test_the_loop_gives_one_sample_a_run(runs):
+    metrics = runs[f"3 {SMALL} --procedure=loop --runs=2"].output.metrics
+    assert {len(metric.samples) for metric in metrics if metric.samples} == {2}
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_neighbours_are_measured_where_there_are_some(runs, ranks):
+    metrics = runs[f"{ranks} {BESIDE}"].output.metrics
+    slowed = {metric.at["counting"] for metric in metrics if metric.name == "compute_slowdown"}
+    beside = {metric.at["neighbours"] for metric in metrics if metric.name == "stream_rate"}
+    assert slowed == ({"endpoint"} if ranks == 2 else {"endpoint", "same-node"})
+    assert beside == ({"resting"} if ranks == 2 else {"resting", "computing"})

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build fixtures: our C programs and HPL, compiled once a session for each environment."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_before, sanity_function, variable
+
+from checks.common.outcome import report_progress
+
+#: Environment variable with the path of HPCC's source archive, which contains HPL.
+HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
+
+
+class MakeBuild(rfm.CompileOnlyRegressionTest):
+    """`make TARGET CC=… OUT=out` in a copy of src/; what it makes lies in the stage's `out`."""
+
+    #: Target of src/Makefile.
+    target = variable(str, value="")
+
+    build_system = "Make"
+    build_locally = True
+    sourcesdir = "src"
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi"]
+
+    @property
+    def ready(self) -> str:
+        """Folder of programs that were built beforehand for the environment (by Spack), or ""."""
+        return str(self.current_environ.extras.get("ready_programs", ""))
+
+    @property
+    def chosen_target(self) -> str:
+        """The target for this environment."""
+        return self.target
+
+    @run_before("compile")
+    def set_make_options(self) -> None:
+        """Choose target and compiler; two jobs at once, because small machines have two cores."""
+        if self.ready:
+            self.build_system.makefile = "ready.mk"
+        report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
+        self.build_system.options = [
+            shlex.quote(f"CC={self.current_environ.cc}"),
+            "OUT=out",
+            *([shlex.quote(f"READY={self.ready}")] if self.ready else []),
+            self.chosen_target,
+        ]
+        self.build_system.flags_from_environ = False
+        self.build_system.max_concurrency = 2
+
+    @sanity_function
+    def built(self) -> Any:
+        """make's status decides; ReFrame has already looked at it."""
+        return sn.assert_true(self.build_job.exitcode == 0)
+
+
+class Programs(MakeBuild):
+    """Our own programs for the environment's library, MPI or PVM, with what helps them run."""
+
+    target = "all"
+    valid_prog_environs = ["+mpi", "+pvm"]
+
+    @property
+    def chosen_target(self) -> str:
+        """Those for PVM have no MPI."""
+        return "pvm" if "pvm" in self.current_environ.features else self.target
+
+
+class Hpl(MakeBuild):
+    """HPL of the archive named by HPL_ARCHIVE, linked with `blas`, with our own main()."""
+
+    #: What to link for the BLAS.
+    blas = variable(str, value="-lopenblas")
+
+    target = "hpl"
+
+    @run_before("compile")
+    def unpack(self) -> None:
+        """Unpack the archive beside the sources."""
+        if self.ready:
+            return
+        archive = os.environ.get(HPL_ARCHIVE, "")
+        if not Path(archive).is_file():
+            raise rfm.core.exceptions.BuildError(
+                f"no HPL source: {HPL_ARCHIVE}={archive!r} is no file (make setup fetches it)"
+            )
+        self.prebuild_cmds = [
+            "mkdir -p hpcc",
+            f"tar -xf {shlex.quote(archive)} -C hpcc --strip-components=1",
+        ]
+        self.build_system.options += ["HPL_SOURCE=hpcc", shlex.quote(f"BLAS={self.blas}")]
+
+
+class Su3Rmd(MakeBuild):
+    """The lattice program in both precisions."""
+
+    target = "su3_rmd"

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one parser of what our own programs print: JSON lines among foreign text.
+
+Every line that is a JSON object with the key "assay" is ours; all others belong to the library or
+the launcher and are left alone. The output is not trusted: a launch may have been cut off, two
+ranks may have written into each other, a value may be no number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from records.metrics import REGISTER
+from records.mpi_profile import RankProfile, rank_profile
+from records.record import Metric
+
+#: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
+GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12, "bytes": 1e18, "1/s": 1e12}
+
+
+class OutputError(Exception):
+    """The program's output contradicts itself or is no measurement; the message says where."""
+
+
+@dataclass
+class Output:
+    """One launch's output, sorted by kind of line."""
+
+    program: dict[str, Any] | None = None
+    metrics: list[Metric] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+    stamps: dict[str, float] = field(default_factory=dict)
+    evidence: dict[str, Any] | None = None
+    allocation: dict[str, Any] | None = None
+    exit_status: int | None = None
+    errors: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+    ended: bool = False
+    profile: list[RankProfile] = field(default_factory=list)
+
+    def phase_s(self, begin: str, end: str) -> float | None:
+        """Seconds between two stamps, or None when one of them is missing."""
+        if begin in self.stamps and end in self.stamps:
+            return self.stamps[end] - self.stamps[begin]
+        return None
+
+
+def parse(text: str) -> Output:
+    """Sort the JSON lines of `text`. Raises OutputError on a value that is no measurement."""
+    output = Output()
+    seen: set[str] = set()
+    for line in text.splitlines():
+        entry = _own_entry(line)
+        if entry is not None:
+            _take(entry, output, seen)
+    return output
+
+
+_SESSION_STAMP = re.compile(
+    r'^\{"assay":"stamp","name":"session_(?P<edge>begin|end)","at":(?P<at>\d+\.\d+)\}$',
+    re.MULTILINE,
+)
+
+
+def session_interval(text: str) -> tuple[float, float] | None:
+    """Begin and end of the session in seconds since 1970, whatever else `text` holds."""
+    at = {match["edge"]: float(match["at"]) for match in _SESSION_STAMP.finditer(text)}
+    return (at["begin"], at["end"]) if {"begin", "end"} <= at.keys() else None
+
+
+def _own_entry(line: str) -> dict[str, Any] | None:
+    if not line.startswith("{"):
+        return None
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        if line.startswith('{"assay":'):
+            raise OutputError(f"a line was cut or mixed with another: {line[:80]!r}") from None
+        return None
+    return entry if isinstance(entry, dict) and "assay" in entry else None
+
+
+def _take(entry: dict[str, Any], output: Output, seen: set[str]) -> None:
+    match entry:
+        case {"assay": "metric"}:
+            output.metrics.append(_metric(entry, seen))
+        case {"assay": "stamp", "name": str(name), "at": int() | float() as at}:
+            output.stamps[name] = float(at)
+        case {"assay": "note", "key": str(key), "value": value}:
+            output.notes[key] = value
+        case {"assay": "error", "message": message}:
+            kind = output.wrong if entry.get("wrong") is True else output.errors
+            kind.append(f"{entry.get('where', 'program')}: {message}"[:500])
+        case {"assay": "exit", "status": int(status)}:
+            output.exit_status = status
+        case {"assay": "end", "ok": True}:
+            output.ended = True
+        case {"assay": "profile"}:
+            output.profile.append(_profile(entry))
+        case {"assay": "program" | "evidence" | "allocation" as kind}:
+            if getattr(output, kind) is not None:
+                raise OutputError(f"two {kind} lines in one launch")
+            setattr(output, kind, entry)
+        case _:
+            raise OutputError(f"a line of unknown form: {str(entry)[:80]}")
+
+
+def _profile(entry: dict[str, Any]) -> RankProfile:
+    try:
+        return rank_profile(entry)
+    except ValueError as error:
+        raise OutputError(str(error)) from error
+
+
+def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
+    name, at = entry.get("name"), entry.get("at")
+    definition = REGISTER.get(name) if isinstance(name, str) else None
+    if definition is None or entry.get("unit") != definition.unit:
+        raise OutputError(f"metric {name!r} in {entry.get('unit')!r} is not registered")
+    _check_place(name, at)
+    strange = entry.keys() - {"assay", "name", "unit", "value", "at", "samples"}
+    if strange:
+        raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
+    key = json.dumps([name, at], sort_keys=True)
+    if key in seen:
+        raise OutputError(f"metric {name} at {at} is printed twice")
+    seen.add(key)
+    samples = entry.get("samples")
+    where = f"metric {name} at {at}" if at else f"metric {name}"
+    if samples is not None:
+        samples = [check_number(sample, definition.unit, where) for sample in samples]
+    value = entry.get("value")
+    if not (definition.may_be_zero and value == 0 and not isinstance(value, bool)):
+        value = check_number(value, definition.unit, where)
+    return Metric(name, definition.unit, definition.better, value, at, samples)
+
+
+def _check_place(name: Any, at: Any) -> None:
+    """`at` names a point by words and by numbers that count or measure something."""
+    if at is None:
+        return
+    values = at.values() if isinstance(at, dict) else [at]
+    for value in values:
+        number = isinstance(value, int | float)
+        if not (isinstance(value, str) or (number and math.isfinite(value) and value >= 0)):
+            raise OutputError(f"metric {name}: its place {at!r:.80} is none")
+
+
+def check_number(value: Any, unit: str, where: str) -> float:
+    """`value` as a float if it can be a measurement in `unit`; else OutputError naming `where`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise OutputError(f"{where}: {value!r} is no number")
+    if not 0 < value < GREATEST[unit]:
+        raise OutputError(f"{where}: {value!r} {unit} is no possible measurement")
+    return float(value)
+
+
+def registered_metric(
+    name: str,
+    value: Any,
+    at: dict[str, Any] | None = None,
+    samples: list[float] | None = None,
+) -> Metric:
+    """The metric `name` of the register, its value checked. Raises OutputError."""
+    unit, better = REGISTER[name].unit, REGISTER[name].better
+    return Metric(name, unit, better, check_number(value, unit, name), at, samples)

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outcome of one launch, as a check hands it to the harness: one JSON line on a pipe.
+
+The harness that started the ReFrame session gives the pipe's descriptor in OUTCOME_FD and turns
+each line into a record. Without the variable (a check run by hand) nothing is handed over.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from records.mpi_profile import RankProfile
+from records.record import Metric, Status
+
+#: Environment variable with the number of the descriptor that takes outcomes.
+OUTCOME_FD = "ASSAY_OUTCOME_FD"
+
+
+class Outcome(msgspec.Struct):
+    """What a check says of one launch; `launch_index` is its place in the list of launches.
+
+    Without a status it says, in `progress`, what the session is doing between launches. `files`
+    are paths of the raw output: script, stdout, stderr. `started_at` and `ended_at` are UTC.
+    """
+
+    status: Status | None = None
+    reason: str | None = None
+    metrics: list[Metric] = []
+    flags: list[str] = []
+    profile: list[RankProfile] | None = None
+    launch_index: int = -1
+    job_id: str | None = None
+    nodes: list[str] = []
+    started_at: str | None = None
+    ended_at: str | None = None
+    files: dict[str, str] = {}
+    progress: str | None = None
+
+
+def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
+    """Complete `outcome` with what `check` knows of its job, and write it to the pipe.
+
+    `interval` is the job's own begin and end in seconds since 1970; without it Slurm's word
+    is taken.
+    """
+    job, stage = check.job, Path(check.stagedir)
+    outcome.launch_index = check.launch_index
+    outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
+    outcome.nodes = list(job.nodelist or [])
+    begin, end = interval or slurm_interval(job.slurm)
+    outcome.started_at, outcome.ended_at = _iso(begin), _iso(end)
+    names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
+    outcome.files = {kind: str(stage / name) for kind, name in names.items()}
+    _send(outcome)
+
+
+def report_progress(text: str) -> None:
+    """Tell the harness what the session is doing, e.g. what it builds."""
+    _send(Outcome(progress=text))
+
+
+def _send(message: Outcome) -> None:
+    name = os.environ.get(OUTCOME_FD)
+    if name is None:
+        return
+    descriptor, line, written = int(name), msgspec.json.encode(message) + b"\n", 0
+    while written < len(line):
+        written += os.write(descriptor, line[written:])
+
+
+def slurm_interval(fields: dict[str, str]) -> tuple[float | None, float | None]:
+    """Start and end of a job as Slurm describes it, whole seconds; None where it does not say."""
+    return _slurm_time(fields.get("StartTime")), _slurm_time(fields.get("EndTime"))
+
+
+def _slurm_time(text: str | None) -> float | None:
+    try:
+        return datetime.fromisoformat(text or "").timestamp()
+    except ValueError:
+        return None
+
+
+def _iso(seconds: float | None) -> str | None:
+    if seconds is None:
+        return None
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

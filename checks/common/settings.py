@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame's configuration, made from the site's description.
+
+ReFrame loads this file; the harness gives the description as JSON in the file that
+SITE_FILE names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import checks.common.launchers  # registers the launchers
+import checks.common.scheduler  # noqa: F401  registers the scheduler
+
+#: Environment variable with the path of the site's description as JSON.
+SITE_FILE = "ASSAY_SITE_FILE"
+
+
+def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, Any]:
+    extras = {
+        key: described[key]
+        for key in (
+            "launcher",
+            "launcher_options",
+            "library",
+            "mpirun",
+            "preload",
+            "programs",
+            "ready_programs",
+        )
+    }
+    extras["seen"] = {
+        described["settings"][setting]["seen_as"]: str(value)
+        for setting, value in described["chosen"].items()
+        if described["settings"][setting]["seen_as"]
+    }
+    return {
+        "name": name,
+        "cc": described["compiler"],
+        "modules": _modules(described["modules"], described["modules_folder"]),
+        "prepare_cmds": described["prepare"],
+        "env_vars": [list(pair) for pair in sorted(described["variables"].items())],
+        "features": described["features"],
+        "extras": extras,
+        "target_systems": [site],
+    }
+
+
+def _modules(names: list[str], folder: str) -> list[Any]:
+    return [{"name": name, "path": folder} for name in names] if folder else names
+
+
+def _partition(site: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "name": site["partition"],
+        "scheduler": "assay-slurm",
+        "launcher": "local",
+        "access": site["access"],
+        "environs": sorted(site["environments"]),
+        "max_jobs": site["concurrency"],
+        "processor": {"num_cpus": site["cores_per_node"]},
+        "extras": {
+            "wire_is_counted": site["network"]["counted"],
+            "topology": site["topology"],
+            "shared_cores": site["shared_cores"],
+        },
+    }
+
+
+def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
+    environments = site["environments"].items()
+    return {
+        "systems": [
+            {
+                "name": site["name"],
+                "hostnames": [".*"],
+                "modules_system": site["modules_system"],
+                "prefix": prefix,
+                "partitions": [_partition(site)],
+            }
+        ],
+        "environments": [_environment(name, one, site["name"]) for name, one in environments],
+        "general": [
+            {
+                "check_search_recursive": False,
+                "poll_rate_max": 25,
+                "poll_rate_min": 10,
+                "poll_rate_decay": 0.01,
+                "remote_detect": False,
+                "resolve_module_conflicts": False,
+                "save_log_files": False,
+                "generate_file_reports": True,
+                "report_file": f"{prefix}/session.json",
+            }
+        ],
+        "storage": [{"enable": False}],
+        "logging": [_logging(prefix)],
+    }
+
+
+def _logging(prefix: str) -> dict[str, Any]:
+    plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
+    full = {
+        "type": "file",
+        "name": f"{prefix}/reframe.log",
+        "level": "debug",
+        "append": True,
+        "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+    }
+    return {"level": "debug", "handlers": [full], "handlers$": [plain], "handlers_perflog": []}
+
+
+def _site() -> dict[str, Any]:
+    name = os.environ.get(SITE_FILE)
+    return json.loads(Path(name).read_text()) if name else {}
+
+
+if _description := _site():
+    site_configuration = configuration(_description, _description["reframe_prefix"])

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs our C programs on this host with an MPI library's own launcher, for tests."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from checks.common.json_lines import Output, parse
+
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+COMPILERS = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi", "lam": "mpicc.lam"}
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """One launch: what it printed, read as the checks read it, and its exit status."""
+
+    text: str
+    status: int
+
+    @property
+    def output(self) -> Output:
+        """The JSON lines."""
+        return parse(self.text)
+
+    def lines(self, kind: str) -> list[dict[str, Any]]:
+        """The JSON lines of one kind as they were printed."""
+        own = [json.loads(text) for text in self.text.splitlines() if text.startswith('{"assay"')]
+        return [line for line in own if line["assay"] == kind]
+
+
+@contextmanager
+def built_programs(library: str, programs: Sequence[str]) -> Iterator[Path]:
+    """A folder with the programs, built with `library`; skips the test where it is missing."""
+    compiler = COMPILERS[library]
+    if shutil.which(compiler) is None:
+        pytest.skip(f"needs {compiler}: run make setup")
+    # LAM refuses root, so its programs run as nobody, who must be able to read them.
+    with tempfile.TemporaryDirectory(prefix="assay-programs-", dir="/tmp") as name:
+        out = Path(name)
+        out.chmod(0o755)
+        targets = [f"{out}/{program}" for program in programs]
+        command = ["make", "-s", "-j2", "-C", str(SOURCES), f"CC={compiler}", f"OUT={out}"]
+        subprocess.run([*command, *targets], check=True, capture_output=True)
+        yield out
+
+
+def run_each(library: str, out: Path, commands: Sequence[str]) -> dict[str, ProgramRun]:
+    """Run each of `commands` ("RANKS PROGRAM OPTION…"); what it did, by command."""
+    answer = subprocess.run(
+        [str(SOURCES / "proof" / "launch_each.sh"), COMPILERS[library], str(out)],
+        input="".join(f"{command}\n" for command in commands),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    runs, lines = [], []
+    for line in answer.stdout.splitlines():
+        if line.startswith("@ "):
+            runs.append(ProgramRun("\n".join(lines), int(line[2:])))
+            lines = []
+        else:
+            lines.append(line)
+    return dict(zip(commands, runs, strict=True))

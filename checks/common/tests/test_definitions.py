@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalogue: parameters with unit and range, layouts, needs and costs of every check."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from checks.common.registry import (
+    CHECKS,
+    HplParameters,
+    Pt2ptParameters,
+    StartupParameters,
+    expand_sizes,
+)
+from checks.hpl import HPL_CODES
+from records.metrics import REGISTER
+from records.topology import Topology
+
+
+@dataclass(frozen=True)
+class Site:
+    name: str = "small"
+    nodes: int = 4
+    cores_per_node: int = 2
+    memory_bytes_per_node: int = 5_600_000_000
+    core_flop_per_s: float = 1e10
+    network_bytes_per_s: float = 1e7
+    launch_overhead_s: float = 0.5
+    topology: Topology | None = None
+
+
+SITE = Site()
+HPL, PT2PT, STARTUP = CHECKS["hpl"], CHECKS["pt2pt"], CHECKS["startup"]
+
+
+def hpl(**given: Any) -> HplParameters:
+    return HplParameters.model_validate({"p": 1, "q": 1, "n": 1000} | given)
+
+
+def pt2pt(**given: Any) -> Pt2ptParameters:
+    return Pt2ptParameters.model_validate({"sizes": [300]} | given)
+
+
+def reason(check: str, params: Any, site: Site = SITE) -> str | None:
+    definition = CHECKS[check]
+    layout = definition.layout(params, site.cores_per_node)
+    return definition.infeasible(params, layout, site)
+
+
+def test_the_catalogue_needs_no_reframe() -> None:
+    script = "import sys, checks.common.registry; assert 'reframe' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_every_parameter_has_meaning_and_unit(check: str) -> None:
+    for name, field in CHECKS[check].parameters.model_fields.items():
+        assert field.description, name
+        extra = field.json_schema_extra
+        assert isinstance(extra, dict), name
+        assert extra["unit"], name
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_every_metric_is_registered(check: str) -> None:
+    assert set(CHECKS[check].metrics) <= set(REGISTER)
+
+
+def test_hpl_defaults_are_those_of_the_2003_study() -> None:
+    params = hpl().model_dump()
+    assert (params["nb"], params["threshold"], params["alignment"]) == (150, 16.0, 8)
+    assert (params["nbmin"], params["ndiv"], params["depth"], params["swap_threshold"]) == (
+        4,
+        2,
+        1,
+        80,
+    )
+    codes = {name: words.index(params[name]) for name, words in HPL_CODES.items()}
+    assert codes == {"pmap": 0, "pfact": 2, "rfact": 2, "bcast": 1, "swap": 2, "l1": 0, "u": 0}
+    assert params["equilibration"] is True
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n": 0},
+        {"n": 2_000_001},
+        {"n": 1000.0},
+        {"n": "1000"},
+        {"n": True},
+        {"p": 0},
+        {"q": -1},
+        {"nb": 0},
+        {"ndiv": 1},
+        {"depth": -1},
+        {"threshold": -16.0},
+        {"threshold": 0},
+        {"threshold": 1e300},
+        {"threshold": float("nan")},
+        {"threshold": True},
+        {"pfact": "Left"},
+        {"bcast": 1},
+        {"equilibration": 1},
+        {"ranks_per_node": 0},
+        {"ranks_per_node": "full"},
+        {"device_out": 6},
+    ],
+)
+def test_hpl_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        hpl(**wrong)
+
+
+def test_a_negative_threshold_is_refused_with_its_reason() -> None:
+    with pytest.raises(ValidationError, match="skip its residual check"):
+        hpl(threshold=-1.0)
+
+
+def test_filling_takes_the_cores_of_a_node_and_at_most_all_ranks() -> None:
+    assert HPL.ranks_per_node(hpl(p=2, q=2), 2) == 2
+    assert HPL.ranks_per_node(hpl(p=1, q=2), 16) == 2
+    assert HPL.ranks_per_node(hpl(p=2, q=2, ranks_per_node=1), 16) == 1
+    assert HPL.layout(hpl(p=2, q=3, ranks_per_node=2), 4).nodes == 3
+
+
+def test_hpl_memory_is_the_matrix_over_the_nodes_and_an_allowance() -> None:
+    layout = HPL.layout(hpl(p=2, q=2, n=10000), 2)
+    assert layout.memory_bytes_per_node == 8 * 10000**2 // 2 + 2 * 16 * 2**20
+
+
+def test_hpl_too_large_for_memory_shows_the_arithmetic() -> None:
+    assert reason("hpl", hpl(p=1, q=2, n=60000, ranks_per_node=1)) == (
+        "N = 60000 needs 8·N² = 28.8 GB over 2 nodes = 14.4 GB a node, with 16 MiB a rank for"
+        " program and buffers 14.4 GB; a node of site small has 5.6 GB"
+    )
+    assert (
+        reason("hpl", hpl(p=1, q=2, n=60000), replace(SITE, memory_bytes_per_node=10**11)) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (
+            {"p": 1, "q": 3},
+            "3 ranks at 2 a node leave 1 over; ranks_per_node = 1 would divide them",
+        ),
+        (
+            {"p": 2, "q": 2, "ranks_per_node": 4},
+            "4 ranks a node need 4 cores; a node of site small has 2",
+        ),
+        ({"p": 3, "q": 4}, "12 ranks at 2 a node need 6 nodes; site small has 4"),
+        ({"p": 2, "q": 4}, None),
+    ],
+)
+def test_layouts_that_do_not_fit_say_so_in_numbers(
+    given: dict[str, int], expected: str | None
+) -> None:
+    assert reason("hpl", hpl(**given)) == expected
+
+
+def test_hpl_estimate_follows_operations_and_network() -> None:
+    within = HPL.estimate_s(hpl(n=3000), HPL.layout(hpl(n=3000), 2), SITE)
+    assert within == pytest.approx(0.5 + (2 * 3000**3 / 3 + 1.5 * 3000**2) / 1e10)
+    params = hpl(n=3000, q=2, ranks_per_node=1)
+    across = HPL.estimate_s(params, HPL.layout(params, 2), SITE)
+    assert across == pytest.approx(0.5 + (within - 0.5) / 2 + 4 * 3000**2 / 1e7)
+
+
+def test_pt2pt_lies_between_or_within_nodes() -> None:
+    between, within = pt2pt(), pt2pt(placement="within-node")
+    assert (PT2PT.layout(between, 2).nodes, PT2PT.layout(within, 2).nodes) == (2, 1)
+    assert reason("pt2pt", between) is None
+    assert reason("pt2pt", within) is None
+    assert reason("pt2pt", within, replace(SITE, cores_per_node=1)) == (
+        "2 ranks a node need 2 cores; a node of site small has 1"
+    )
+    assert reason("pt2pt", between, replace(SITE, nodes=1)) == (
+        "2 ranks at 1 a node need 2 nodes; site small has 1"
+    )
+
+
+def test_pt2pt_buffers_must_fit() -> None:
+    tiny = replace(SITE, memory_bytes_per_node=10**9)
+    said = reason("pt2pt", pt2pt(sizes=[2**30]), tiny)
+    assert said is not None
+    assert said.startswith("1 ranks a node with room for 2 messages of 1073741824 bytes need 2.15")
+
+
+def test_constructs_come_in_their_own_order_and_once() -> None:
+    assert pt2pt(constructs=["Isend/Irecv", "Send/Recv"]).constructs == ["Send/Recv", "Isend/Irecv"]
+    with pytest.raises(ValidationError, match="Send/Recv is listed twice"):
+        pt2pt(constructs=["Send/Recv", "Send/Recv"])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sizes": []},
+        {"sizes": [0]},
+        {"sizes": [2**30 + 1]},
+        {"sizes": [1.5]},
+        {"sizes": [{"from": 1, "to": 2}]},
+        {"sizes": [{"from": 1, "to": 2, "step": 1, "per_octave": 1}]},
+        {"sizes": list(range(1, 10_002))},
+        {"iterations": 0},
+        {"iterations": 1_000_001},
+        {"iterations": 1_000_000, "sizes": [1, 2, 3]},
+        {"warmup": -1},
+        {"constructs": []},
+        {"constructs": ["Bsend/Recv"]},
+        {"placement": "anywhere"},
+        {"reply_before_wait": "no"},
+    ],
+)
+def test_pt2pt_parameters_out_of_range_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        pt2pt(**wrong)
+
+
+def test_sizes_are_expanded_sorted_and_each_once() -> None:
+    assert expand_sizes([600, {"from": 300, "to": 1000, "step": 300}, 7]) == [7, 300, 600, 900]
+    octaves = expand_sizes([{"from": 1, "to": 1048576, "per_octave": 2}])
+    assert octaves[:8] == [1, 2, 3, 4, 6, 8, 11, 16]
+    assert octaves[-3:] == [524288, 741455, 1048576]
+    assert expand_sizes(octaves) == octaves
+
+
+def test_a_range_that_misses_its_end_stops_before_it() -> None:
+    assert expand_sizes([{"from": 10, "to": 25, "per_octave": 1}]) == [10, 20]
+    assert expand_sizes([{"from": 5, "to": 5, "step": 1}]) == [5]
+
+
+def test_too_many_sizes_are_refused_before_they_are_made() -> None:
+    with pytest.raises(ValueError, match="gives 1073741824 sizes; allowed are at most 10000"):
+        expand_sizes([{"from": 1, "to": 2**30, "step": 1}])
+
+
+def test_startup_layout_and_cost() -> None:
+    params = StartupParameters.model_validate({"ranks": 8})
+    layout = STARTUP.layout(params, 2)
+    assert (layout.ranks, layout.ranks_per_node, layout.nodes) == (8, 2, 4)
+    assert STARTUP.estimate_s(params, layout, SITE) == pytest.approx(0.5 + 8 * 0.2)
+    with pytest.raises(ValidationError):
+        StartupParameters.model_validate({"ranks": 0})

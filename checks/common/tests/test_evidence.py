@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The guard against measuring something else: nodes, library, cores and the wire."""
+
+import copy
+
+import pytest
+
+from checks.common.evidence import OVERSUBSCRIBED, WIRE_UNPROVEN, Claim, contradictions, flags
+
+CLAIM = Claim(nodes=["n1", "n2"], ranks=2, ranks_per_node=1, library_pattern="^MPICH")
+EVIDENCE = {
+    "library": "MPICH Version:\t4.0.2",
+    "library_file": "/usr/lib/libmpich.so.12",
+    "ranks": [
+        {"rank": 0, "host": "n1", "cpus": [0], "boot_id": "a"},
+        {"rank": 1, "host": "n2.cluster", "cpus": [1], "boot_id": "a"},
+    ],
+    "links": [
+        {"from_host": "n1", "to_host": "n2", "sent_bytes": 1000, "arrived_bytes": 1100},
+        {"from_host": "n2", "to_host": "n1", "sent_bytes": 1000, "arrived_bytes": 1100},
+    ],
+}
+
+
+@pytest.fixture
+def evidence():
+    return copy.deepcopy(EVIDENCE)
+
+
+def test_a_launch_as_claimed_contradicts_nothing(evidence):
+    assert contradictions(evidence, CLAIM) == []
+    assert flags(evidence, CLAIM) == []
+
+
+def test_no_evidence_is_a_contradiction():
+    assert "no evidence" in contradictions(None, CLAIM)[0]
+
+
+def test_another_library_is_noticed(evidence):
+    evidence["library"] = "Open MPI v4.1.4"
+    assert "calls itself" in contradictions(evidence, CLAIM)[0]
+
+
+def test_shared_memory_between_nodes_is_noticed(evidence):
+    evidence["links"][1]["arrived_bytes"] = 312
+    assert "the network was not used" in contradictions(evidence, CLAIM)[0]
+
+
+def test_unprobed_links_are_noticed(evidence):
+    evidence["links"].pop()
+    assert "probed" in contradictions(evidence, CLAIM)[0]
+
+
+def test_a_rank_on_a_foreign_node_is_noticed(evidence):
+    evidence["ranks"][1]["host"] = "n3"
+    assert "outside" in contradictions(evidence, CLAIM)[0]
+
+
+def test_both_ranks_on_one_node_are_noticed(evidence):
+    evidence["ranks"][1]["host"] = "n1"
+    assert "a node" in contradictions(evidence, CLAIM)[0]
+
+
+def test_a_missing_rank_is_noticed(evidence):
+    evidence["ranks"].pop()
+    assert "1 ranks reported" in contradictions(evidence, CLAIM)[0]
+
+
+def test_a_setting_that_did_not_reach_the_ranks_is_noticed(evidence):
+    claim = Claim(["n1", "n2"], 2, 1, "^MPICH", seen={"MPIR_CVAR_X": "16384"})
+    assert "MPIR_CVAR_X reached rank 0 as None" in contradictions(evidence, claim)[0]
+    evidence["variables"] = {"MPIR_CVAR_X": "65536"}
+    assert "asked for was '16384'" in contradictions(evidence, claim)[0]
+    evidence["variables"] = {"MPIR_CVAR_X": "16384"}
+    assert contradictions(evidence, claim) == []
+
+
+@pytest.mark.parametrize(
+    ("masks", "shared"),
+    [
+        ([[0], [1]], False),
+        ([[0], [0]], True),
+        ([[0, 1], [0, 1]], False),
+        ([[0, 1], [0, 1], [0, 1]], True),
+        ([[0, 1], [0], [1]], True),
+        ([[0, 1], [0], [1, 2]], False),
+    ],
+)
+def test_ranks_that_cannot_each_have_a_core_are_oversubscribed(evidence, masks, shared):
+    evidence["ranks"] = [{"host": "n1", "cpus": cpus, "boot_id": "a"} for cpus in masks]
+    assert (OVERSUBSCRIBED in flags(evidence, CLAIM)) is shared
+
+
+def test_cores_of_different_kernels_are_not_shared(evidence):
+    evidence["ranks"][1].update(cpus=[0], boot_id="b")
+    assert flags(evidence, CLAIM) == []
+
+
+def test_a_network_without_counters_is_said(evidence):
+    claim = Claim(["n1", "n2"], 2, 1, "^MPICH", wire_is_counted=False)
+    evidence["links"] = []
+    assert contradictions(evidence, claim) == []
+    assert flags(evidence, claim) == [WIRE_UNPROVEN]

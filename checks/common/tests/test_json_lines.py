@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON lines of our programs among foreign text, and what is not believed."""
+
+import json
+
+import pytest
+
+from checks.common.json_lines import OutputError, parse, session_interval
+
+
+def metric(**changes):
+    entry = {"assay": "metric", "name": "init", "unit": "s", "value": 0.25}
+    return json.dumps({**entry, **changes}, separators=(",", ":"))
+
+
+def test_foreign_lines_are_left_alone():
+    text = "mpirun: warning {\n" + metric() + '\n{"other":1}\n[1]\n{not json\n'
+    output = parse(text)
+    assert [(m.name, m.value, m.unit) for m in output.metrics] == [("init", 0.25, "s")]
+    assert not output.ended
+
+
+def test_all_kinds_of_lines_find_their_place():
+    lines = [
+        {"assay": "program", "name": "startup"},
+        {"assay": "note", "key": "warmup", "value": 10},
+        {"assay": "stamp", "name": "launch_begin", "at": 1.5},
+        {"assay": "stamp", "name": "launch_end", "at": 2.0},
+        {"assay": "evidence", "ranks": []},
+        {"assay": "allocation", "nodes": "n[1-2]"},
+        {"assay": "error", "where": "main", "message": "no"},
+        {"assay": "exit", "status": 1},
+        {"assay": "end", "ok": True},
+    ]
+    output = parse("\n".join(json.dumps(line, separators=(",", ":")) for line in lines))
+    assert output.notes == {"warmup": 10}
+    assert output.phase_s("launch_begin", "launch_end") == 0.5
+    assert output.phase_s("boot_begin", "boot_end") is None
+    assert output.errors == ["main: no"]
+    assert (output.exit_status, output.ended) == (1, True)
+
+
+@pytest.mark.parametrize("value", ["1.0", None, True, 0, -1.0, 1e30, [1.0]])
+def test_values_that_are_no_measurement_are_refused(value):
+    with pytest.raises(OutputError):
+        parse(metric(value=value))
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity"])
+def test_not_a_number_is_refused(value):
+    with pytest.raises(OutputError):
+        parse(metric().replace("0.25", value))
+
+
+def test_bad_samples_are_refused():
+    with pytest.raises(OutputError):
+        parse(metric(samples=[0.1, 0.0]))
+
+
+def test_unregistered_names_and_units_are_refused():
+    for changes in ({"name": "speed"}, {"unit": "ms"}, {"name": ["init"]}):
+        with pytest.raises(OutputError, match="not registered"):
+            parse(metric(**changes))
+
+
+def test_a_metric_printed_twice_is_refused():
+    with pytest.raises(OutputError, match="twice"):
+        parse(metric() + "\n" + metric(value=0.5))
+
+
+def test_a_cut_line_is_refused():
+    with pytest.raises(OutputError, match="cut"):
+        parse(metric()[:-5])
+
+
+def test_two_evidence_lines_are_refused():
+    with pytest.raises(OutputError, match="two evidence"):
+        parse('{"assay":"evidence"}\n{"assay":"evidence"}')
+
+
+def test_unknown_kinds_are_refused():
+    with pytest.raises(OutputError, match="unknown form"):
+        parse('{"assay":"metrics"}')
+
+
+def test_a_wrong_answer_is_kept_apart_from_a_failure():
+    line = '{"assay":"error","where":"verify","message":"element 3","rank":1%s}\n'
+    output = parse(line % ',"wrong":true' + line % "")
+    assert output.wrong == output.errors == ["verify: element 3"]
+
+
+def test_session_interval_is_read_from_damaged_output_too():
+    text = (
+        '{"assay":"stamp","name":"session_begin","at":10.5}\n\x00{"assay":"met\n'
+        '{"assay":"stamp","name":"session_end","at":12.0}\n'
+    )
+    assert session_interval(text) == (10.5, 12.0)
+    assert session_interval(text.splitlines()[0]) is None
+
+
+def _profile_line(**changes):
+    call = {"call": "Isend", "peer": 1, "count": 3, "bytes": 30, "time_s": 1e-4}
+    call |= {"greatest_s": 5e-5, "sizes": {"16": 3}}
+    line = {"assay": "profile", "rank": 0, "ranks": 2, "elapsed_s": 0.5, "mpi_s": 1e-4}
+    return json.dumps(line | {"calls": [call]} | changes)
+
+
+def test_an_mpi_profile_is_read():
+    (profile,) = parse(_profile_line()).profile
+    assert (profile.rank, profile.calls[0].call, profile.calls[0].sizes) == (0, "Isend", {"16": 3})
+
+
+@pytest.mark.parametrize("change", [{"rank": -1}, {"mpi_s": -1.0}, {"mpi_s": "x"}, {"calls": [1]}])
+def test_an_impossible_mpi_profile_is_refused(change):
+    with pytest.raises(OutputError, match="MPI profile"):
+        parse(_profile_line(**change))

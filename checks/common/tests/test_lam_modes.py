@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LAM's modes and its short-message limit are in effect: shown by what it does, not its speed."""
+
+import pytest
+
+from checks.common.tests.program_runs import built_programs, run_each
+
+LIMITS = (16384, 65536, 131072)
+
+
+@pytest.fixture(scope="module")
+def out():
+    with built_programs("lam", ["check_short"]) as folder:
+        yield folder
+
+
+def launched(out, sizes):
+    command = f"2 check_short --sizes={','.join(map(str, sizes))}"
+    run = run_each("lam", out, [command])[command]
+    assert run.output.ended, run.text
+    return run.output.notes
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_the_short_message_limit_moves_the_protocol_switch(out, monkeypatch, limit):
+    monkeypatch.setenv("LAM_MPI_SSI_rpi", "tcp")
+    monkeypatch.setenv("LAM_MPI_SSI_rpi_tcp_short", str(limit))
+    notes = launched(out, (limit, limit + 1))
+    assert notes[f"sent_at_once_{limit}"] == 1
+    assert notes[f"sent_at_once_{limit + 1}"] == 0
+
+
+def test_the_limit_is_64_kib_unless_it_is_moved(out, monkeypatch):
+    monkeypatch.setenv("LAM_MPI_SSI_rpi", "tcp")
+    notes = launched(out, (65536, 65537))
+    assert (notes["sent_at_once_65536"], notes["sent_at_once_65537"]) == (1, 0)
+
+
+@pytest.mark.parametrize("module", ["lamd", "sysv", "tcp", "usysv"])
+def test_each_mode_is_the_module_that_was_asked_for(out, monkeypatch, module):
+    monkeypatch.setenv("LAM_MPI_SSI_rpi", module)
+    assert launched(out, (8,))["library"] == f"LAM/MPI 7.1.4 (rpi {module})"

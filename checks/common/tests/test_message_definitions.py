@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Echo, streams, ring, pairs and bisection in the catalogue: layout, memory, refusals; reading."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from checks.alltoall_pairs.run import AlltoallPairsCheck
+from checks.bisection.run import BisectionCheck
+from checks.common.json_lines import Output
+from checks.common.registry import CHECKS
+from checks.common.tests.test_definitions import SITE, reason
+from checks.echo.run import EchoCheck
+from checks.ring.run import RingCheck
+from checks.streams.run import StreamsCheck
+from records.record import Metric
+
+
+def params(check: str, **given: Any) -> Any:
+    return CHECKS[check].parameters.model_validate(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "ranks", "per_node"),
+    [
+        ({"placement": "self"}, 1, 1),
+        ({"placement": "within-node"}, 2, 2),
+        ({}, 2, 1),
+        ({"distance": 3}, 4, 1),
+    ],
+)
+def test_an_echo_takes_the_nodes_between_its_ends(given, ranks, per_node):
+    layout = CHECKS["echo"].layout(params("echo", **given), 2)
+    assert (layout.ranks, layout.ranks_per_node) == (ranks, per_node)
+
+
+def test_an_echo_always_measures_0_bytes():
+    assert params("echo", sizes=[8, {"from": 16, "to": 64, "per_octave": 1}]).message_bytes == [
+        0,
+        8,
+        16,
+        32,
+        64,
+    ]
+
+
+def test_a_distance_without_nodes_is_refused():
+    with pytest.raises(ValidationError, match="needs placement = between-nodes, found self"):
+        params("echo", placement="self", distance=2)
+
+
+def test_a_gray_ring_of_no_power_of_two_is_not_feasible():
+    said = reason("ring", params("ring", ranks=3, ranks_per_node=1, order="gray"))
+    assert said == "3 ranks have no Gray-code ring; 2 and 4 do"
+    assert reason("ring", params("ring", ranks=4, ranks_per_node=1, order="gray")) is None
+
+
+def test_streams_need_memory_for_their_windows():
+    many = params("streams", sizes=[2**30], window=4096)
+    assert "room for 8192 messages of 1073741824 bytes" in str(reason("streams", many))
+
+
+@pytest.mark.parametrize("check", ["alltoall_pairs", "bisection"])
+def test_pairs_are_pairs_of_nodes(check):
+    layout = CHECKS[check].layout(params(check, ranks=4), 2)
+    assert (layout.nodes, layout.ranks_per_node) == (4, 1)
+    assert "need 5 nodes" in str(reason(check, params(check, ranks=5)))
+    with pytest.raises(ValidationError):
+        params(check, ranks=1)
+
+
+def test_pairs_that_take_turns_take_longer():
+    pairs = CHECKS["alltoall_pairs"]
+    at_once, in_turn = (params("alltoall_pairs", ranks=4, turns=turns) for turns in (False, True))
+    layout = pairs.layout(at_once, 2)
+    overhead_s = SITE.launch_overhead_s
+    ratio = (pairs.estimate_s(in_turn, layout, SITE) - overhead_s) / (
+        pairs.estimate_s(at_once, layout, SITE) - overhead_s
+    )
+    assert ratio == pytest.approx(2)
+
+
+def metric(name: str, samples: list[float] | None = None, **at: Any) -> Metric:
+    return Metric(name, "s", "lower", 1.0, at, samples)
+
+
+#: A leaf, its knobs, and metrics that are complete.
+COMPLETE = [
+    (
+        AlltoallPairsCheck,
+        {"ranks": 2},
+        [metric(name, node="n1", peer="n2") for name in ("pair_latency", "pair_bandwidth")],
+    ),
+    (
+        BisectionCheck,
+        {"matchings": 2},
+        [metric("bisection_rate", [1.0, 2.0]), metric("bisection_rate_least")],
+    ),
+    (
+        EchoCheck,
+        {"message_bytes": [0, 8], "placement": "between-nodes"},
+        [
+            metric(name, message_bytes=size)
+            for name in ("half_round_trip", "half_round_trip_loop")
+            for size in (0, 8)
+        ],
+    ),
+    (RingCheck, {"sizes": [8]}, [metric("ring_rate", message_bytes=8)]),
+    (
+        StreamsCheck,
+        {"sizes": [8], "directions": ["one-way"]},
+        [metric("window_rate", message_bytes=8)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("leaf", "knobs", "metrics"), COMPLETE)
+def test_a_launch_that_lacks_a_point_is_wrong(leaf, knobs, metrics):
+    check = SimpleNamespace(**knobs)
+    whole = leaf.read(check, Output(metrics=metrics), "")
+    assert (whole.wrong, whole.metrics) == (None, metrics)
+    for missing in range(len(metrics)):
+        rest = [*metrics[:missing], *metrics[missing + 1 :]]
+        reading = leaf.read(check, Output(metrics=rest), "")
+        assert "measured" in reading.wrong
+        assert not reading.metrics
+
+
+def test_an_echo_over_tcp_has_no_empty_message_and_two_hosts():
+    assert params("echo", transport="tcp", sizes=[8, 16]).message_bytes == [8, 16]
+    for given in ({"placement": "self"}, {"distance": 3}, {"mpi_profile": True}):
+        with pytest.raises(ValidationError, match="transport = tcp does not go with"):
+            params("echo", transport="tcp", **given)
+
+
+def test_the_ids_of_echoes_of_a_library_stay():
+    assert "transport" not in params("echo").complete()
+    assert params("echo", transport="tcp").complete()["transport"] == "tcp"

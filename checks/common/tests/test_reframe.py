@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks as ReFrame sees them: a dry run on a site of our own making, and what they write."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from assay.plan import make_plan
+from assay.run.driver import launches_to_come
+from assay.schema import campaign_from_text
+from assay.sites.facts import SiteFacts
+from assay.sites.site import SITES, _read
+from checks.common.launchers import PrteSession
+from checks.common.launches import LEAVES
+from checks.common.registry import HplParameters
+from checks.hpl.run import hpl_dat
+
+CHECKS = Path(__file__).resolve().parent.parent
+REFRAME = str(Path(sys.executable).with_name("reframe"))
+CASE = re.compile(r"L\d+_(?P<check>\w+)_[0-9a-f]{8}_b\d+")
+CAMPAIGN = """
+schema: 1
+name: dry
+question: what would be launched?
+environments: [mpich, openmpi, lam, lam-lamd]
+blocks: 1
+cases:
+  - check: alltoall_pairs
+    environments: [lam]
+    fixed: {ranks: 3, turns: true, latency_bytes: 0}
+  - check: bisection
+    environments: [mpich]
+    fixed: {ranks: 4, matchings: 3}
+  - check: collectives
+    environments: [lam]
+    matrix:
+      operations: [[scan, gather]]
+    fixed: {ranks: 3, ranks_per_node: 1, sizes: [4, 64], procedure: loop}
+  - check: echo
+    environments: [openmpi]
+    fixed: {distance: 3, sizes: [8, 100]}
+  - check: hpl
+    fixed: {p: 1, q: 2, n: 500, bcast: longM}
+  - check: interference
+    environments: [openmpi]
+    fixed: {ranks: 4, ranks_per_node: 2, sizes: [8], work_s: 0.002}
+  - check: pt2pt
+    fixed: {sizes: [300, 600], constructs: [Send/Recv], seed: 5}
+  - check: ring
+    environments: [lam-lamd]
+    fixed: {ranks: 4, ranks_per_node: 2, order: gray, sizes: [64]}
+  - check: startup
+    fixed: {ranks: 4, ranks_per_node: 2}
+  - check: streams
+    environments: [mpich]
+    fixed: {placement: within-node, directions: [both-ways], sizes: [64], window: 4}
+  - check: su3_rmd
+    fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 2, trajectories: 6, communication: ssend, beta: 5.7}
+  - check: su3_rmd
+    environments: [lam]
+    fixed: {nx: 4, ny: 4, nz: 4, nt: 8, ranks: 4, trajectories: 6, implementation: milc}
+  - check: startup
+    environments: [mpich]
+    fixed: {ranks: 2, mpi_profile: true}
+"""
+
+
+LAYOUTS = {
+    "alltoall_pairs": (3, 1),
+    "bisection": (4, 1),
+    "echo": (4, 1),
+    "hpl": (2, 2),
+    "pt2pt": (2, 1),
+    "ring": (4, 2),
+    "startup": (4, 2),
+    "streams": (2, 2),
+    "su3_rmd": (2, 2),
+}
+
+
+@pytest.fixture(scope="module")
+def job_scripts(tmp_path_factory):
+    """Job scripts of a dry run, by (environment, check)."""
+    folder = tmp_path_factory.mktemp("dry")
+    (folder / "session").mkdir()
+    site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
+    site.update(cores_per_node=2, access=["--account=me"], reframe_prefix=str(folder / "session"))
+    site["environments"]["lam"]["programs"] = {"su3_rmd": "/opt/milc/su3_rmd"}
+    (folder / "site.json").write_text(json.dumps(site))
+    features = {name: {"mpi"} for name in site["environments"]}
+    features["lam"].add("program:su3_rmd")
+    facts = SiteFacts("virtual", False, 4, 2, 2**33, features)
+    launches = launches_to_come(make_plan(campaign_from_text("dry.yaml", CAMPAIGN), facts), {})
+    lines = "".join(json.dumps(launch.__dict__) + "\n" for launch in launches)
+    (folder / "launches.jsonl").write_text(lines)
+    variables = {
+        "ASSAY_SITE_FILE": str(folder / "site.json"),
+        "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
+        "ASSAY_HPL_ARCHIVE": str(folder / "site.json"),
+    }
+    command = [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "launches.py")]
+    answer = subprocess.run(
+        [*command, "--dry-run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"],
+        env={**os.environ, **variables},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout[-3000:]
+    found = {}
+    for script in (folder / "session" / "stage").rglob("rfm_job.sh"):
+        check = CASE.match(script.parent.name)["check"]
+        text = script.read_text()
+        other = "./rank.sh" in text
+        found[script.parent.parent.name, f"{check} by rank.sh" if other else check] = text
+    return found
+
+
+def test_every_check_is_launched_in_every_environment(job_scripts):
+    environments = ("mpich", "openmpi", "lam", "lam-lamd")
+    checks = ("hpl", "pt2pt", "startup", "su3_rmd")
+    by_rank = {("lam", "su3_rmd by rank.sh"), ("mpich", "startup by rank.sh")}
+    asked_once = {
+        ("lam", "alltoall_pairs"),
+        ("lam", "collectives"),
+        ("lam-lamd", "ring"),
+        ("mpich", "bisection"),
+        ("mpich", "streams"),
+        ("openmpi", "echo"),
+        ("openmpi", "interference"),
+    }
+    everywhere = {(e, c) for e in environments for c in checks}
+    assert set(job_scripts) == everywhere | by_rank | asked_once
+
+
+def test_every_check_can_be_run_by_hand(tmp_path):
+    site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
+    (tmp_path / "site.json").write_text(json.dumps({**site, "reframe_prefix": str(tmp_path)}))
+    listed = subprocess.run(
+        [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "by_hand.py"), "--list"],
+        env={**os.environ, "ASSAY_SITE_FILE": str(tmp_path / "site.json")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert set(re.findall(r"^- (\w+)", listed, re.MULTILINE)) == set(LEAVES)
+
+
+def test_ranks_nodes_and_access_reach_the_job(job_scripts):
+    for (_, check), script in job_scripts.items():
+        if check not in LAYOUTS:
+            continue
+        ranks, per_node = LAYOUTS[check]
+        assert f"#SBATCH --ntasks={ranks}\n" in script
+        assert f"#SBATCH --ntasks-per-node={per_node}\n" in script
+        assert "#SBATCH --account=me\n" in script
+
+
+def test_what_is_asked_of_messages_reaches_the_program(job_scripts):
+    expected = {
+        ("lam", "alltoall_pairs"): "--latency-bytes=0 --latency-iterations=100"
+        " --bandwidth-bytes=1048576 --bandwidth-iterations=10 --warmup=2 --seed=1 --turns",
+        ("mpich", "bisection"): "--message-bytes=262144 --window=8 --matchings=3 --iterations=10"
+        " --warmup=2 --seed=1",
+        ("openmpi", "echo"): "--sizes=0,8,100 --iterations=100 --warmup=10 --seed=1",
+        ("lam-lamd", "ring"): "--orders=gray --sizes=64 --turns=100 --warmup=2 --seed=1",
+        ("mpich", "streams"): "--directions=both-ways --sizes=64 --window=4 --iterations=20"
+        " --warmup=2 --seed=1",
+    }
+    for case, arguments in expected.items():
+        assert f"{case[1]} {arguments}\n" in job_scripts[case]
+
+
+def test_each_environment_starts_ranks_in_its_own_way(job_scripts):
+    expected = {
+        "mpich": "./session.sh none 60 srun -n 2 --ntasks-per-node=1 --mpi=pmi2",
+        "openmpi": "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node",
+        "lam": "./session.sh lam 60 mpirun.lam -O -x ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"
+        " -ssi rpi sysv C",
+        "lam-lamd": "./session.sh lam 60 mpirun.lam -O -x ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"
+        " -ssi rpi lamd C",
+    }
+    for environment, start in expected.items():
+        assert start in job_scripts[environment, "pt2pt"]
+
+
+def test_prrtes_ranks_are_started_through_its_daemons():
+    launcher = PrteSession()
+    launcher.extra_options = ("--bind-to", "none")
+    words = launcher.command(SimpleNamespace(num_tasks=4, num_tasks_per_node=2))
+    assert " ".join(words) == (
+        "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
+        " -x ASSAY_LAUNCH_HOST --np 4 --map-by ppr:2:node --bind-to none"
+    )
+
+
+def test_knobs_of_a_case_reach_the_program(job_scripts):
+    script = job_scripts["mpich", "pt2pt"]
+    assert "--constructs=Send/Recv --sizes=300,600 --iterations=100 --warmup=10 --seed=5" in script
+    assert "--reply-before-wait" not in script
+
+
+def test_knobs_of_collective_operations_and_interference_reach_them(job_scripts):
+    asked = "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5"
+    assert asked in job_scripts["lam", "collectives"]
+    script = job_scripts["openmpi", "interference"]
+    assert "--sizes=8 --samples=20 --warmup=3 --window=8 --work=0.002" in script
+    assert "-np 4 --map-by ppr:2:node" in script
+
+
+def test_settings_of_the_lattice_program_reach_it(job_scripts):
+    script = job_scripts["lam", "su3_rmd"]
+    assert "/out/su3_rmd_double --input=su3.in --json=- --comm=ssend" in script
+    assert "--overlap=no --kernel=auto" in script
+
+
+def test_a_foreign_program_gets_our_evidence_and_its_input(job_scripts):
+    script = job_scripts["lam", "su3_rmd by rank.sh"]
+    assert "C ./rank.sh libassay_evidence.so su3.in /opt/milc/su3_rmd\n" in script
+
+
+def test_a_profiled_rank_gets_the_profile(job_scripts):
+    script = job_scripts["mpich", "startup by rank.sh"]
+    assert "./rank.sh libassay_profile.so /dev/null /" in script
+
+
+def test_hpl_dat_asks_for_one_test_with_every_setting():
+    settings = HplParameters(n=3000, p=2, q=3, nb=64, bcast="longM", swap="bin-exch", depth=0)
+    lines = hpl_dat(settings).splitlines()
+    assert len(lines) == 31
+    values = {line[14:].split(" ")[0]: line[:14].strip() for line in lines[2:]}
+    assert (values["Ns"], values["NBs"], values["Ps"], values["Qs"]) == ("3000", "64", "2", "3")
+    assert (values["BCASTs"], values["SWAP"], values["DEPTHs"]) == ("5", "0", "0")
+    assert (values["PFACTs"], values["RFACTs"], values["threshold"]) == ("2", "2", "16.0")

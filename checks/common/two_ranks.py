@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks between two ranks share: where the ranks lie, and how many hops apart."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from pydantic import model_validator
+
+from checks.common.definition import (
+    Layout,
+    Parameters,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+)
+from checks.common.messages import MessagesDefinition
+
+P = TypeVar("P", bound=Parameters)
+
+
+class TwoRankParameters(ProfiledParameters):
+    """Of a check between two ranks that can be asked for nodes so many hops apart."""
+
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"hops"}
+
+    placement: str
+    hops: int = quantity(
+        "Hops between the two nodes by the topology that the site declares: switches in a tree,"
+        " links in a torus; 0: as Slurm places them.",
+        "hops",
+        0,
+        ge=0,
+        le=4096,
+    )
+
+    @model_validator(mode="after")
+    def _hops_need_nodes(self) -> Any:
+        if self.hops and self.placement != "between-nodes":
+            raise ValueError(
+                f"hops = {self.hops} needs placement = between-nodes, found {self.placement}"
+            )
+        return self
+
+
+class TwoRankDefinition(MessagesDefinition[P]):
+    """Two ranks whose parameters have `placement` and, ascending, `message_bytes`."""
+
+    def ranks(self, params: P) -> int:
+        """Always two."""
+        del params
+        return 2
+
+    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
+        """One between nodes, two within a node."""
+        return 2 if params.placement == "within-node" else 1
+
+    def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
+        """The layout's own reasons, then nodes so many hops apart that the site does not have."""
+        return super().infeasible(params, layout, site) or _no_such_pair(params, site)
+
+
+def _no_such_pair(params: Any, site: SiteCapacity) -> str | None:
+    hops = getattr(params, "hops", 0)
+    if not hops:
+        return None
+    if site.topology is None:
+        return (
+            f"hops = {hops}, but site {site.name} declares no topology (section `topology` of its"
+            " site.yaml)"
+        )
+    found = site.topology.hop_counts
+    if hops in found:
+        return None
+    return (
+        f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are pairs"
+        f" at {', '.join(map(str, found)) or 'none'}"
+    )

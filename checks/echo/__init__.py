@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Echo between two ranks or of a rank with itself: half round trips by two methods of timing."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal, cast
+
+from pydantic import model_validator
+
+from checks.common.definition import (
+    Layout,
+    SiteCapacity,
+    quantity,
+    seed_field,
+)
+from checks.common.sizes import Sizes, expand_sizes, sizes_field
+from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
+from checks.netpipe import Transport
+from checks.pt2pt import MAX_ITERATIONS
+
+EchoPlacement = Literal["self", "within-node", "between-nodes"]
+
+#: Two sizes an octave to 4 MiB, and the greatest of the study of 1996.
+DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
+
+
+def message_bytes(transport: Transport, sizes: list[int]) -> list[int]:
+    """All sizes measured, ascending: 0 bytes first, but for TCP, which knows no empty message."""
+    return [0, *sizes] if transport == "library" else sizes
+
+
+class EchoParameters(TwoRankParameters):
+    """One launch of the echo program. A library's 0 bytes are always measured: its latency."""
+
+    younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
+
+    transport: Transport = quantity(
+        "What carries the messages: the MPI library, or TCP without it.", "none", "library"
+    )
+    placement: EchoPlacement = quantity(
+        "Which ranks: one with itself, two on a node, or two on two nodes.", "none", "between-nodes"
+    )
+    distance: int = quantity(
+        "How far apart the two nodes lie in the job's order of nodes; those between them sleep.",
+        "nodes",
+        1,
+        ge=1,
+        le=4096,
+    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes beside 0")
+    iterations: int = quantity(
+        "Round trips a size, by each method of timing.",
+        "round trips",
+        100,
+        ge=1,
+        le=MAX_ITERATIONS,
+    )
+    warmup: int = quantity(
+        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = seed_field("the order of sizes")
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """All sizes measured, ascending."""
+        return message_bytes(self.transport, cast(list[int], self.sizes))
+
+    @model_validator(mode="after")
+    def _distance_needs_nodes(self) -> EchoParameters:
+        if self.distance > 1 and self.placement != "between-nodes":
+            raise ValueError(
+                f"distance = {self.distance} needs placement = between-nodes, found"
+                f" {self.placement}"
+            )
+        if self.distance > 1 and self.hops:
+            raise ValueError(f"distance = {self.distance} and hops = {self.hops}; give one of them")
+        return self
+
+    @model_validator(mode="after")
+    def _tcp_joins_two_hosts(self) -> EchoParameters:
+        fitting = {"placement": ("within-node", "between-nodes"), "distance": (1,)}
+        for name, allowed in (fitting | {"mpi_profile": (False,)}).items():
+            found = getattr(self, name)
+            if self.transport == "tcp" and found not in allowed:
+                raise ValueError(
+                    f"transport = tcp does not go with {name} = {found}; allowed are"
+                    f" {', '.join(str(value) for value in allowed)}"
+                )
+        return self
+
+
+class EchoDefinition(TwoRankDefinition[EchoParameters]):
+    """Layout and cost of the echo."""
+
+    name = "echo"
+    title = "Echo: half round trips from 0 bytes, each timed and the whole loop timed"
+    parameters = EchoParameters
+    metrics = (
+        "half_round_trip",
+        "half_round_trip_best",
+        "half_round_trip_mean",
+        "half_round_trip_worst",
+        "half_round_trip_loop",
+        "bandwidth",
+        "bandwidth_best",
+        "bandwidth_loop",
+        "echo_latency",
+        "echo_latency_least",
+    )
+    points = ("message_bytes",)
+
+    def ranks(self, params: EchoParameters) -> int:
+        """One with itself, two on a node, or one on each node from one end to the other."""
+        return {"self": 1, "within-node": 2, "between-nodes": params.distance + 1}[params.placement]
+
+    def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every round trip at 100 µs each way and the link's speed.
+
+        Assumes 1 GB/s within a node. Both methods take `iterations` round trips.
+        """
+        one_way_s = self.one_way_s(params, layout, site)
+        trips = 2 * (2 * params.iterations + params.warmup)
+        return site.launch_overhead_s + trips * one_way_s
+
+
+ECHO = EchoDefinition()

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The echo over TCP: two processes on loopback, its faults, its start by ranks of each library."""
+
+from __future__ import annotations
+
+import json
+import socket
+import statistics
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from checks.common import json_lines
+from checks.common.json_lines import Output
+from checks.common.tests.program_runs import COMPILERS, SOURCES, built_programs, run_each
+from checks.echo.run import EchoCheck
+from records.record import Metric
+
+FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
+ENDLESS = ["--sizes=1000", "--iterations=1000000"]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("tcp")
+    command = ["make", "-s", "-C", str(SOURCES), "CC=cc", f"OUT={folder}", f"{folder}/tcp_echo"]
+    subprocess.run(command, check=True, capture_output=True)
+    return f"{folder}/tcp_echo"
+
+
+@contextmanager
+def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen[str]]]:
+    """The asking end and the other one, joined as soon as the first listens."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    both = [program, f"--port={port}", *options]
+    asking = subprocess.Popen(both, stdout=-1, text=True)
+    with Path("/proc/net/tcp").open() as table:
+        while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
+            table.seek(0)
+    other = subprocess.Popen([*both, "--host=localhost"], stdout=-1, text=True)
+    try:
+        yield [asking, other]
+    finally:
+        for end in (asking, other):
+            end.kill()
+            end.communicate()
+
+
+def outcome(end: subprocess.Popen[str]) -> tuple[int, str]:
+    text, _ = end.communicate(timeout=30)
+    return end.returncode, text
+
+
+def test_it_measures_every_size_by_both_methods(program):
+    with two_ends(program, FEW) as (asking, other):
+        status, text = outcome(asking)
+        assert outcome(other) == (0, "")
+    output = json_lines.parse(text)
+    assert (status, output.ended, output.errors) == (0, True, [])
+    found = {
+        (metric.name, (metric.at or {}).get("message_bytes")): metric for metric in output.metrics
+    }
+    assert len(found) == 4 * 8
+    for size in (1, 15, 1024, 300000):
+        trip = found["half_round_trip", size]
+        assert len(trip.samples or []) == 5
+        assert trip.value == pytest.approx(statistics.median(trip.samples or []))
+        assert found["half_round_trip_best", size].value == min(trip.samples or [])
+        assert found["bandwidth", size].value == pytest.approx(size / trip.value)
+        assert found["half_round_trip_loop", size].value > 0
+    assert output.notes["peer_address"] == "127.0.0.1"
+
+
+def test_the_order_of_sizes_is_shuffled_by_the_seed(program):
+    orders = set()
+    for seed in (1, 2, 3):
+        with two_ends(program, ["--sizes=1,2,3,4,5,6", "--iterations=1", f"--seed={seed}"]) as ends:
+            metrics = json_lines.parse(outcome(ends[0])[1]).metrics
+        orders.add(tuple(m.at["message_bytes"] for m in metrics if m.name == "half_round_trip"))
+    assert len(orders) > 1
+    assert {tuple(sorted(order)) for order in orders} == {(1, 2, 3, 4, 5, 6)}
+
+
+@pytest.mark.parametrize("size", [1, 20, 100000])
+def test_an_altered_byte_is_a_wrong_answer(program, size):
+    with two_ends(program, [f"--sizes={size}", "--inject-fault"]) as (asking, other):
+        status, text = outcome(asking)
+        assert outcome(other)[0] == 2
+    output = json_lines.parse(text)
+    assert (status, output.ended) == (2, False)
+    assert output.wrong == [
+        f"round_trip: the reply to message 1 of {size} bytes does not answer it"
+    ]
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_an_end_whose_peer_is_killed_fails_and_does_not_hang(program, victim):
+    with two_ends(program, ENDLESS) as ends:
+        while '"program"' not in ends[0].stdout.readline():  # both ends are joined then
+            assert ends[0].poll() is None
+        ends[victim].kill()
+        status, text = outcome(ends[1 - victim])
+    output = json_lines.parse(text)
+    assert (status, output.ended, output.wrong) == (2, False, [])
+    assert len(output.errors) == 1
+    assert "end" in output.errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--port=5", "--sizes=0,1"], "allowed are sizes above 0"),
+        (["--sizes=1"], "option --port: found none"),
+        (
+            ["--port=1", "--host=localhost", "--sizes=1"],
+            "host localhost, port 1: Connection refused",
+        ),
+        (["--port=1", "--host=no.such.host.invalid", "--sizes=1"], "host no.such.host.invalid"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(program, options, said):
+    run = subprocess.run([program, *options], capture_output=True, text=True, check=False)
+    assert run.returncode == 2
+    assert said in json.loads(run.stdout)["message"]
+
+
+@pytest.mark.parametrize("library", COMPILERS)
+def test_ranks_of_each_library_start_it_on_their_hosts(library):
+    with built_programs(library, ["tcp_pair", "tcp_echo"]) as out:
+        own = "@listening --port=@port @other --host=@host --port=@port"
+        ends = f"{out}/tcp_echo {' '.join(FEW)} %s{own}"
+        good, altered, nothing = (
+            f"2 tcp_pair {ends % ''}",
+            f"2 tcp_pair {ends % '--inject-fault '}",
+            f"2 tcp_pair {out}/nothing @listening @other",
+        )
+        runs = run_each(library, out, [good, altered, nothing])
+    output = runs[good].output
+    assert (runs[good].status, output.ended, output.errors) == (0, True, []), runs[good].text
+    assert sum(metric.name == "half_round_trip" for metric in output.metrics) == 4
+    assert len(output.evidence["ranks"]) == 2
+    assert runs[altered].status != 0
+    assert any("does not answer it" in said for said in runs[altered].output.wrong)
+    assert runs[nothing].status != 0
+    assert any("nothing ended" in said for said in runs[nothing].output.errors)
+
+
+def reading(notes: dict[str, Any], found: int, **given: Any) -> Any:
+    names = ("half_round_trip", "half_round_trip_loop")
+    metrics = [
+        Metric(name, "s", "lower", 1e-6, {"message_bytes": 2**i})
+        for i in range(found)
+        for name in names
+    ]
+    check = SimpleNamespace(placement="between-nodes", message_bytes=[1, 2], **given)
+    return EchoCheck.read(check, Output(metrics=metrics, notes=notes), "")
+
+
+def test_a_connection_within_the_node_is_no_measurement_between_nodes():
+    assert reading({"peer_address": "10.0.0.2"}, 2).wrong is None
+    assert "not to another node" in reading({"peer_address": "127.0.1.1"}, 2).wrong
+    assert (
+        reading({"peer_address": "10.0.0.2"}, 1).wrong
+        == "half_round_trip: 1 of 2 sizes were measured"
+    )

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HPL: the solution of one dense linear system, every line of HPL.dat a named parameter.
+
+Defaults are those of the input file printed in B. P. Kearns, A Performance Study of LAM and MPICH
+on an SMP Cluster, MSc thesis, Portland State University, 2003 (it has no PMAP line: row-major).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator
+
+from checks.common.definition import (
+    MAX_RANKS,
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    gigabytes,
+    quantity,
+    ranks_per_node_field,
+)
+
+MAX_N = 2_000_000
+
+ProcessMap = Literal["row", "column"]
+Factorisation = Literal["left", "crout", "right"]
+Broadcast = Literal["1ring", "1ringM", "2ring", "2ringM", "long", "longM"]
+Swap = Literal["bin-exch", "long", "mix"]
+Form = Literal["transposed", "no-transposed"]
+
+#: Words by parameter; a word's position is its number in HPL.dat.
+HPL_CODES: dict[str, tuple[str, ...]] = {
+    "pmap": get_args(ProcessMap),
+    "pfact": get_args(Factorisation),
+    "rfact": get_args(Factorisation),
+    "bcast": get_args(Broadcast),
+    "swap": get_args(Swap),
+    "l1": get_args(Form),
+    "u": get_args(Form),
+}
+
+
+def _checks_the_residual(threshold: float) -> float:
+    if threshold < 0:
+        raise ValueError(
+            f"found {threshold:g}; a negative threshold makes HPL skip its residual check, and a"
+            " rate without a checked answer is refused; allowed is a number above 0 (usual: 16.0)"
+        )
+    if threshold == 0 or threshold > 1000:
+        raise ValueError(
+            f"found {threshold:g}; allowed is a number above 0 and at most 1000 (usual: 16.0)"
+        )
+    return threshold
+
+
+Threshold = Annotated[float, AfterValidator(_checks_the_residual)]
+_THRESHOLD_LIMITS = {"exclusiveMinimum": 0, "maximum": 1000}
+
+
+class HplParameters(ProfiledParameters):
+    """One line of HPL output: a process grid, a problem size and the variant of the algorithm."""
+
+    p: int = quantity("Rows of the process grid.", "ranks", ge=1, le=MAX_RANKS)
+    q: int = quantity("Columns of the process grid.", "ranks", ge=1, le=MAX_RANKS)
+    n: int = quantity("Problem size N: order of the matrix.", "rows", ge=1, le=MAX_N)
+    nb: int = quantity("Block size NB.", "columns", 150, ge=1, le=100_000)
+    pmap: ProcessMap = quantity("Order in which ranks fill the grid.", "none", "row")
+    threshold: Threshold = quantity(
+        "Greatest scaled residual of a right answer.",
+        "1",
+        16.0,
+        json_schema_extra=_THRESHOLD_LIMITS,
+    )
+    pfact: Factorisation = quantity("Factorisation inside a panel.", "none", "right")
+    nbmin: int = quantity("Columns at which the recursion stops.", "columns", 4, ge=1, le=100_000)
+    ndiv: int = quantity("Parts a panel is divided into.", "parts", 2, ge=2, le=100_000)
+    rfact: Factorisation = quantity("Factorisation of the recursion.", "none", "right")
+    bcast: Broadcast = quantity("Broadcast of a panel along its row.", "none", "1ringM")
+    depth: int = quantity("Look-ahead: panels factored in advance.", "panels", 1, ge=0, le=100)
+    swap: Swap = quantity("How rows are exchanged.", "none", "mix")
+    swap_threshold: int = quantity(
+        'Columns up to which swap "mix" uses bin-exch.', "columns", 80, ge=0, le=MAX_N
+    )
+    l1: Form = quantity("Form in which the panel's triangle is kept.", "none", "transposed")
+    u: Form = quantity("Form in which the row panel U is kept.", "none", "transposed")
+    equilibration: bool = quantity("Whether row exchanges are equilibrated.", "none", True)
+    alignment: int = quantity("Alignment of the matrix in memory.", "doubles", 8, ge=1, le=4096)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+
+
+class HplDefinition(CheckDefinition[HplParameters]):
+    """Layout and cost of HPL."""
+
+    name = "hpl"
+    title = "High-Performance Linpack: rate of solving one dense linear system"
+    parameters = HplParameters
+    metrics = ("rate", "time")
+
+    def ranks(self, params: HplParameters) -> int:
+        """P × Q."""
+        return params.p * params.q
+
+    def ranks_asked_per_node(self, params: HplParameters) -> RanksPerNode:
+        """As the parameter says."""
+        return params.ranks_per_node
+
+    def memory_bytes_per_node(self, params: HplParameters, cores_per_node: int) -> int:
+        """The matrix's 8·N² bytes spread evenly over the nodes, and the allowance of each rank."""
+        share = -(-8 * params.n**2 // self.nodes(params, cores_per_node))
+        return share + RANK_ALLOWANCE_BYTES * self.ranks_per_node(params, cores_per_node)
+
+    def memory_arithmetic(self, params: HplParameters, layout: Layout) -> str:
+        """The matrix over the nodes, in numbers."""
+        matrix = 8 * params.n**2
+        return (
+            f"N = {params.n} needs 8·N² = {gigabytes(matrix)} over {layout.nodes} nodes"
+            f" = {gigabytes(matrix / layout.nodes)} a node"
+        )
+
+    def estimate_s(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + operations at the cores' speed + panels and rows over the links.
+
+        Assumes: (2N³/3 + 3N²/2) operations shared evenly at the site's `core_flop_per_s`; nothing
+        overlaps; half the matrix passes along each process row (panels) and twice half of it along
+        each column (row exchanges), at the site's `network_bytes_per_s`, when the case has more
+        than one node. Right to a factor of about three.
+        """
+        operations = 2 * params.n**3 / 3 + 3 * params.n**2 / 2
+        compute_s = operations / (layout.ranks * site.core_flop_per_s)
+        half_matrix_s = 4 * params.n**2 / site.network_bytes_per_s if layout.nodes > 1 else 0.0
+        panels = (params.q > 1) / params.p
+        rows = 2 * (params.p > 1) / params.q
+        return site.launch_overhead_s + compute_s + half_matrix_s * (panels + rows)
+
+
+HPL = HplDefinition()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HPL's output, real and damaged: nothing damaged ever becomes a result."""
+
+from pathlib import Path
+
+import pytest
+
+from checks.common.json_lines import OutputError
+from checks.hpl.output import UnfinishedError, operations, parse
+
+DATA = Path(__file__).parents[1] / "samples"
+SAMPLES = sorted(DATA.glob("*.txt"))
+REFUSED = (UnfinishedError, OutputError)
+
+
+@pytest.fixture(params=SAMPLES, ids=lambda path: path.stem)
+def text(request):
+    return request.param.read_text()
+
+
+def result_line(text):
+    return next(line for line in text.splitlines() if line.startswith("WR"))
+
+
+def residual_line(text):
+    return next(line for line in text.splitlines() if line.startswith("||Ax-b"))
+
+
+def test_real_output_gives_its_result():
+    result = parse((DATA / "hpl-2.0.mpich.2ranks.txt").read_text())
+    assert (result.n, result.nb, result.p, result.q) == (2000, 128, 1, 2)
+    assert result.time_s == 0.08
+    assert result.rate_flop_per_s == pytest.approx(6.396e10)
+    assert result.residual == pytest.approx(0.003679)
+
+
+def test_operations_are_those_of_hpl():
+    assert operations(2000) == pytest.approx(2 / 3 * 2000**3 + 1.5 * 2000**2)
+
+
+def test_no_prefix_of_the_output_is_a_result(text):
+    end = text.index("End of Tests.")
+    for length in range(0, end + len("End of Tests."), 7):
+        with pytest.raises(REFUSED):
+            parse(text[:length])
+
+
+def test_a_missing_line_in_the_middle_is_noticed(text):
+    for needed in (result_line(text), residual_line(text)):
+        with pytest.raises(REFUSED):
+            parse(text.replace(needed + "\n", ""))
+
+
+def test_failed_residual_is_refused(text):
+    with pytest.raises(OutputError, match="FAILED"):
+        parse(text.replace("...... PASSED", "...... FAILED"))
+
+
+def test_failed_in_the_summary_alone_is_refused(text):
+    damaged = text.replace("1 tests completed and passed", "0 tests completed and passed")
+    with pytest.raises(OutputError, match="summary"):
+        parse(damaged.replace("0 tests completed and failed", "1 tests completed and failed"))
+
+
+@pytest.mark.parametrize(
+    "number", ["nan", "NaN", "-nan", "inf", "0.000e+00", "-6.4e+01", "6.4e+90"]
+)
+def test_impossible_rates_are_refused(text, number):
+    line = result_line(text)
+    with pytest.raises(REFUSED):
+        parse(text.replace(line, line[: line.rindex(" ")] + " " + number))
+
+
+@pytest.mark.parametrize("residual", ["nan", "inf", "-1.0"])
+def test_impossible_residuals_are_refused(text, residual):
+    line = residual_line(text)
+    number = line.split("=")[1].split()[0]
+    with pytest.raises(OutputError):
+        parse(text.replace(line, line.replace(number, residual)))
+
+
+def test_repeated_lines_are_refused(text):
+    for line in (result_line(text), residual_line(text)):
+        with pytest.raises(OutputError):
+            parse(text.replace(line, f"{line}\n{line}"))
+
+
+def test_output_printed_twice_is_refused(text):
+    with pytest.raises(OutputError):
+        parse(text + text)
+
+
+def test_time_and_rate_of_different_tests_are_refused(text):
+    line = result_line(text)
+    time_s = line.split()[5]
+    with pytest.raises(OutputError, match="belong together"):
+        parse(text.replace(line, line.replace(f" {time_s} ", " 9.99 ")))
+
+
+def test_interleaved_result_line_is_refused(text):
+    line = result_line(text)
+    with pytest.raises(REFUSED):
+        parse(text.replace(line, line[:30] + "slurmstepd: error\n" + line[30:]))
+
+
+def test_binary_output_is_refused():
+    with pytest.raises(UnfinishedError):
+        parse(bytes(range(256)).decode("latin-1") * 50)

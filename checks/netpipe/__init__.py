@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NetPIPE: a ping-pong of others, as the witness of our own."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import model_validator
+
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    CheckDefinition,
+    Layout,
+    Parameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+)
+
+Transport = Literal["library", "tcp"]
+
+
+class NetpipeParameters(Parameters):
+    """One run of NetPIPE between two ranks, or two hosts."""
+
+    transport: Transport = quantity(
+        "What carries the messages: the library (MPI or PVM), or TCP without it.", "none", "library"
+    )
+    placement: Literal["between-nodes", "within-node"] = quantity(
+        "Where the two ends lie.", "none", "between-nodes"
+    )
+    least_bytes: int = quantity("Least message.", "bytes", 1, ge=1, le=2**30)
+    greatest_bytes: int = quantity("Greatest message.", "bytes", 2**20, ge=1, le=2**30)
+    perturbation_bytes: int = quantity(
+        "Sizes so much below and above each are measured too; 0 for none.",
+        "bytes",
+        0,
+        ge=0,
+        le=1024,
+    )
+    repeats: int = quantity(
+        "Round trips of each of NetPIPE's trials.", "round trips", 50, ge=1, le=1_000_000
+    )
+
+    @model_validator(mode="after")
+    def _least_first(self) -> NetpipeParameters:
+        if self.least_bytes > self.greatest_bytes:
+            raise ValueError(
+                f"least_bytes = {self.least_bytes} is above greatest_bytes ="
+                f" {self.greatest_bytes}; allowed is at most that"
+            )
+        return self
+
+
+class NetpipeDefinition(CheckDefinition[NetpipeParameters]):
+    """Layout and cost of NetPIPE."""
+
+    name = "netpipe"
+    title = "NetPIPE: half round trip and bandwidth, measured by others"
+    parameters = NetpipeParameters
+    metrics = ("netpipe_half_round_trip", "netpipe_bandwidth")
+    points = ("message_bytes",)
+
+    def features_of(self, params: NetpipeParameters) -> frozenset[str]:
+        """The NetPIPE that was built for the library, MPI or PVM; for TCP its own, and MPI."""
+        if params.transport == "library":
+            return frozenset({"program:netpipe"})
+        return self.features | {"program:netpipe-tcp"}
+
+    def ranks(self, params: NetpipeParameters) -> int:
+        """Always two."""
+        del params
+        return 2
+
+    def ranks_asked_per_node(self, params: NetpipeParameters) -> RanksPerNode:
+        """One between nodes, two within a node."""
+        return 2 if params.placement == "within-node" else 1
+
+    def memory_bytes_per_node(self, params: NetpipeParameters, cores_per_node: int) -> int:
+        """Two buffers of the greatest size, and the allowance, for each rank."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        return ranks * (2 * params.greatest_bytes + RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: NetpipeParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + four trials of every size at 100 µs and the link's speed each way.
+
+        Two sizes an octave, three times as many when perturbed; 1 GB/s within a node.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        neighbours = 3 if params.perturbation_bytes else 1
+        octaves = (params.greatest_bytes // params.least_bytes).bit_length()
+        one_way_s = neighbours * (2 * octaves * 1e-4 + 3 * params.greatest_bytes / bytes_per_s)
+        return site.launch_overhead_s + 2 * 4 * params.repeats * one_way_s
+
+
+NETPIPE = NetpipeDefinition()

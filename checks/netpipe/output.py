@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NetPIPE's table, one line a message size: read strictly, believed when whole and in agreement.
+
+NetPIPE 3.7 prints no last line, so a table counts as whole when it has exactly the sizes that its
+options ask for, in their order. In every line the rate must be that of the size and the time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from checks.common.json_lines import OutputError, check_number
+
+_LINE = re.compile(
+    r"^ *(?P<index>\d+): +(?P<bytes>\d+) bytes +(?P<repeats>\d+) times --> +(?P<mbps>\d+\.\d\d)"
+    r" Mbps in +(?P<usec>\d+\.\d\d) usec *$",
+    re.ASCII,
+)
+_LIKE_A_LINE = re.compile(r"times|-->|Mbps|usec|^ *\d+: +\d+ b")
+
+#: NetPIPE's "Mbps" are 2²⁰ bits a second.
+MEGABIT = 2.0**20
+
+
+@dataclass(frozen=True)
+class Point:
+    """One message size: half round trip in seconds, the best of NetPIPE's trials' means."""
+
+    message_bytes: int
+    repeats: int
+    half_round_trip_s: float
+
+
+def schedule(least: int, greatest: int, perturbation: int) -> list[int]:
+    """The sizes NetPIPE takes, in its order: two an octave, each with its perturbed neighbours.
+
+    `least` and `greatest` are its options -l and -u, `perturbation` its option -p.
+    """
+    sizes: list[int] = []
+    length, step = least, least // 2 if least > 1 else 1
+    turn = 1 if least > 1 else 0
+    while length <= greatest:
+        if turn > 2 and turn % 2:
+            step += step
+        around = perturbation if perturbation > 0 and step > perturbation + 1 else 0
+        sizes += [length - around, length, length + around] if around else [length]
+        length += step
+        turn += 1
+    return sizes
+
+
+def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
+    """The points of NetPIPE's table in `text`, which must have exactly `sizes` in this order.
+
+    `repeats` is the option -n, None when NetPIPE chose. Raises OutputError.
+    """
+    points = []
+    for line in text.splitlines():
+        found = _LINE.match(line)
+        if found:
+            points.append(_point(found, len(points), repeats))
+        elif _LIKE_A_LINE.search(line):
+            raise OutputError(f"a line of NetPIPE's table cannot be read: {line[:80]!r}")
+    measured = [point.message_bytes for point in points]
+    if measured != sizes:
+        raise OutputError(_difference(measured, sizes))
+    _check_columns(points)
+    return points
+
+
+def _check_columns(points: list[Point]) -> None:
+    """Time and rate of a size have one product, so they could stand in each other's place.
+
+    Then times would grow like sizes; on every network those of 1 to 64 bytes hardly do.
+    """
+    shortest = [p.half_round_trip_s for p in points if p.message_bytes <= 3]
+    short = [p.half_round_trip_s for p in points if 32 <= p.message_bytes <= 64]
+    if shortest and short and min(short) > 5 * max(shortest):
+        raise OutputError(
+            f"NetPIPE's times rise from {max(shortest):.3g} s to {min(short):.3g} s below 64 bytes:"
+            " rates in their place?"
+        )
+
+
+def _point(found: re.Match[str], index: int, repeats: int | None) -> Point:
+    where = f"NetPIPE's line {found['index']}"
+    if int(found["index"]) != index:
+        raise OutputError(f"{where} stands where line {index} belongs")
+    if repeats is not None and int(found["repeats"]) != repeats:
+        raise OutputError(f"{where} has {found['repeats']} repeats; asked were {repeats}")
+    size, mbps, usec = int(found["bytes"]), float(found["mbps"]), float(found["usec"])
+    time_s = check_number(usec * 1e-6, "s", where)
+    # Both numbers are rounded to hundredths.
+    least, greatest = (8 * size / MEGABIT / (time_s + sign * 0.0051e-6) for sign in (1, -1))
+    if not (math.isfinite(mbps) and least - 0.0051 <= mbps <= max(least, greatest) + 0.0051):
+        raise OutputError(f"{where}: {size} bytes in {usec} µs are not {mbps} Mbps")
+    return Point(size, int(found["repeats"]), time_s)
+
+
+def _difference(measured: list[int], sizes: list[int]) -> str:
+    if measured == sizes[: len(measured)]:
+        return f"NetPIPE's table has {len(measured)} of {len(sizes)} sizes"
+    first = next(
+        (
+            f"{found} instead of {asked}"
+            for found, asked in zip(measured, sizes, strict=False)
+            if found != asked
+        ),
+        f"{len(measured)} sizes instead of {len(sizes)}",
+    )
+    return f"NetPIPE's table has other sizes than asked: {first}"

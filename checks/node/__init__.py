@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What single nodes can do: memory bandwidth, rates, times of operations, memory; on every node."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, get_args
+
+from pydantic import AfterValidator, Field
+
+from checks.common.definition import (
+    MAX_RANKS,
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    Parameters,
+    SiteCapacity,
+    in_order_and_once,
+    quantity,
+    seed_field,
+)
+from checks.common.many_ranks import ManyRanksDefinition
+
+Kernel = Literal[
+    "stream",
+    "dgemm",
+    "hpl",
+    "linpack_100",
+    "linpack_1000",
+    "arithmetic",
+    "sieve",
+    "floatmath",
+    "dhrystone",
+    "whetstone",
+    "memory",
+]
+
+#: In the order in which they run.
+KERNELS: tuple[Kernel, ...] = get_args(Kernel)
+
+
+class NodeParameters(Parameters):
+    """One launch of the node program over `ranks` / `ranks_per_node` nodes."""
+
+    ranks: int = quantity("Ranks of the launch, on all nodes.", "ranks", ge=1, le=MAX_RANKS)
+    ranks_per_node: int = quantity(
+        "Ranks on each node, which work at the same time; a node's rate is that of all of them.",
+        "ranks",
+        1,
+        ge=1,
+        le=MAX_RANKS,
+    )
+    turns: bool = quantity(
+        "Whether the nodes measure one after the other, else all at once.", "none", True
+    )
+    kernels: Annotated[
+        list[Kernel],
+        Field(min_length=1, max_length=len(KERNELS)),
+        AfterValidator(in_order_and_once(KERNELS, "kernel")),
+    ] = quantity("What to measure.", "none", list(KERNELS))
+    stream_bytes: int = quantity(
+        "Each of STREAM's three arrays, a rank; four times the caches and more.",
+        "bytes",
+        2**27,
+        ge=8192,
+        le=10**13,
+    )
+    dgemm_n: int = quantity("Order of DGEMM's matrices.", "rows", 1000, ge=16, le=1_000_000)
+    hpl_n: int = quantity(
+        "Order of the linear system that each rank solves.", "rows", 2000, ge=16, le=1_000_000
+    )
+    memory_bytes: int = quantity(
+        "Greatest memory to allocate, a node; half of what is available bounds it too.",
+        "bytes",
+        2**28,
+        ge=2**20,
+        le=10**15,
+    )
+    repetitions: int = quantity(
+        "Samples of each quantity in a launch.", "samples", 5, ge=1, le=10_000
+    )
+    seed: int = seed_field("the random matrices")
+
+
+class NodeDefinition(ManyRanksDefinition[NodeParameters]):
+    """Layout and cost of measuring every node."""
+
+    name = "node"
+    title = "Nodes: memory bandwidth, floating-point rates, operations and memory of each"
+    parameters = NodeParameters
+    metrics = (
+        "stream_copy",
+        "stream_scale",
+        "stream_add",
+        "stream_triad",
+        "dgemm_rate",
+        "node_hpl_rate",
+        "linpack_100_rate",
+        "linpack_1000_rate",
+        "core_clock",
+        "operations_per_cycle",
+        "operation_time",
+        "sieve_time",
+        "floatmath_time",
+        "dhrystone_time",
+        "whetstone_time",
+        "allocatable_memory",
+    )
+    points = ("node", "operand", "operation", "kernel")
+
+    def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
+        """The greatest of what the kernels hold, one after the other, and the allowance."""
+        del cores_per_node
+        held = {
+            "stream": 3 * params.stream_bytes,
+            "dgemm": 3 * 8 * params.dgemm_n**2,
+            "hpl": 2 * 8 * params.hpl_n**2,
+            "linpack_1000": 2 * 8 * 1000**2,
+            "memory": params.memory_bytes // params.ranks_per_node,
+        }
+        most = max(held.get(kernel, 0) for kernel in params.kernels)
+        return params.ranks_per_node * (most + RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: NodeParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + the kernels' work a node, times the nodes when they take turns.
+
+        Assumes 5 GB/s a rank for STREAM's ten passes over an array, the site's `core_flop_per_s`
+        for the matrices, 1 GB/s for touching memory, and 0.1 s for all that is small.
+        """
+        work_s = {
+            "stream": 10 * params.stream_bytes / 5e9,
+            "dgemm": 2 * params.dgemm_n**3 / site.core_flop_per_s,
+            "hpl": 2 * params.hpl_n**3 / 3 / site.core_flop_per_s,
+            "linpack_1000": 2e9 / 3 / site.core_flop_per_s,
+            "memory": params.memory_bytes / 1e9,
+        }
+        once = sum(work_s.get(kernel, 0.1) for kernel in params.kernels)
+        nodes = layout.nodes if params.turns else 1
+        return site.launch_overhead_s + (params.repetitions + 2) * once * nodes
+
+
+NODE = NodeDefinition()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OSU micro-benchmarks, where a site has them."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+from pydantic import model_validator
+
+from checks.common.definition import (
+    MAX_RANKS,
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    Parameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+    ranks_per_node_field,
+)
+from checks.common.many_ranks import ManyRanksDefinition
+
+PointToPoint = Literal[
+    "osu_latency",
+    "osu_bw",
+    "osu_bibw",
+    "osu_multi_lat",
+    "osu_mbw_mr",
+]
+Collective = Literal[
+    "osu_allgather",
+    "osu_allreduce",
+    "osu_alltoall",
+    "osu_bcast",
+    "osu_gather",
+    "osu_reduce",
+    "osu_reduce_scatter",
+    "osu_scatter",
+    "osu_iallreduce",
+    "osu_ialltoall",
+    "osu_ibcast",
+]
+OneSided = Literal["osu_put_latency", "osu_put_bw", "osu_get_latency", "osu_get_bw"]
+Unsized = Literal["osu_barrier", "osu_ibarrier", "osu_init", "osu_hello"]
+Test = PointToPoint | Collective | OneSided | Unsized
+
+#: Tests between exactly two ranks.
+PAIR_TESTS = frozenset({"osu_latency", "osu_bw", "osu_bibw", *get_args(OneSided)})
+#: Tests whose option -f gives least and greatest over ranks.
+COLLECTIVE_TESTS = frozenset({*get_args(Collective), "osu_barrier", "osu_ibarrier"})
+#: Tests without message sizes.
+UNSIZED_TESTS = frozenset(get_args(Unsized))
+#: Tests that take neither iterations nor statistics.
+STARTUP_TESTS = frozenset({"osu_init", "osu_hello"})
+
+
+class OsuParameters(Parameters):
+    """One run of one test."""
+
+    test: Test = quantity("The suite's program.", "none", "osu_latency")
+    ranks: int = quantity("Ranks of the launch.", "ranks", 2, ge=2, le=MAX_RANKS)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    least_bytes: int = quantity("Least message (-m).", "bytes", 1, ge=0, le=2**30)
+    greatest_bytes: int = quantity("Greatest message (-m).", "bytes", 65536, ge=1, le=2**30)
+    suite_sizes: bool = quantity(
+        "Whether the suite takes its own sizes, which the two above must state: versions before"
+        " 5.4 cannot choose them in point-to-point tests.",
+        "none",
+        False,
+    )
+    iterations: int = quantity("Iterations (-i).", "iterations", 100, ge=1, le=10_000_000)
+    warmup: int = quantity("Iterations before them (-x).", "iterations", 10, ge=0, le=10_000_000)
+    full: bool = quantity("Least and greatest too (-f).", "none", False)
+    validate_data: bool = quantity("Received data checked (-c).", "none", False)
+    tails: bool = quantity("Tail percentiles too (-z).", "none", False)
+
+    @model_validator(mode="after")
+    def _fits_the_test(self) -> OsuParameters:
+        if self.test in PAIR_TESTS and self.ranks != 2:
+            raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
+        if self.full and self.test not in COLLECTIVE_TESTS:
+            raise ValueError(f"full is for collective operations; {self.test} has no option -f")
+        if self.least_bytes > self.greatest_bytes:
+            raise ValueError(
+                f"least_bytes = {self.least_bytes} is above greatest_bytes ="
+                f" {self.greatest_bytes}; allowed is at most that"
+            )
+        return self
+
+
+class OsuDefinition(ManyRanksDefinition[OsuParameters]):
+    """Layout and cost of an OSU test."""
+
+    name = "osu"
+    title = "OSU micro-benchmarks: the field's own message-passing suite"
+    parameters = OsuParameters
+    metrics = (
+        "osu_latency",
+        "osu_latency_least",
+        "osu_latency_greatest",
+        "osu_tail_latency",
+        "osu_bandwidth",
+        "osu_tail_bandwidth",
+        "osu_message_rate",
+        "osu_overall_time",
+        "osu_compute_time",
+        "osu_communication_time",
+        "osu_communication_least",
+        "osu_communication_greatest",
+        "osu_call_time",
+        "osu_test_time",
+        "osu_wait_time",
+        "osu_overlap",
+        "osu_init_least",
+        "osu_init_mean",
+        "osu_init_greatest",
+        "launch",
+    )
+    points = ("message_bytes", "percentile")
+    features = frozenset({"mpi", "program:osu"})
+
+    def memory_bytes_per_node(self, params: OsuParameters, cores_per_node: int) -> int:
+        """Two buffers of the greatest size for every rank, at each rank, and the allowance."""
+        on_node = self.ranks_per_node(params, cores_per_node)
+        size = 0 if params.test in UNSIZED_TESTS else params.greatest_bytes
+        return on_node * (2 * params.ranks * size + RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every size's iterations, each of all ranks' messages one by one.
+
+        Assumes 100 µs a message and the link's speed, 1 GB/s within a node.
+        """
+        if params.test in STARTUP_TESTS:
+            return site.launch_overhead_s + 0.2 * layout.ranks
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        sizes = 1 if params.test in UNSIZED_TESTS else params.greatest_bytes.bit_length()
+        volume = 0 if params.test in UNSIZED_TESTS else 2 * params.greatest_bytes
+        once_s = layout.ranks * (1e-4 * sizes + volume / bytes_per_s)
+        return site.launch_overhead_s + (params.iterations + params.warmup) * once_s
+
+
+OSU = OsuDefinition()

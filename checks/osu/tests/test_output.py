@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Forms of the OSU suite's output beside the samples: older versions and other columns."""
+
+import pytest
+from pydantic import ValidationError
+
+from checks.common.json_lines import OutputError
+from checks.common.registry import CHECKS
+from checks.osu import output as osu
+
+
+def test_start_up_of_version_5_has_neither_title_nor_unit():
+    values = osu.parse_init("nprocs: 2, min: 120, max: 127, avg: 123\n", 2)
+    assert [round(value.value, 3) for value in values] == [0.120, 0.123, 0.127]
+    with pytest.raises(OutputError):
+        osu.parse_init("nprocs: 2, min: 120 ms, max: 127, avg: 123\n", 2)
+
+
+def test_version_5_one_sided_and_rates():
+    latency = "# OSU MPI_Put Latency Test v5.3\n# Window creation: MPI_Win_allocate\n"
+    latency += (
+        "# Size          Latency (us)\n0                       1.20\n1                       1.31\n"
+    )
+    assert [v.message_bytes for v in osu.parse(latency, [0, 1]).values] == [0, 1]
+    rate = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.3\n"
+    rate += "# [ pairs: 1 ] [ window size: 64 ]\n"
+    rate += "# Size                  MB/s        Messages/s\n"
+    rate += "1                       3.17        3173310.11\n"
+    values = osu.parse(rate, [1]).values
+    assert [(v.metric, v.value) for v in values] == [
+        ("osu_bandwidth", 3.17e6),
+        ("osu_message_rate", 3173310.11),
+    ]
+
+
+def test_an_unknown_column_or_version_is_refused():
+    text = "# OSU MPI Latency Test v{}\n# Size          {}\n1                       1.20\n"
+    assert osu.parse(text.format("7.4", "Avg Latency(us)"), [1])
+    for version, column in (("8.0", "Avg Latency(us)"), ("7.4", "Joy(us)")):
+        with pytest.raises(OutputError):
+            osu.parse(text.format(version, column), [1])
+
+
+NON_BLOCKING = """# OSU MPI Non-blocking {} Latency Test v{}
+# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait
+
+{}       Overall(us)       Compute(us)    Coll. Init(us)      MPI_Test(us)      MPI_Wait(us)\
+    Pure Comm.(us)     Min Comm.(us)     Max Comm.(us)        Overlap(%)
+{}       18840.49          18824.55              6.08              0.00              9.53\
+          11669.07           {}          14305.59             99.86
+"""
+
+
+@pytest.mark.parametrize("version", ["5.7", "7.0-abc2", "7.4"])
+@pytest.mark.parametrize(("heading", "size"), [("# Size    ", 4), ("# ", None), ("     ", None)])
+def test_full_statistics_of_operations_that_do_not_block(version, heading, size):
+    sizes = None if size is None else [size]
+    text = NON_BLOCKING.format("Barrier", version, heading, size or "", "9032.55")
+    values = {value.metric: value.value for value in osu.parse(text, sizes).values}
+    assert values["osu_test_time"] == 0
+    assert values["osu_wait_time"] == pytest.approx(9.53e-6)
+    assert values["osu_communication_least"] < values["osu_communication_time"]
+    disorder = NON_BLOCKING.format("Barrier", version, heading, size or "", "12032.55")
+    with pytest.raises(OutputError, match="disorder"):
+        osu.parse(disorder, sizes)
+
+
+def test_tails_of_a_bandwidth_stand_a_space_apart():
+    text = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n"
+    text += "# Size      Bandwidth (MB/s) P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)\n"
+    text += "4                       0.05              0.04              0.56              0.57\n"
+    found = {value.percentile: value.value for value in osu.parse(text, [4]).values}
+    assert found == pytest.approx({None: 5e4, 50: 4e4, 90: 5.6e5, 99: 5.7e5})
+
+
+def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
+    tails = "P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)"
+    text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
+    text += f"# Size                  MB/s        Messages/s {tails}\n"
+    values = "8                      21.75        2718661.04"
+    found = osu.parse(f"{text}{values}             29.36             35.18         35.18\n", [8])
+    assert [value.percentile for value in found.values] == [None, None, 50, 90, 99]
+    with pytest.raises(OutputError, match="does not fit OSU's heading"):
+        osu.parse(f"{text}{values}\n", [8])
+
+
+def test_a_version_without_a_greeting_is_right_when_it_says_nothing():
+    osu.check_hello('{"assay":"exit","status":0}\n\n', 2, silent=True)
+    with pytest.raises(OutputError):
+        osu.check_hello("", 2)
+    with pytest.raises(OutputError, match="said 'This is a test with 2 processes'"):
+        osu.check_hello("This is a test with 2 processes\n", 2, silent=True)
+
+
+def test_data_that_fail_the_suites_own_validation_are_a_wrong_answer():
+    line = "DATA VALIDATION ERROR: /x/osu_allreduce exited with status 1 on message size 16."
+    assert line in str(osu.failed_validation(f"# Size\n{line}\n"))
+    assert osu.failed_validation("# Size  Validation\n4  Pass\n") is None
+
+
+def test_full_statistics_are_those_of_collective_operations():
+    parameters = CHECKS["osu"].parameters
+    assert parameters.model_validate({"test": "osu_ibarrier", "full": True}).full
+    with pytest.raises(ValidationError, match="osu_latency has no option -f"):
+        parameters.model_validate({"test": "osu_latency", "full": True})

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PVM's echo: two tasks, over PVM's ways to send and receive, routes and message sizes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast, get_args
+
+from pydantic import AfterValidator, Field, model_validator
+
+from checks.common.definition import (
+    Layout,
+    Parameters,
+    SiteCapacity,
+    in_order_and_once,
+    quantity,
+    seed_field,
+)
+from checks.common.sizes import SizesFromZero, sizes_field
+from checks.common.two_ranks import TwoRankDefinition
+from checks.pt2pt import MAX_ITERATIONS, Placement, refuse_many_samples
+
+PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
+Route = Literal["direct", "daemon"]
+Element = Literal["byte", "int", "double"]
+
+#: In the order of their cost on the machines of the 1995 study.
+PVM_CONSTRUCTS: tuple[PvmConstruct, ...] = get_args(PvmConstruct)
+
+#: Up to 1024 bytes, over which the study fitted its latencies, then up to its 800 Kbytes.
+DEFAULT_PVM_SIZES = [0, 64, 128, 256, 512, 768, 1024, 4096, 16384, 65536, 262144, 800000]
+
+#: Assumed rate of messages that pass through the daemons: acknowledged fragments of 4 KB.
+DAEMON_BYTES_PER_S = 5e6
+
+
+class PvmEchoParameters(Parameters):
+    """One launch of the echo between two PVM tasks."""
+
+    placement: Placement = quantity("Where the two tasks lie.", "none", "between-nodes")
+    route: Route = quantity(
+        "direct: a TCP connection of the tasks (PvmRouteDirect); daemon: from daemon to daemon.",
+        "none",
+        "direct",
+    )
+    constructs: Annotated[
+        list[PvmConstruct],
+        Field(min_length=1, max_length=len(PVM_CONSTRUCTS)),
+        AfterValidator(in_order_and_once(PVM_CONSTRUCTS, "construct")),
+    ] = quantity(
+        "psend: pvm_psend and pvm_precv; the others: pvm_send and pvm_recv with this encoding.",
+        "none",
+        list(PVM_CONSTRUCTS),
+    )
+    element: Element = quantity(
+        "Type that encoded messages are packed as; Default converts all but bytes.",
+        "none",
+        "double",
+    )
+    sizes: SizesFromZero = sizes_field(DEFAULT_PVM_SIZES)
+    iterations: int = quantity(
+        "Measured round trips for each construct and size.",
+        "round trips",
+        100,
+        ge=1,
+        le=MAX_ITERATIONS,
+    )
+    warmup: int = quantity(
+        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = seed_field("the order of constructs and sizes inside a launch")
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+    @model_validator(mode="after")
+    def _few_enough_samples(self) -> PvmEchoParameters:
+        refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
+        return self
+
+
+class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
+    """Layout and cost of the echo between two PVM tasks."""
+
+    name = "pvm_echo"
+    title = "PVM echo: half round trip and bandwidth of PVM's protocols between two tasks"
+    parameters = PvmEchoParameters
+    features = frozenset({"pvm"})
+    metrics = (
+        *(
+            name + statistic
+            for name in ("half_round_trip", "bandwidth")
+            for statistic in ("", "_best", "_mean", "_worst")
+        ),
+        "pack_time",
+        "send_time",
+        "wait_time",
+        "unpack_time",
+        "copy_time",
+    )
+    points = ("construct", "message_bytes")
+
+    def messages_held(self, params: PvmEchoParameters) -> int:
+        """One each way, and PVM's copy of each."""
+        del params
+        return 4
+
+    def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.
+
+        Round trips are made twice: timed as a whole, and step by step.
+        """
+        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        if params.route == "daemon":
+            bytes_per_s = min(bytes_per_s, DAEMON_BYTES_PER_S)
+        one_way_s = sum(params.message_bytes) / bytes_per_s + 2e-4 * len(params.sizes)
+        trips = 2 * len(params.constructs) * (2 * params.iterations + params.warmup)
+        return site.launch_overhead_s + 1.0 + trips * one_way_s
+
+
+PVM_ECHO = PvmEchoDefinition()

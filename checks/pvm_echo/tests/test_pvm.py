@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PVM's programs on a daemon of this host, and how the catalogue keeps PVM and MPI apart."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.plan import make_plan
+from assay.schema import campaign_from_text
+from assay.sites.facts import SiteFacts
+from checks.common import json_lines
+from checks.common.evidence import Claim, contradictions
+from checks.common.registry import CHECKS
+from checks.netpipe import output as netpipe
+
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+PVMD = shutil.which("pvmd")
+needs_pvm = pytest.mark.skipif(
+    PVMD is None or not Path("/usr/include/pvm3.h").exists(), reason="needs PVM: run make setup"
+)
+NPPVM = Path("/usr/bin/NPpvm")
+#: PVM refuses root.
+ORDINARY = {"user": "nobody", "group": "nogroup", "extra_groups": []} if os.geteuid() == 0 else {}
+CAMPAIGN = """
+schema: 1
+name: both
+question: which check runs where?
+environments: [mpich, pvm]
+cases:
+  - check: pt2pt
+    fixed: {sizes: [300]}
+  - check: pvm_echo
+    fixed: {route: daemon, sizes: [0, 300]}
+"""
+
+
+@pytest.fixture(scope="module")
+def program():
+    with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
+        make = ["make", "-C", str(SOURCES), "pvm", "CC=cc", f"OUT={folder}"]
+        subprocess.run(make, check=True, capture_output=True)
+        Path(folder).chmod(0o755)
+        yield f"{folder}/pvm_echo"
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    """A virtual machine of this host alone; gives the variables that tasks find it by."""
+    with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
+        Path(folder).chmod(0o777)
+        found = {**os.environ, "PVM_TMP": folder, "PVM_VMID": "proof", "PVM_ROOT": "/usr/lib/pvm3"}
+        quiet = {"stdin": -3, "stdout": -3, "stderr": -3}
+        process = subprocess.Popen(
+            [PVMD, "-nlocalhost"], env=found, cwd=folder, **quiet, **ORDINARY
+        )
+        while process.poll() is None and not list(Path(folder).glob("pvmd.*")):
+            time.sleep(0.01)
+        yield found
+        process.terminate()
+        process.wait()
+
+
+def pair_of(program):
+    return program.replace("pvm_echo", "pvm_pair")
+
+
+def launched(program, variables, *options):
+    answer = subprocess.run(
+        [program, *options],
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd="/",
+        **ORDINARY,
+    )
+    return answer.returncode, answer.stdout
+
+
+@needs_pvm
+@pytest.mark.parametrize("route", [[], ["--daemon-route"]])
+@pytest.mark.parametrize("element", ["byte", "int", "double"])
+def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, element):
+    sizes, size_count = "--sizes=0,1,7,300,5001,70000", 6
+    status, text = launched(
+        program,
+        daemon,
+        "--within-node",
+        *route,
+        f"--element={element}",
+        sizes,
+        "--iterations=3",
+        "--warmup=1",
+    )
+    output = json_lines.parse(text)
+    assert (status, output.ended, output.errors) == (0, True, [])
+    found = [(m.at["construct"], m.name) for m in output.metrics if m.name != "copy_time"]
+    for construct in ("psend", "InPlace", "Raw", "Default"):
+        assert found.count((construct, "half_round_trip")) == size_count
+        assert found.count((construct, "pack_time")) == (0 if construct == "psend" else size_count)
+    assert output.notes["route"] == ("daemon" if route else "direct")
+
+
+@needs_pvm
+def test_the_evidence_is_judged_like_that_of_an_mpi_program(program, daemon):
+    _, text = launched(program, daemon, "--within-node", "--sizes=8", "--iterations=1")
+    evidence = json_lines.parse(text).evidence
+    here = os.uname().nodename
+    assert contradictions(evidence, Claim([here], 2, 2, r"^PVM 3\.4")) == []
+    assert "calls itself 'PVM 3" in contradictions(evidence, Claim([here], 2, 2, "^MPICH"))[0]
+    assert "a node" in contradictions(evidence, Claim([here, "n2"], 2, 1, "^PVM", False))[0]
+
+
+@needs_pvm
+@pytest.mark.parametrize("construct", ["psend", "InPlace", "Raw", "Default"])
+def test_a_spoiled_byte_is_caught(program, daemon, construct):
+    status, text = launched(
+        program,
+        daemon,
+        "--within-node",
+        "--inject-fault",
+        f"--constructs={construct}",
+        "--sizes=4096",
+    )
+    (line,) = [json.loads(line) for line in text.splitlines() if '"error"' in line]
+    assert line["message"] == f"byte 2048 of 4096 is not what was sent ({construct})"
+    assert line["wrong"] is True
+    assert status != 0
+
+
+@needs_pvm
+def test_a_partner_that_dies_ends_the_run(program, daemon):
+    options = ["--within-node", "--sizes=1000", "--iterations=1000000"]
+    asking = subprocess.Popen([program, *options], env=daemon, stdout=-1, cwd="/", **ORDINARY)
+    for _ in range(500):
+        found = subprocess.run(["pgrep", "-f", program], capture_output=True, check=False)
+        partners = {int(pid) for pid in found.stdout.split()} - {asking.pid}
+        if partners:
+            break
+        time.sleep(0.02)
+    os.kill(partners.pop(), signal.SIGKILL)
+    text, _ = asking.communicate(timeout=30)
+    assert asking.returncode == 2
+    assert json_lines.parse(text.decode()).errors == [
+        "partner: the partner task ended before its time"
+    ]
+
+
+@needs_pvm
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sizes=3k"], "found '3k'"),
+        (["--constructs=xdr"], "psend InPlace Raw Default"),
+        (["--element=int,byte"], "allowed is one"),
+        (["--iterations=0"], "an integer from 1"),
+    ],
+)
+def test_wrong_options_are_refused(program, daemon, options, message):
+    status, text = launched(program, daemon, *options)
+    assert status != 0
+    assert message in json_lines.parse(text).errors[0]
+
+
+@needs_pvm
+def test_a_virtual_machine_of_one_host_has_no_second_node(program, daemon):
+    status, text = launched(program, daemon)
+    assert "found 1 hosts in the virtual machine" in json_lines.parse(text).errors[0]
+    assert status != 0
+
+
+@needs_pvm
+def test_without_a_daemon_the_program_says_so(program, daemon):
+    with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
+        Path(folder).chmod(0o777)
+        status, text = launched(program, {**daemon, "PVM_TMP": folder}, "--sizes=8")
+    assert status != 0
+    assert json_lines.parse(text).errors
+
+
+def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
+    site = SiteFacts("s", False, 4, 2, 2**33, {"mpich": {"mpi"}, "pvm": {"pvm"}})
+    plan = make_plan(campaign_from_text("a.yaml", CAMPAIGN), site)
+    assert {(case.check, case.environment): case.skipped for case in plan.cases} == {
+        ("pt2pt", "mpich"): None,
+        ("pt2pt", "pvm"): "environment pvm lacks mpi, which check pt2pt needs",
+        ("pvm_echo", "mpich"): "environment mpich lacks pvm, which check pvm_echo needs",
+        ("pvm_echo", "pvm"): None,
+    }
+
+
+@needs_pvm
+@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: run make setup")
+def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
+    options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
+    answer = subprocess.run(
+        [pair_of(program), "--within-node", str(NPPVM), *options],
+        env=daemon,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd="/",
+        **ORDINARY,
+    )
+    output = json_lines.parse(answer.stdout)
+    assert (answer.returncode, output.ended, output.errors) == (0, True, []), answer.stderr
+    assert [rank["rank"] for rank in output.evidence["ranks"]] == [0, 1]
+    points = netpipe.parse(answer.stderr, netpipe.schedule(1, 4096, 0), 20)
+    assert min(point.half_round_trip_s for point in points) > 0
+
+
+@needs_pvm
+def test_a_pair_of_no_program_is_refused(program, daemon):
+    status, text = launched(pair_of(program), daemon, "--within-node")
+    assert status == 2
+    assert "found 0 words, allowed are PROGRAM" in json_lines.parse(text).errors[0]
+
+
+def test_netpipe_runs_where_it_is_whatever_the_library():
+    features = {
+        "mpi": {"mpi", "program:netpipe"},
+        "pvm": {"pvm", "program:netpipe"},
+        "bare": {"pvm"},
+    }
+    asked = CHECKS["netpipe"]
+    library = asked.features_of(asked.parameters.model_validate({}))
+    tcp = asked.features_of(asked.parameters.model_validate({"transport": "tcp"}))
+    assert [name for name, offered in features.items() if library <= offered] == ["mpi", "pvm"]
+    assert not any(tcp <= offered for offered in features.values())

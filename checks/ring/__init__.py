@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A message round a ring of all ranks, as T. H. Dunigan timed it (ORNL/TM-10881, 1988, table 6)."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+from checks.common.definition import (
+    MAX_RANKS,
+    Layout,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+    ranks_per_node_field,
+    seed_field,
+)
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.messages import MessagesDefinition
+from checks.common.sizes import Sizes, expand_sizes, sizes_field
+from checks.pt2pt import MAX_ITERATIONS
+
+RingOrder = Literal["natural", "gray", "random"]
+
+#: The lengths of table 6, and larger ones of today.
+DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 8192, "per_octave": 1}, 65536, 1048576])
+
+
+class RingParameters(ProfiledParameters):
+    """One launch of the ring program. In the order `gray` neighbours differ in one bit."""
+
+    ranks: int = quantity("Ranks in the ring.", "ranks", ge=1, le=MAX_RANKS)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    order: RingOrder = quantity(
+        "Order of the ranks in the ring; gray needs a power of two of them.", "none", "natural"
+    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES)
+    turns: int = quantity(
+        "Turns round the ring for each size.", "turns", 100, ge=1, le=MAX_ITERATIONS
+    )
+    warmup: int = quantity(
+        "Turns before them that are left out.", "turns", 2, ge=1, le=MAX_ITERATIONS
+    )
+    seed: int = seed_field("the random order, and of the order of sizes")
+
+    @property
+    def message_bytes(self) -> list[int]:
+        """The explicit sizes, ascending."""
+        return cast(list[int], self.sizes)
+
+
+class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[RingParameters]):
+    """Layout and cost of the ring."""
+
+    name = "ring"
+    title = "Ring: a message round a ring of all ranks"
+    parameters = RingParameters
+    metrics = ("ring_time", "ring_rate", "ring_turn")
+    points = ("order", "message_bytes")
+
+    def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every step at 100 µs and the link's speed."""
+        step_s = sum(params.message_bytes) / site.network_bytes_per_s
+        step_s += 1e-4 * len(params.message_bytes)
+        return site.launch_overhead_s + layout.ranks * (params.turns + params.warmup) * step_s
+
+    def infeasible(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> str | None:
+        """A Gray code needs a power of two; then what every check asks for."""
+        if params.order == "gray" and params.ranks & (params.ranks - 1):
+            return (
+                f"{params.ranks} ranks have no Gray-code ring;"
+                f" {1 << params.ranks.bit_length() - 1} and {1 << params.ranks.bit_length()} do"
+            )
+        return super().infeasible(params, layout, site)
+
+
+RING = RingDefinition()

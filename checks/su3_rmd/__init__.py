@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""su3_rmd: pure SU(3) gauge theory by refreshed molecular dynamics on a four-dimensional lattice.
+
+Step size and steps a trajectory are our choice where a campaign states none: the 2003 study that
+ran the program (B. P. Kearns, MSc thesis, Portland State University) does not tell its own.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+from pydantic import model_validator
+
+from checks.common.definition import (
+    MAX_RANKS,
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    ProfiledParameters,
+    RanksPerNode,
+    SiteCapacity,
+    quantity,
+    ranks_per_node_field,
+)
+from checks.common.many_ranks import ManyRanksDefinition
+
+#: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
+#: reunitarisation 624.
+FLOP_PER_SITE_STEP = 17112
+#: The same a site and trajectory (the last half step of the links), and a site and measurement.
+FLOP_PER_SITE_TRAJECTORY, FLOP_PER_SITE_MEASUREMENT = 5616, 2592
+#: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
+BYTES_PER_SITE = 3 * 4 * 144
+
+#: Rank counts that a message names.
+COUNTS_SHOWN = 8
+
+Precision = Literal["single", "double"]
+Communication = Literal["isend", "ssend", "persistent"]
+#: Our own program, or the original of the MILC collaboration where a site has it.
+Implementation = Literal["assay", "milc"]
+Kernel = Literal["auto", "plain", "baseline", "avx2", "avx512"]
+
+
+def _extent(direction: str) -> Any:
+    return quantity(f"Lattice extent in {direction}.", "sites", ge=2, le=1024)
+
+
+class Su3RmdParameters(ProfiledParameters):
+    """One run of the program: a lattice, its trajectories and how ranks talk."""
+
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"implementation"}
+
+    nx: int = _extent("x")
+    ny: int = _extent("y")
+    nz: int = _extent("z")
+    nt: int = _extent("t")
+    ranks: int = quantity("Ranks that share the lattice.", "ranks", ge=1, le=MAX_RANKS)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    trajectories: int = quantity("Measured trajectories.", "trajectories", ge=1, le=1_000_000)
+    warmups: int = quantity("Trajectories before them.", "trajectories", 1, ge=0, le=1_000_000)
+    beta: float = quantity("Coupling 6/g².", "1", 6.0, gt=0, le=100)
+    step_size: float = quantity("Step size of the leapfrog.", "1", 0.01, gt=0, le=1)
+    steps: int = quantity("Steps of a trajectory.", "steps", 4, ge=1, le=100_000)
+    trajectories_between_measurements: int = quantity(
+        "Measure after every so many trajectories.", "trajectories", 1, ge=1, le=1_000_000
+    )
+    seed: int = quantity("Seed of the random numbers.", "none", 5682304, ge=0, le=2**31 - 1)
+    implementation: Implementation = quantity(
+        "Whose program: ours, or the original that the site names under `programs`.",
+        "none",
+        "assay",
+    )
+    precision: Precision = quantity("Precision of links and momenta.", "none", "double")
+    communication: Communication = quantity("How halos are sent.", "none", "isend")
+    overlap: bool = quantity("Whether halos travel during the interior's work.", "none", False)
+    kernel: Kernel = quantity("Instructions of the kernels.", "none", "auto")
+    plaquette: float = quantity(
+        "Last mean plaquette that is expected; unless told, any of a gauge field.",
+        "1",
+        0.5,
+        gt=0,
+        lt=1,
+    )
+    plaquette_tolerance: float = quantity(
+        "Greatest distance from it of a right answer.", "1", 0.5, gt=0, le=0.5
+    )
+
+    @property
+    def sites(self) -> int:
+        """Sites of the lattice."""
+        return self.nx * self.ny * self.nz * self.nt
+
+    @property
+    def measurements(self) -> int:
+        """How often the plaquette is measured."""
+        return self.trajectories // self.trajectories_between_measurements
+
+    @model_validator(mode="after")
+    def _measures(self) -> Su3RmdParameters:
+        if self.measurements == 0:
+            raise ValueError(
+                f"trajectories_between_measurements = {self.trajectories_between_measurements}"
+                f" leaves {self.trajectories} trajectories without a measurement, and a time"
+                " without a checked answer is refused; allowed are at most all trajectories"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _only_what_the_original_has(self) -> Su3RmdParameters:
+        own = {"communication": self.communication, "overlap": self.overlap, "kernel": self.kernel}
+        fields = type(self).model_fields
+        set_here = [name for name, value in own.items() if value != fields[name].default]
+        if self.implementation == "milc" and set_here:
+            raise ValueError(
+                f"implementation = milc has no {', '.join(set_here)}: leave out what only our own"
+                " program can choose"
+            )
+        return self
+
+
+class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
+    """Layout and cost of the lattice program."""
+
+    name = "su3_rmd"
+    title = "su3_rmd: SU(3) lattice gauge theory, halo exchange and floating-point work"
+    parameters = Su3RmdParameters
+    metrics = (
+        "program_time",
+        "cpu_time",
+        "rank_cpu_time",
+        "communication_share",
+        "rate",
+        "launch",
+    )
+
+    def features_of(self, params: Su3RmdParameters) -> frozenset[str]:
+        """MPI, and the original where that is asked for."""
+        original = {"program:su3_rmd"} if params.implementation == "milc" else set()
+        return self.features | original
+
+    def memory_bytes_per_node(self, params: Su3RmdParameters, cores_per_node: int) -> int:
+        """Links, momenta and a work field of the node's sites, and the allowance of each rank."""
+        ranks = self.ranks_per_node(params, cores_per_node)
+        sites = -(-params.sites * ranks // params.ranks)
+        return int(sites * BYTES_PER_SITE + ranks * RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + the original's operations at a quarter of the cores' speed.
+
+        Between nodes each step also moves four halos of two faces; nothing overlaps.
+        """
+        steps = (params.trajectories + params.warmups) * params.steps
+        work_s = 4 * FLOP_PER_SITE_STEP * params.sites / (layout.ranks * site.core_flop_per_s)
+        face_sites = params.sites / max(params.nx, params.ny, params.nz, params.nt)
+        halo_s = 8 * 4 * 144 * face_sites / site.network_bytes_per_s if layout.nodes > 1 else 0.0
+        return float(site.launch_overhead_s + steps * (work_s + halo_s))
+
+    def infeasible(
+        self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity
+    ) -> str | None:
+        """A rank count that cannot cut the lattice, then what every check asks for."""
+        lattice = (params.nx, params.ny, params.nz, params.nt)
+        if not divides(lattice, params.ranks):
+            return (
+                f"{params.ranks} ranks cannot cut the lattice {'×'.join(map(str, lattice))} evenly;"
+                f" {', '.join(map(str, fitting_counts(lattice, params.ranks)))} ranks can"
+            )
+        return super().infeasible(params, layout, site)
+
+
+def divides(lattice: tuple[int, ...], ranks: int) -> bool:
+    """Whether the original's rule cuts the lattice into `ranks` equal parts.
+
+    The prime factors of the count, largest first; each cuts the longest extent it divides. Of
+    extents of one length it does not matter here which one is cut.
+    """
+    if math.prod(lattice) % ranks:
+        return False
+    local = list(lattice)
+    for factor in reversed(_prime_factors(ranks)):
+        fitting = [i for i in range(4) if local[i] % factor == 0]
+        if not fitting:
+            return False
+        longest = max(fitting, key=lambda i: local[i])
+        local[longest] //= factor
+    return True
+
+
+def fitting_counts(lattice: tuple[int, ...], ranks: int) -> list[int]:
+    """Up to `COUNTS_SHOWN` rank counts around `ranks` that cut the lattice, ascending."""
+    sites = math.prod(lattice)
+    small = [n for n in range(1, math.isqrt(sites) + 1) if sites % n == 0]
+    divisors = {*small, *(sites // n for n in small)}
+    fitting = [n for n in divisors if n <= MAX_RANKS and divides(lattice, n)]
+    return sorted(sorted(fitting, key=lambda n: abs(n - ranks))[:COUNTS_SHOWN])
+
+
+def operations(params: Su3RmdParameters) -> int:
+    """Floating-point operations of a run as the original counts them: what `rate` stands for."""
+    trajectories = params.warmups + params.trajectories
+    a_site = trajectories * (params.steps * FLOP_PER_SITE_STEP + FLOP_PER_SITE_TRAJECTORY)
+    return params.sites * (a_site + params.measurements * FLOP_PER_SITE_MEASUREMENT)
+
+
+def _prime_factors(number: int) -> list[int]:
+    factors, factor = [], 2
+    while factor * factor <= number:
+        while number % factor == 0:
+            factors.append(factor)
+            number //= factor
+        factor += 1
+    return [*factors, number] if number > 1 else factors
+
+
+SU3_RMD = Su3RmdDefinition()

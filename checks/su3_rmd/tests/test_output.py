@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The original su3_rmd's text: real outputs are read, and nothing cut, doubled or changed is."""
+
+from pathlib import Path
+
+import pytest
+
+from checks.common import json_lines
+from checks.common.registry import Su3RmdParameters
+from checks.su3_rmd import output as milc
+from checks.su3_rmd.run import read_original
+
+DATA = Path(__file__).resolve().parents[2] / "src" / "su3_rmd" / "proof" / "data"
+DOUBLE = (DATA / "su3_rmd.4x4x4x8.double.out").read_text()
+SINGLE = (DATA / "su3_rmd.4x4x4x8.single.lam.2ranks.out").read_text()
+ASKED = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 10, "warmups": 0}
+ASKED |= {"seed": 8352, "implementation": "milc"}
+STAMPS = "".join(
+    f'{{"assay":"stamp","name":"launch_{edge}","at":{at}}}\n'
+    for edge, at in (("begin", 1), ("end", 2))
+)
+
+
+def reading(text, **asked):
+    output = json_lines.parse(STAMPS + text)
+    return read_original(Su3RmdParameters(**ASKED | asked), output, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "time_s"),
+    [(DOUBLE, {}, 3.342295e-02), (SINGLE, {"ranks": 2, "precision": "single"}, 4.282403e-02)],
+)
+def test_a_real_output_gives_time_and_rate_and_says_whose_program_it_was(text, asked, time_s):
+    found = reading(text, **asked)
+    assert found.wrong is None
+    assert found.flags == ["MILC su3_rmd, version 7"]
+    values = {metric.name: metric.value for metric in found.metrics}
+    assert values["program_time"] == time_s
+    work = 4**3 * 8 * (10 * 4 * 17112 + 10 * 5616 + 10 * 2592)
+    assert values["rate"] * time_s == pytest.approx(work)
+    assert values["site_step_time"] == pytest.approx(time_s / (4**3 * 8 * 40))
+    assert values["launch"] == 1
+
+
+def test_every_cut_output_is_refused():
+    lines = DOUBLE.splitlines(keepends=True)
+    end = next(i for i, line in enumerate(lines) if line.startswith("Time ="))
+    for length in range(end + 1):
+        with pytest.raises(json_lines.OutputError):
+            milc.parse("".join(lines[:length]))
+
+
+@pytest.mark.parametrize(
+    ("found", "instead"),
+    [
+        ("GMES 2.540608e+00", "GMES nan"),
+        ("2.781146e+00 2.781104e+00", "2,781146e+00 2,781104e+00"),
+        ("2.781146e+00 2.781104e+00", "9.781146e+00 9.781104e+00"),
+        ("Time = 3.342295e-02", "Time = -3.342295e-02"),
+        ("Time = 3.342295e-02", "Time = 0.000000e+00"),
+        ("RUNNING COMPLETED", "RUNNING COMPLETED\nRUNNING COMPLETED"),
+        ("nx 4\n", "nx 4\nnx 4\n"),
+        ("MIMD version 7\n", ""),
+    ],
+)
+def test_a_changed_output_is_refused(found, instead):
+    assert found in DOUBLE
+    with pytest.raises(json_lines.OutputError):
+        milc.parse(DOUBLE.replace(found, instead, 1))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"nx": 8},
+        {"steps": 5},
+        {"beta": 5.7},
+        {"seed": 1},
+        {"ranks": 2},
+        {"precision": "single"},
+        {"trajectories": 9},
+        {"plaquette": 0.594, "plaquette_tolerance": 0.01},
+    ],
+)
+def test_a_run_of_other_settings_is_no_answer(asked):
+    assert reading(DOUBLE, **asked).wrong is not None
+
+
+def test_what_the_original_cannot_choose_is_refused():
+    with pytest.raises(ValueError, match="milc has no communication"):
+        Su3RmdParameters(**ASKED, communication="ssend")

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lattice application: its layout rule, and what of its output is believed."""
+
+import re
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from assay.sites.facts import SiteFacts
+from checks.common import json_lines
+from checks.common.registry import CHECKS, Su3RmdParameters
+from checks.su3_rmd import divides, fitting_counts
+from checks.su3_rmd.run import read_run
+
+OUTPUT = (Path(__file__).parents[1] / "samples" / "mpich.2ranks.out").read_text()
+ASKED = {"nx": 8, "ny": 8, "nz": 8, "nt": 16, "ranks": 2, "trajectories": 20, "precision": "single"}
+
+
+def reading(text, **asked):
+    return read_run(Su3RmdParameters(**ASKED | asked), json_lines.parse(text), text)
+
+
+def refused(text):
+    try:
+        return reading(text).wrong is not None
+    except json_lines.OutputError:
+        return True
+
+
+def test_real_output_gives_times_and_rate():
+    found = reading(OUTPUT)
+    assert found.wrong is None
+    values = {metric.name: metric.value for metric in found.metrics}
+    work = 8**3 * 16 * (21 * 4 * 17112 + 21 * 5616 + 20 * 2592)
+    assert values["rate"] * values["program_time"] == pytest.approx(work, rel=1e-4)
+    assert values["launch"] > values["program_time"]
+    assert 0 <= values["communication_share"] < 1
+    assert values["cpu_time"] / 2 <= values["rank_cpu_time"] <= values["cpu_time"]
+
+
+@pytest.mark.parametrize(
+    ("found", "instead"),
+    [
+        ('"measurements":20', '"measurements":19'),
+        ("RUNNING COMPLETED", "RUNNING"),
+        ('"key":"answer"', '"key":"question"'),
+        ('"deviation_from_su3":', '"deviation_from_su3":0.5,"was":'),
+        ('"trajectories":21', '"trajectories":20'),
+        ("GMES 2.713709e+00", "GMES nan"),
+        ('"communication_share","unit":"1","value":', '"communication_share","unit":"1","value":7'),
+        ('"program_time","unit":"s","value":', '"program_time","unit":"s","value":1'),
+        ('"rate","unit":"flop/s","value":', '"rate","unit":"flop/s","value":-'),
+        ('"key":"ranks"', '"key":"nodes"'),
+        ('"name":"rate"', '"name":"site_step_time","at":{"no":1}'),
+    ],
+)
+def test_a_wrong_or_cut_answer_is_refused(found, instead):
+    assert found in OUTPUT
+    assert refused(OUTPUT.replace(found, instead))
+
+
+def test_every_cut_output_is_refused_or_has_no_end():
+    ends = [match.start() for match in re.finditer("\n", OUTPUT)]
+    for end in ends[: ends.index(OUTPUT.index('\n{"assay":"stamp","name":"launch_end"'))]:
+        cut = OUTPUT[: end + 1]
+        assert refused(cut) or not json_lines.parse(cut).ended
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"nt": 8},
+        {"steps": 5},
+        {"warmups": 2},
+        {"trajectories_between_measurements": 2},
+        {"plaquette": 0.594, "plaquette_tolerance": 0.01},
+    ],
+)
+def test_a_run_of_other_settings_is_no_answer(asked):
+    assert reading(OUTPUT, **asked).wrong
+
+
+def test_a_run_without_measurement_is_refused():
+    with pytest.raises(ValidationError, match="without a measurement"):
+        Su3RmdParameters(**ASKED, trajectories_between_measurements=21)
+
+
+def test_an_answer_in_single_precision_is_not_one_in_double():
+    assert "deviate" in reading(OUTPUT, precision="double").wrong
+
+
+@pytest.mark.parametrize(
+    ("lattice", "ranks", "fits"),
+    [
+        ((4, 4, 4, 8), 1, True),
+        ((4, 4, 4, 8), 3, False),
+        ((4, 4, 4, 8), 512, True),
+        ((4, 4, 4, 8), 1024, False),
+        ((6, 6, 6, 12), 3, True),
+        ((6, 6, 6, 12), 5, False),
+    ],
+)
+def test_the_original_s_layout_rule(lattice, ranks, fits):
+    assert divides(lattice, ranks) is fits
+
+
+def test_a_rank_count_that_cannot_cut_the_lattice_is_skipped_with_counts_that_can():
+    check = CHECKS["su3_rmd"]
+    params = check.parameters(nx=4, ny=4, nz=4, nt=8, ranks=3, trajectories=1)
+    site = SiteFacts("s", False, 8, 1, 2**34, {})
+    reason = check.infeasible(params, check.layout(params, 1), site)
+    assert "3 ranks cannot cut the lattice 4×4×4×8" in reason
+    assert reason.endswith("; 1, 2, 4, 8, 16, 32, 64, 128 ranks can")
+
+
+def test_counts_that_fit_are_found_at_once_for_any_rank_count():
+    assert fitting_counts((1024, 1024, 1024, 1024), 999_983)[-1] == 2**19
+    assert fitting_counts((6, 6, 6, 12), 5) == [1, 2, 3, 4, 6, 8, 9, 12]

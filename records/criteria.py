@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The criteria of an acceptance: what must hold of the records, and who has waived what."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
+
+from records.sections import Name, Scalar, Section, key
+
+SCHEMA = 1
+LEAST_LAUNCHES = 3
+
+Where = dict[str, Scalar]
+
+
+def _where() -> Where:
+    where: Where = key(
+        "Parameters of the check, or keys of the metric's point, and the values they must have.",
+        default={},
+    )
+    return where
+
+
+class Selection(Section):
+    """Values of one metric of one check, for every case and point that `where` selects."""
+
+    check: str = key("Check whose records are judged.")
+    metric: str = key("Registered name of the metric.")
+    where: Where = _where()
+
+
+class Criterion(Selection):
+    """What all kinds of criteria say."""
+
+    kind: str
+
+    id: Name = key("Short name of the criterion; a waiver refers to it.")
+    title: str = key("What must hold, in plain words.", min_length=1, max_length=200)
+    environment: Name | None = key("Only this environment; without it, each.", default=None)
+
+
+class LimitCriterion(Criterion):
+    """The value keeps to a limit in the metric's own unit."""
+
+    kind: Literal["limit"] = key("limit: against a value in the metric's unit.")
+    at_least: float | None = key("Least value that passes.", "unit", None)
+    at_most: float | None = key("Greatest value that passes.", "unit", None)
+    unit: str = key("Unit of the limit: the registered SI unit of the metric.")
+
+
+class RatioCriterion(Criterion):
+    """The value over another value of the same environment keeps to a limit, paired by block."""
+
+    kind: Literal["ratio"] = key("ratio: against another measured value.")
+    reference: Selection = key("The value it is divided by; must select one case and point.")
+    at_least: float | None = key("Least ratio that passes.", "1", None, gt=0)
+    at_most: float | None = key("Greatest ratio that passes.", "1", None, gt=0)
+
+
+class SpreadCriterion(Criterion):
+    """The launches agree: their coefficient of variation is small."""
+
+    kind: Literal["spread"] = key("spread: launches of one case must agree.")
+    cv_at_most: float = key("Greatest coefficient of variation that passes.", "1", gt=0, le=1)
+
+
+class NodesCriterion(Criterion):
+    """All nodes are alike: none is worse than the median of the nodes by more than `within`."""
+
+    kind: Literal["nodes"] = key("nodes: every node against the median of the nodes.")
+    within: float = key("Greatest shortfall of a node against the median.", "1", 0.05, gt=0, lt=1)
+    modified_z: float = key(
+        "A node stands out beyond this modified z-score, in the bad direction.", "1", 3.5, gt=0
+    )
+
+
+class LinksCriterion(Criterion):
+    """All links are alike: every pair of nodes against the best pair, or the median of pairs."""
+
+    kind: Literal["links"] = key("links: every pair of nodes against the other pairs.")
+    of: Literal["best", "median"] = key("What a pair is compared with.", default="median")
+    at_least: float | None = key("Least share that passes, e.g. 0.93.", "1", None, gt=0, le=1)
+    at_most: float | None = key("Greatest multiple that passes, e.g. 2.1.", "1", None, ge=1)
+
+
+class EfficiencyCriterion(Criterion):
+    """A program's rate over the peak of its ranks: measured by DGEMM, or nominal by the site."""
+
+    kind: Literal["efficiency"] = key("efficiency: a rate against the peak of its ranks.")
+    peak: Literal["measured", "nominal"] = key(
+        "measured: ranks × the mean rate of a rank in `reference`; nominal: ranks × the peak of a"
+        " core that the site declares."
+    )
+    reference: Selection | None = key("Per-node rate of the measured peak.", default=None)
+    at_least: float = key("Least efficiency that passes.", "1", gt=0, le=1)
+
+
+def _kind(value: object) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return kind if isinstance(kind, str) and kind in KINDS else "limit"
+
+
+#: The kinds of criteria by the word in the file.
+KINDS: dict[str, type[Criterion]] = {
+    "limit": LimitCriterion,
+    "ratio": RatioCriterion,
+    "spread": SpreadCriterion,
+    "nodes": NodesCriterion,
+    "links": LinksCriterion,
+    "efficiency": EfficiencyCriterion,
+}
+
+AnyCriterion = Annotated[
+    Annotated[LimitCriterion, Tag("limit")]
+    | Annotated[RatioCriterion, Tag("ratio")]
+    | Annotated[SpreadCriterion, Tag("spread")]
+    | Annotated[NodesCriterion, Tag("nodes")]
+    | Annotated[LinksCriterion, Tag("links")]
+    | Annotated[EfficiencyCriterion, Tag("efficiency")],
+    Discriminator(_kind),
+]
+
+
+class Waiver(Section):
+    """A failed criterion that is accepted all the same, by somebody, for a reason, until a day."""
+
+    criterion: Name = key("Id of the criterion that is waived.")
+    subject: str | None = key(
+        "Only for this node (n2) or pair of nodes (n1–n2, written n1-n2); without it, all of it.",
+        default=None,
+        min_length=1,
+        max_length=130,
+    )
+    author: str = key("Who waives it.", min_length=1, max_length=200)
+    reason: str = key("Why.", min_length=1, max_length=2000)
+    expires: str = key("Last day on which it holds, as 2027-03-31.", min_length=10, max_length=10)
+
+    @field_validator("expires")
+    @classmethod
+    def _is_a_day(cls, value: str, info: ValidationInfo) -> str:
+        del info
+        try:
+            date.fromisoformat(value)
+        except ValueError:
+            raise ValueError(f'found "{value}"; allowed is a day such as 2027-03-31') from None
+        return value
+
+
+class Party(Section):
+    """Somebody who signs."""
+
+    role: str = key("For example Buyer, Vendor, Witness.", min_length=1, max_length=100)
+    organisation: str = key("For whom.", default="", max_length=200)
+    name: str = key("Who signs, if that is known.", default="", max_length=200)
+
+
+class Criteria(Section):
+    """A criteria file as written."""
+
+    schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
+    name: Name = key("Short name of this set of criteria.")
+    title: str = key("Title of the document.", min_length=1, max_length=200)
+    contract: str = key("Which contract or order it belongs to.", default="", max_length=500)
+    parties: list[Party] = key(
+        "Who signs the document.", default=[Party(role="Buyer"), Party(role="Vendor")]
+    )
+    confidence: float = key("Confidence of each one-sided bound.", "1", 0.95, ge=0.8, le=0.999)
+    least_launches: int = key(
+        "Launches below which no verdict is given.", "launches", LEAST_LAUNCHES, ge=3, le=100
+    )
+    rerun_blocks: int = key("Blocks of a re-run; two at least.", "blocks", 3, ge=2, le=30)
+    failed_launches_at_most: int = key(
+        "Launches that may end without an answer; a wrong answer is never allowed.",
+        "launches",
+        0,
+        ge=0,
+    )
+    criteria: Annotated[list[AnyCriterion], Field(min_length=1)] = key("What must hold.")
+    waivers: list[Waiver] = key("What is accepted all the same.", default=[])

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a history holds, as the store gives it and the nightly judgement reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from records.errors import AssayError
+from records.metrics import Better
+
+Kind = Literal["regression", "improvement"]
+Stage = Literal["tonight", "lasting", "drift"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesKey:
+    """What one value a night is kept of: a metric at one point of one case. `at` in SI units."""
+
+    case_id: str
+    check: str
+    environment: str
+    params: Mapping[str, Any]
+    metric: str
+    unit: str
+    better: Better
+    at: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NightValues:
+    """Values of the ok launches of one series in one night, in SI base units."""
+
+    series: SeriesKey
+    launches: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """One run in a history. `context` is software and machine, flat: "host.kernel" -> "6.1".
+
+    `statuses` counts launches by status; `failures` says what went wrong, one line each.
+    `id` is 0 before the store has given one; `run_path` is where the run directory was.
+    """
+
+    run_id: str
+    site: str
+    campaign: str
+    started_at: str
+    context: Mapping[str, str]
+    nodes: tuple[str, ...]
+    statuses: Mapping[str, int]
+    failures: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    run_path: str = ""
+    judged: bool = False
+    id: int = 0
+
+    @property
+    def date(self) -> str:
+        """The day, and the time to the minute (UTC)."""
+        return self.started_at[:16].replace("T", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """Who took a change as the new reference, when, and why."""
+
+    author: str
+    reason: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of one series that was found. `since`, `found`, `closed` are ids of nights.
+
+    `before` and `after` are medians in SI base units, `ratio` is after/before. `closed` is set when
+    a regression went back by itself.
+    """
+
+    series: int
+    kind: Kind
+    stage: Stage
+    since: int
+    found: int
+    before: float
+    after: float
+    n_before: int
+    closed: int | None = None
+    accepted: Acceptance | None = None
+    id: int = 0
+
+    @property
+    def ratio(self) -> float:
+        """after/before."""
+        return self.after / self.before
+
+    @property
+    def open(self) -> bool:
+        """A regression that neither went back nor was accepted."""
+        return self.kind == "regression" and self.closed is None and self.accepted is None
+
+
+@dataclass(frozen=True)
+class History:
+    """Nights in order of time, series, and one value for each pair.
+
+    `values` (medians), `reruns` (medians of the same night's re-runs) and `counts` (launches) have
+    the shape (series, nights); NaN where nothing was measured. `series_ids` are the store's.
+    `elsewhere` are medians of re-runs kept off the night's nodes, on `other_nodes` (by the night's
+    id); None: nothing was run there.
+    """
+
+    nights: list[Night]
+    series: list[SeriesKey]
+    series_ids: list[int]
+    values: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    reruns: NDArray[np.float64]
+    rerun_counts: NDArray[np.int64]
+    changes: list[Change] = field(default_factory=list)
+    elsewhere: NDArray[np.float64] | None = None
+    other_nodes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _positions(self) -> dict[int, int]:
+        return {night.id: place for place, night in enumerate(self.nights)}
+
+    def position(self, night_id: int) -> int:
+        """Where a night of this history stands. Raises AssayError for another's."""
+        place = self._positions.get(night_id)
+        if place is None:
+            raise AssayError(f"night {night_id} is not in this history; it was removed or damaged")
+        return place

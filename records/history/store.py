@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The history on disk: one SQLite file, grown by whole nights, each written entirely or not at all.
+
+SQLite's write-ahead log with full synchronisation keeps it whole through a kill, a power cut and a
+full disk. It is open to any SQL: tables night, series, value, change.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from records.errors import AssayError, InfrastructureError
+from records.history.model import Acceptance, Change, Night, NightValues, SeriesKey
+from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, UPGRADES
+
+#: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
+DEFAULT = Path("results/history.sqlite")
+
+
+class Store:
+    """An open history; use it as a context manager."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        if not create and not path.is_file():
+            raise AssayError(
+                f"{path}: there is no history yet; begin one with: assay history add RUN"
+            )
+        with self.explained("opened"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self.database = sqlite3.connect(path, timeout=60, isolation_level=None)
+            self._prepare()
+
+    def _prepare(self) -> None:
+        self.database.execute("PRAGMA journal_mode=WAL")
+        self.database.execute("PRAGMA synchronous=FULL")
+        self.database.execute("PRAGMA foreign_keys=ON")
+        kind = self.database.execute("PRAGMA application_id").fetchone()[0]
+        version = self.database.execute("PRAGMA user_version").fetchone()[0]
+        empty = not self.database.execute("SELECT 1 FROM sqlite_master").fetchone()
+        if empty:
+            self.database.executescript(TABLES)
+        elif kind != APPLICATION_ID:
+            raise AssayError(f"{self.path}: is a database, but no history of Assay; give another")
+        elif version in UPGRADES:
+            self.database.executescript(UPGRADES[version])
+        elif version != SCHEMA:
+            raise AssayError(
+                f"{self.path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
+                " Use the Assay that wrote it."
+            )
+
+    @contextmanager
+    def explained(self, what: str) -> Iterator[None]:
+        """Turns what goes wrong while the file is read or written into one message."""
+        try:
+            yield
+        except (json.JSONDecodeError, TypeError) as error:
+            raise AssayError(
+                f"{self.path}: is damaged: a field is not what was written ({error}); put back a"
+                " copy, or move it away and add the runs again"
+            ) from error
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error) or "malformed" in str(error):
+                raise AssayError(
+                    f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
+                    " away and add the runs again"
+                ) from error
+            raise InfrastructureError(
+                f"{self.path}: could not be {what} ({error}); what it held before is safe. Make"
+                " room or wait for the other process, then do it again."
+            ) from error
+        except OSError as error:
+            raise InfrastructureError(
+                f"{self.path}: could not be {what} ({error.strerror})"
+            ) from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self.explained("written"):
+            self.database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.database
+                self.database.execute("COMMIT")
+            except BaseException:
+                if self.database.in_transaction:
+                    self.database.execute("ROLLBACK")
+                raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.database.close()
+
+    def add(
+        self,
+        night: Night,
+        values: Sequence[NightValues],
+        rerun_of: int | None = None,
+        *,
+        elsewhere: bool = False,
+    ) -> Night:
+        """Add a run: a night, or the re-run of one, `elsewhere` if it was kept off the night's
+        nodes. Raises AssayError for one that is there."""
+        with self._transaction() as database:
+            if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
+                raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
+            row = _night_row(night, rerun_of) | {"elsewhere": int(elsewhere)}
+            marks = ",".join("?" * len(row))
+            place = database.execute(
+                f"INSERT INTO night ({','.join(row)}) VALUES ({marks})",  # noqa: S608 own names
+                tuple(row.values()),
+            ).lastrowid
+            for value in values:
+                launches = sorted(value.launches)
+                database.execute(
+                    "INSERT INTO value VALUES (?,?,?,?,?)",
+                    (
+                        self._series_id(night, value.series),
+                        place,
+                        len(launches),
+                        statistics.median(launches),
+                        json.dumps(value.launches),
+                    ),
+                )
+            if rerun_of is not None:
+                database.execute("UPDATE night SET judged=0 WHERE id=?", (rerun_of,))
+        assert place is not None
+        return self.night(place)
+
+    def _series_id(self, night: Night, key: SeriesKey) -> int:
+        row = _series_row(night, key)
+        self.database.execute(
+            f"INSERT OR IGNORE INTO series ({','.join(row)})"  # noqa: S608 own names
+            f" VALUES ({','.join('?' * len(row))})",
+            tuple(row.values()),
+        )
+        found = self.database.execute(
+            "SELECT id FROM series WHERE site=? AND campaign=? AND case_id=? AND metric=? AND at=?",
+            (night.site, night.campaign, key.case_id, key.metric, row["at"]),
+        ).fetchone()
+        number: int = found[0]
+        return number
+
+    def night(self, number: int) -> Night:
+        """The night with this id."""
+        return self._nights("id=?", (number,))[0]
+
+    def find(self, run: str) -> Night:
+        """The night of a run, by run id. Raises AssayError when it is not in the history."""
+        found = self._nights("run_id=?", (run,))
+        if not found:
+            raise AssayError(f"run {run!r} is not in {self.path}; see: assay history show")
+        return found[0]
+
+    def groups(self) -> list[tuple[str, str, int]]:
+        """Site, campaign and number of nights of each history in the file, newest last."""
+        with self.explained("read"):
+            return list(
+                self.database.execute(
+                    "SELECT site, campaign, count(*) FROM night WHERE rerun_of IS NULL"
+                    " GROUP BY site, campaign ORDER BY max(started_at)"
+                )
+            )
+
+    def nights(self, site: str, campaign: str) -> list[Night]:
+        """All nights of a campaign on a site in order of time, without re-runs."""
+        return self._nights(
+            "site=? AND campaign=? AND rerun_of IS NULL ORDER BY started_at, id", (site, campaign)
+        )
+
+    def other_nodes(self) -> dict[int, tuple[str, ...]]:
+        """For each night that was run again elsewhere the nodes of that, by the night's id."""
+        with self.explained("read"):
+            rows = self.database.execute(
+                "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
+            ).fetchall()
+        return {row[0]: tuple(json.loads(row[1])) for row in rows}
+
+    def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
+        columns = "id,run_id,site,campaign,started_at,context,nodes,statuses,failures,warnings"
+        with self.explained("read"):
+            rows = self.database.execute(
+                f"SELECT {columns},run_path,judged FROM night WHERE {where}",  # noqa: S608 own
+                values,
+            ).fetchall()
+            return _as_nights(rows)
+
+    def keep_judgement(self, night: Night, changes: Sequence[tuple[int, Change]]) -> None:
+        """Store what a night's judgement found; pairs of the series' id and the change.
+
+        Changes that this night found before and that nobody accepted are replaced.
+        """
+        with self._transaction() as database:
+            database.execute("DELETE FROM change WHERE found=? AND author IS NULL", (night.id,))
+            for series, change in changes:
+                _write_change(database, series, change)
+            database.execute("UPDATE night SET judged=1 WHERE id=?", (night.id,))
+
+    def accept(self, numbers: Sequence[int], acceptance: Acceptance) -> int:
+        """Accept changes by their ids; gives how many. Raises AssayError for an unknown one."""
+        known = {row[0] for row in self.database.execute("SELECT id FROM change")}
+        unknown = sorted(set(numbers) - known)
+        if unknown:
+            raise AssayError(
+                f"there is no change {unknown[0]} in {self.path}; see: assay history show --changes"
+            )
+        with self._transaction() as database:
+            database.executemany(
+                "UPDATE change SET author=?, reason=?, accepted_at=? WHERE id=?",
+                [(acceptance.author, acceptance.reason, acceptance.at, n) for n in numbers],
+            )
+        return len(set(numbers))
+
+
+def _as_nights(rows: Sequence[Any]) -> list[Night]:
+    shared: dict[str, Mapping[str, str]] = {}
+    return [
+        Night(
+            id=row[0],
+            run_id=row[1],
+            site=row[2],
+            campaign=row[3],
+            started_at=row[4],
+            context=shared.setdefault(row[5], json.loads(row[5])),
+            nodes=tuple(json.loads(row[6])),
+            statuses=json.loads(row[7]),
+            failures=tuple(json.loads(row[8])),
+            warnings=tuple(json.loads(row[9])),
+            run_path=row[10],
+            judged=bool(row[11]),
+        )
+        for row in rows
+    ]
+
+
+def _night_row(night: Night, rerun_of: int | None) -> dict[str, Any]:
+    return {
+        "run_id": night.run_id,
+        "site": night.site,
+        "campaign": night.campaign,
+        "started_at": night.started_at,
+        "rerun_of": rerun_of,
+        "context": json.dumps(night.context, sort_keys=True),
+        "nodes": json.dumps(night.nodes),
+        "statuses": json.dumps(night.statuses),
+        "failures": json.dumps(night.failures),
+        "warnings": json.dumps(night.warnings),
+        "run_path": night.run_path,
+        "judged": 0,
+    }
+
+
+def _series_row(night: Night, key: SeriesKey) -> dict[str, Any]:
+    return {
+        "site": night.site,
+        "campaign": night.campaign,
+        "case_id": key.case_id,
+        "check_name": key.check,
+        "environment": key.environment,
+        "params": json.dumps(key.params, sort_keys=True),
+        "metric": key.metric,
+        "unit": key.unit,
+        "better": key.better,
+        "at": json.dumps(key.at, sort_keys=True),
+    }
+
+
+def _write_change(database: sqlite3.Connection, series: int, change: Change) -> None:
+    if change.id:
+        database.execute(
+            "UPDATE change SET stage=?, since=?, before=?, after=?, closed=? WHERE id=?",
+            (change.stage, change.since, change.before, change.after, change.closed, change.id),
+        )
+        return
+    database.execute(
+        "INSERT INTO change (series,kind,stage,since,found,before,after,n_before,closed)"
+        " VALUES (?,?,?,?,?,?,?,?,?)",
+        (
+            series,
+            change.kind,
+            change.stage,
+            change.since,
+            change.found,
+            change.before,
+            change.after,
+            change.n_before,
+            change.closed,
+        ),
+    )

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics: NetPIPE, the ping-pong of others."""
+
+from records.metrics.definition import CheckMetrics, MetricDefinition
+
+CHECKS = (
+    CheckMetrics(
+        "netpipe",
+        title="NetPIPE",
+        deciding="netpipe_half_round_trip",
+        shown="netpipe_bandwidth",
+    ),
+)
+
+DEFINITIONS = (
+    MetricDefinition(
+        "netpipe_half_round_trip",
+        "s",
+        "lower",
+        "half a round trip as NetPIPE gives it: the least of its trials' means",
+        title="NetPIPE half round trip",
+    ),
+    MetricDefinition(
+        "netpipe_bandwidth",
+        "bytes/s",
+        "higher",
+        "message length over NetPIPE's half round trip",
+        title="NetPIPE bandwidth",
+    ),
+)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record: what one launch of a case gave, and the append-only file that keeps it.
+
+`records.jsonl` holds one JSON object a line, flushed to disk before the launch counts as done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import msgspec
+
+from records.errors import AssayError, InfrastructureError
+from records.mpi_profile import RankProfile
+
+SCHEMA = 1
+
+Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
+
+
+class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of a registered metric (records.metrics), SI base units.
+
+    `at` names the point inside the launch, e.g. {"construct": "Send/Recv", "message_bytes": 1024};
+    `samples` are the raw values behind `value`, in the order they were taken.
+    """
+
+    name: str
+    unit: str
+    better: Literal["higher", "lower"]
+    value: float
+    at: dict[str, Any] | None = None
+    samples: list[float] | None = None
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """What one launch of a case gave. Only `ok` records enter statistics.
+
+    `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
+    `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
+    profile by ascending rank, there when the case asked for it.
+    """
+
+    schema: int = SCHEMA
+    run_id: str
+    case_id: str
+    check: str
+    environment: str
+    site: str
+    params: dict[str, Any]
+    block: int
+    attempt: int
+    status: Status
+    reason: str | None
+    started_at: str | None
+    ended_at: str | None
+    job_id: str | None
+    nodes: list[str]
+    ranks: int
+    metrics: list[Metric]
+    flags: list[str]
+    artifacts: dict[str, str]
+    profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Record)
+
+
+class RecordWriter:
+    """Appends records durably; the one writer of a run directory."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        drop_torn_tail(path)
+        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def append(self, record: Record) -> None:
+        """Write one line and force it to disk; a full disk leaves the file as it was."""
+        line = _encoder.encode(record) + b"\n"
+        size = os.fstat(self._fd).st_size
+        try:
+            written = 0
+            while written < len(line):
+                written += os.write(self._fd, line[written:])
+            os.fsync(self._fd)
+        except OSError as error:
+            os.ftruncate(self._fd, size)
+            raise InfrastructureError(
+                f"{self.path}: the record of {record.case_id}, block {record.block}, could not be"
+                f" written ({error.strerror}). All earlier records are safe. Make room, then"
+                f" continue with: assay run --resume {self.path.parent}"
+            ) from error
+
+    def close(self) -> None:
+        """Close the file; the writer is done."""
+        os.close(self._fd)
+
+    def __enter__(self) -> RecordWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def drop_torn_tail(path: Path) -> None:
+    """Cut off a last line without its newline: the writer died inside it, it never counted."""
+    if not path.exists():
+        return
+    with path.open("rb+") as file:
+        content = file.read()
+        if content and not content.endswith(b"\n"):
+            file.truncate(content.rfind(b"\n") + 1)
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Yield the records of a file in order; a torn last line is left out.
+
+    Raises AssayError naming file and line for anything that is not a record.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield _decoder.decode(line)
+            except msgspec.MsgspecError as error:
+                raise AssayError(f"{path}:{number}: not a record: {error}") from error

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The run directory: what a run was asked, what it did, and the raw output of every launch."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.plan import Plan
+from records.errors import AssayError, InfrastructureError
+from records.record import Record, read_records
+
+#: Where runs are kept, below the folder in which `assay` is called.
+RESULTS = Path("results")
+
+_SUFFIX = {"script": "sh", "stdout": "out", "stderr": "err"}
+
+
+class RunDirectory:
+    """results/<campaign>/<run-id>/ and the names of what lies in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.run_id = path.name
+        self.campaign_file = path / "campaign.yaml"
+        self.plan_file = path / "plan.json"
+        self.provenance_file = path / "provenance.json"
+        self.records_file = path / "records.jsonl"
+        self.raw = path / "raw"
+
+    def records(self) -> list[Record]:
+        """All records so far."""
+        return list(read_records(self.records_file)) if self.records_file.exists() else []
+
+    def plan(self) -> Plan:
+        """The plan as written when the run began."""
+        return Plan.from_json(self.plan_file.read_bytes(), str(self.plan_file))
+
+    def provenance(self) -> dict[str, Any]:
+        """The provenance as written so far."""
+        loaded: dict[str, Any] = json.loads(self.provenance_file.read_bytes())
+        return loaded
+
+    def lock(self) -> int:
+        """Make this process the run's one driver; held until it ends, however it ends."""
+        descriptor = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(descriptor)
+            raise AssayError(
+                f"{self.path} is being run by another process; wait for it, or see how far it is"
+                f" with: assay status {self.path}"
+            ) from error
+        return descriptor
+
+    def keep_raw(self, stem: str, files: Mapping[str, str]) -> dict[str, str]:
+        """Copy a launch's raw files to raw/<stem>.*; gives the artifacts with their checksums."""
+        artifacts: dict[str, str] = {}
+        for kind, source in files.items():
+            if not Path(source).is_file():
+                continue
+            target = self.raw / f"{stem}.{_SUFFIX[kind]}"
+            _copy(Path(source), target)
+            artifacts[kind] = f"raw/{target.name}"
+            artifacts[f"{kind}_sha256"] = hashlib.sha256(target.read_bytes()).hexdigest()
+        return artifacts
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        target.unlink(missing_ok=True)
+        raise InfrastructureError(
+            f"{target}: raw output could not be kept ({error.strerror}); make room, then resume"
+        ) from error
+
+
+def new_run_id() -> str:
+    """A run id: UTC time and four random hexadecimal digits."""
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
+
+
+def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
+    """A fresh run directory with the campaign as asked and its plan."""
+    path = RESULTS / plan.campaign / new_run_id()
+    try:
+        (path / "raw").mkdir(parents=True)
+        run = RunDirectory(path)
+        write_durably(run.campaign_file, campaign_text.encode())
+        write_durably(run.plan_file, plan.to_json().encode())
+    except OSError as error:
+        shutil.rmtree(path, ignore_errors=True)
+        raise InfrastructureError(
+            f"{path}: the run directory could not be made ({error.strerror})"
+        ) from error
+    return run
+
+
+def open_run(name: str) -> RunDirectory:
+    """The run at path `name`, or with run id `name` below results/.
+
+    Raises AssayError when there is none or it is no run directory.
+    """
+    path = Path(name)
+    if not path.is_dir():
+        found = [match for match in RESULTS.glob("*/*") if match.name == name]
+        if len(found) != 1:
+            raise AssayError(
+                f"no run {name!r}: give the path of a run directory, e.g. {_example()}"
+            )
+        path = found[0]
+    for needed in ("plan.json", "campaign.yaml"):
+        if not (path / needed).is_file():
+            raise AssayError(f"{path} is no run directory: it has no {needed}")
+    return RunDirectory(path)
+
+
+def latest_run() -> RunDirectory:
+    """The newest run below results/."""
+    runs = sorted(RESULTS.glob("*/*/plan.json"), key=lambda plan: plan.parent.name)
+    if not runs:
+        raise AssayError(f"no runs below {RESULTS}/ yet; start one with: assay run quick")
+    return RunDirectory(runs[-1].parent)
+
+
+def _example() -> str:
+    runs = sorted(RESULTS.glob("*/*/plan.json"), key=lambda plan: plan.parent.name)
+    return str(runs[-1].parent) if runs else "results/quick/20260101T000000Z-1a2b"
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Write a whole file or none of it: temporary name, flush to disk, rename."""
+    temporary = path.with_name(f".{path.name}.new")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)

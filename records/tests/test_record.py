@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records survive what happens to files: torn tails, full disks, damage."""
+
+import errno
+import os
+
+import pytest
+
+from records.errors import AssayError, InfrastructureError
+from records.record import Metric, Record, RecordWriter, read_records
+
+
+def record(block=1, **changes):
+    fields = {
+        "run_id": "r",
+        "case_id": "hpl-00000000",
+        "check": "hpl",
+        "environment": "lam",
+        "site": "virtual",
+        "params": {"n": 1000},
+        "block": block,
+        "attempt": 1,
+        "status": "ok",
+        "reason": None,
+        "started_at": None,
+        "ended_at": None,
+        "job_id": "1",
+        "nodes": ["n1"],
+        "ranks": 1,
+        "metrics": [Metric("rate", "flop/s", "higher", 1e9, samples=[1e9])],
+        "flags": [],
+        "artifacts": {},
+    }
+    return Record(**{**fields, **changes})
+
+
+def test_records_come_back_as_they_were(tmp_path):
+    path = tmp_path / "records.jsonl"
+    written = [record(1), record(2, status="failed", reason="<&>\n")]
+    with RecordWriter(path) as writer:
+        for one in written:
+            writer.append(one)
+    assert list(read_records(path)) == written
+
+
+def test_a_torn_last_line_never_counted_and_is_cut_off(tmp_path):
+    path = tmp_path / "records.jsonl"
+    with RecordWriter(path) as writer:
+        writer.append(record(1))
+    whole = path.read_bytes()
+    path.write_bytes(whole + whole[: len(whole) // 2])
+    assert len(list(read_records(path))) == 1
+    with RecordWriter(path) as writer:
+        writer.append(record(2))
+    assert [r.block for r in read_records(path)] == [1, 2]
+
+
+def test_damage_in_the_middle_is_named_with_its_line(tmp_path):
+    path = tmp_path / "records.jsonl"
+    path.write_text("{}\n")
+    with pytest.raises(AssayError, match=r"records\.jsonl:1: not a record"):
+        list(read_records(path))
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "records.jsonl"
+    with RecordWriter(path) as writer:
+        writer.append(record(1))
+        before = path.read_bytes()
+        real_write = os.write
+
+        chunks = iter([True, False])
+
+        def write(descriptor, data):
+            if next(chunks):
+                return real_write(descriptor, data[:20])
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr(os, "write", write)
+        with pytest.raises(InfrastructureError, match="No space left"):
+            writer.append(record(2))
+        assert path.read_bytes() == before

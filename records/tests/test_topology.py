@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hop counts by a declared topology: trees of switches, tori, what contradicts itself, plans."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from itertools import combinations
+
+import pytest
+import yaml
+from pydantic import ValidationError
+
+from assay.plan import make_plan
+from assay.schema import campaign_from_text
+from assay.sites import site
+from assay.tests.test_plan import SITE
+from records.errors import AssayError
+from records.topology import SwitchTree, TopologyDescription, switches_of
+
+TWO_LEVELS = """\
+# leaves first, as Slurm's manual does
+SwitchName=s1 Nodes=n[1-2]   # LinkSpeed follows
+SwitchName=s2 Nodes=n[3-4] LinkSpeed=900
+switchname=s3 nodes=n5,login
+
+SwitchName=m1 Switches=s[1-2]
+SwitchName=top Switches=m1,s3
+"""
+HOPS = """
+schema: 1
+name: hops
+question: what does a hop cost?
+environments: [lam]
+blocks: 2
+cases:
+  - check: echo
+    matrix: {hops: [0, 1, 2, 3]}
+    fixed: {sizes: [8]}
+"""
+
+
+def tree(text: str) -> SwitchTree:
+    return SwitchTree(switches_of(text, "topology.conf"))
+
+
+def torus(rings: list[int], nodes: str) -> TopologyDescription:
+    return TopologyDescription(torus=rings, nodes=nodes)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "hops"),
+    [
+        ("n1", "n2", 1),
+        ("n3", "n1", 3),
+        ("n5", "login", 1),
+        ("n4", "n5", 4),
+        ("n1", "n1", None),
+        ("n1", "n9", None),
+    ],
+)
+def test_hops_in_a_tree_are_the_switches_on_the_way(one, other, hops):
+    assert tree(TWO_LEVELS).hops(one, other) == hops
+    assert tree(TWO_LEVELS).hops(other, one) == hops
+
+
+def test_the_hop_counts_of_a_tree_are_those_of_all_its_pairs():
+    found = tree(TWO_LEVELS)
+    nodes = ["n1", "n2", "n3", "n4", "n5", "login"]
+    assert found.hop_counts == sorted({found.hops(*pair) for pair in combinations(nodes, 2)})
+    assert found.hop_counts == [1, 3, 4]
+
+
+def test_trees_that_nothing_joins_have_no_hops_between_them():
+    apart = tree("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2,n3\n")
+    assert apart.hops("n1", "n2") is None
+    assert apart.hop_counts == [1]
+
+
+def test_hops_in_a_hypercube_are_the_bits_in_which_two_numbers_differ():
+    cube = torus([2] * 6, "n[0-63]").topology()
+    for a, b in combinations(range(64), 2):
+        assert cube.hops(f"n{a}", f"n{b}") == (a ^ b).bit_count()
+    assert cube.hop_counts == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_message_goes_the_shorter_way_round_a_ring():
+    ring = torus([5], "n[0-4]").topology()
+    assert [ring.hops("n0", f"n{i}") for i in range(1, 5)] == [1, 2, 2, 1]
+
+
+def test_a_pair_on_different_cores_is_preferred_where_nodes_share_a_machine():
+    found = tree("SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b")
+    assert found.pair_at(3, {}) == ("n1", "n3")
+    assert found.pair_at(3, {"n1": [0], "n2": [1], "n3": [0], "n4": [1]}) == ("n1", "n4")
+    assert found.pair_at(3, {f"n{i}": [0] for i in range(1, 5)}) == ("n1", "n3")
+    assert found.pair_at(2, {}) is None
+
+
+def test_a_pair_is_found_beside_nodes_that_are_left_out():
+    described = TopologyDescription(switches=switches_of(TWO_LEVELS, "t"), left_out=["n1", "n3"])
+    assert described.topology().pair_at(3, {}) == ("n2", "n4")
+    assert described.topology().hop_counts == [1, 3, 4]
+    cube = TopologyDescription(torus=[2, 2], nodes="n[0-3]", left_out=["n0"]).topology()
+    assert cube.pair_at(2, {}) == ("n1", "n2")
+    assert cube.hop_counts == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Nodes=n1", ":1: no SwitchName"),
+        ("SwitchName=a Nodes=n1\nSwitchName=a Nodes=n2", ":2: a again"),
+        ("# nothing", "names no switch"),
+        ("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n1", "node n1 is at the switches a and b"),
+        ("SwitchName=a Switches=b", "names the switch b, which is not one"),
+        ("SwitchName=a Nodes=n1\nSwitchName=b Switches=a\nSwitchName=c Switches=a", "a is below b"),
+        ("SwitchName=a Nodes=n[1", 'switch a: .* allowed are lists such as "n\\[1-4\\]"'),
+        ("SwitchName=a Nodes=n1,n1", "n1 is listed twice"),
+        ("SwitchName=a Nodes=n1 Switches=b\nSwitchName=b Switches=a", "is above itself"),
+    ],
+)
+def test_a_tree_that_is_none_is_refused_by_name(text, said):
+    with pytest.raises(AssayError, match=said):
+        tree(text)
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {},
+        {"slurm": "t.conf", "torus": [2], "nodes": "n[0-1]"},
+        {"torus": [2]},
+        {"torus": [1, 2], "nodes": "n[0-1]"},
+        {"switches": {"a": {"nodes": "n1", "speed": 3}}},
+    ],
+)
+def test_a_section_says_one_thing_and_nothing_else(section):
+    with pytest.raises(ValidationError):
+        TopologyDescription.model_validate(section)
+
+
+def test_a_torus_with_a_place_left_is_refused():
+    with pytest.raises(AssayError, match="2 × 3 has 6 nodes; 5 are named"):
+        torus([2, 3], "n[1-5]").topology()
+
+
+def described(folder, topology: str) -> str:
+    (folder / "here").mkdir()
+    (folder / "here/topology.conf").write_text(TWO_LEVELS)
+    text = "schema: 1\nname: here\npartition: all\nnodes: 6\ncores_per_node: 1\n"
+    text += f"memory_bytes_per_node: 1000000000\nenvironments: {{}}\ntopology: {topology}\n"
+    (folder / "here/site.yaml").write_text(text)
+    return "here"
+
+
+def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
+    monkeypatch.setattr(site, "SITES", tmp_path)
+    facts = site.load_site(described(tmp_path, "{slurm: topology.conf}")).facts()
+    assert facts.topology is not None
+    assert facts.topology.hops("n1", "n5") == 4
+
+
+def test_the_sections_that_the_readme_shows_are_sections():
+    shown = re.findall(r"^topology: .*$", (site.SITES / "README.md").read_text(), re.MULTILINE)
+    sections = [TopologyDescription.model_validate(yaml.safe_load(t)["topology"]) for t in shown]
+    assert sections[0].slurm == "/etc/slurm/topology.conf"
+    assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3], [1, 2, 3]]
+
+
+def test_a_wrong_topology_is_told_with_the_site_s_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(site, "SITES", tmp_path)
+    with pytest.raises(AssayError, match=r"site.yaml: topology.slurm: .*none.conf: No such file"):
+        site.load_site(described(tmp_path, "{slurm: none.conf}"))
+
+
+def test_pairs_that_the_site_does_not_have_are_skipped_with_the_counts_that_it_has():
+    text = "SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nSwitchName=t Switches=a,b"
+    facts = dataclasses.replace(SITE, topology=tree(text))
+    skipped = [case.skipped for case in make_plan(campaign_from_text("h.yaml", HOPS), facts).cases]
+    reason = (
+        "no two nodes of site virtual lie 2 hops apart; by its topology there are pairs at 1, 3"
+    )
+    assert skipped == [None, None, reason, None]
+
+
+def test_a_site_without_a_topology_skips_every_hop_count_and_keeps_the_plain_echo():
+    cases = make_plan(campaign_from_text("h.yaml", HOPS), SITE).cases
+    assert cases[0].skipped is None
+    assert "hops" not in cases[0].params
+    assert all("declares no topology" in str(case.skipped) for case in cases[1:])
+
+
+@pytest.mark.parametrize(
+    ("fixed", "said"),
+    [
+        ("{hops: 1, placement: within-node}", "hops = 1 needs placement = between-nodes"),
+        ("{hops: 1, distance: 2}", "distance = 2 and hops = 1; give one of them"),
+        ("{hops: -1}", "allowed is an integer from 0 to 4096"),
+    ],
+)
+def test_hops_that_contradict_the_placement_are_refused(fixed, said):
+    text = HOPS.replace("matrix: {hops: [0, 1, 2, 3]}\n    fixed: {sizes: [8]}", f"fixed: {fixed}")
+    with pytest.raises(AssayError, match=said):
+        make_plan(campaign_from_text("h.yaml", text), SITE)

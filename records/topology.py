@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many hops lie between two nodes, by the topology that a site declares.
+
+In a tree of switches a hop is a switch that a message passes: nodes of one switch are 1 hop apart.
+In a torus, which has its switches in its nodes, a hop is a link: neighbours are 1 hop apart, as T.
+H. Dunigan counted on his hypercubes (ORNL/TM-10881, 1988). So h hops cost h - 1 times what one
+more hop costs (J. J. Dongarra and T. H. Dunigan, ORNL/TM-13006, 1996), either way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import combinations, product
+from math import prod
+from pathlib import Path
+
+from ClusterShell.NodeSet import NodeSet, NodeSetParseError
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from records.errors import AssayError
+
+Pair = tuple[str, str]
+
+_LINE = re.compile(r"(\w+)=(\S+)")
+
+
+class Topology(ABC):
+    """Hop counts between the nodes of a site."""
+
+    @abstractmethod
+    def hops(self, one: str, other: str) -> int | None:
+        """Hops between two nodes; None where nothing declared joins them."""
+
+    @abstractmethod
+    def pairs(self) -> Iterator[Pair]:
+        """Pairs of nodes, among them at least one of every hop count that there is."""
+
+    def pair_at(self, hops: int, cores: Mapping[str, list[int]]) -> Pair | None:
+        """Two nodes so many hops apart; None if there are none.
+
+        `cores` are the cores of nodes that share one machine: a pair that shares none is preferred.
+        """
+        found = [pair for pair in self.pairs() if self.hops(*pair) == hops]
+        apart = (p for p in found if not set(cores.get(p[0], ())) & set(cores.get(p[1], ())))
+        return next(apart, found[0] if found else None)
+
+    @cached_property
+    def hop_counts(self) -> list[int]:
+        """Every hop count that two nodes have, ascending."""
+        return sorted({hops for pair in self.pairs() if (hops := self.hops(*pair))})
+
+
+class SwitchDescription(BaseModel):
+    """A switch of a tree, with the nodes or the switches below it as Slurm lists them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    nodes: str = Field(default="", description='nodes at this switch, e.g. "n[1-4]"')
+    switches: str = Field(default="", description='switches below this switch, e.g. "s[1-2]"')
+
+
+class TopologyDescription(BaseModel):
+    """The section `topology` of a site: one of `slurm`, `switches` and `torus`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    slurm: str | None = Field(default=None, description="path of the site's topology.conf, a tree")
+    switches: dict[str, SwitchDescription] = Field(
+        default={}, description="a tree of switches, by name"
+    )
+    torus: list[int] = Field(
+        default=[],
+        description="nodes in each ring of a torus; a hypercube of 2^d nodes has d rings of 2",
+    )
+    nodes: str = Field(
+        default="",
+        description="nodes of the torus, the last coordinate changing first: in a hypercube by"
+        " ascending number",
+    )
+    left_out: list[str] = Field(
+        default=[], description="nodes that launches are kept off; filled in by a run"
+    )
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> TopologyDescription:
+        if [self.slurm is not None, bool(self.switches), bool(self.torus)].count(True) != 1:
+            raise ValueError("give one of slurm, switches and torus")
+        if bool(self.nodes) != bool(self.torus):
+            raise ValueError("nodes and torus go together; a switch has its own nodes")
+        if any(length < 2 for length in self.torus):
+            raise ValueError("a ring of a torus has 2 nodes or more")
+        return self
+
+    def read(self, folder: Path) -> TopologyDescription:
+        """The same with the file that `slurm` names read; a relative path begins at `folder`."""
+        if self.slurm is None:
+            return self
+        path = folder / os.path.expandvars(self.slurm)
+        try:
+            text = path.read_text()
+        except OSError as error:
+            raise AssayError(f"topology.slurm: {path}: {error.strerror}") from error
+        return TopologyDescription(switches=switches_of(text, str(path)))
+
+    def topology(self) -> Topology:
+        """What answers questions. Raises AssayError for a contradiction, naming switch or node."""
+        if self.torus:
+            nodes = _expand(self.nodes, "topology.nodes")
+            return Torus(self.torus, nodes, frozenset(self.left_out))
+        return SwitchTree(self.switches, frozenset(self.left_out))
+
+
+def switches_of(text: str, file: str) -> dict[str, SwitchDescription]:
+    """The switches of a Slurm topology.conf; `file` is its name for messages."""
+    found: dict[str, SwitchDescription] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = {key.lower(): value for key, value in _LINE.findall(line.partition("#")[0])}
+        if not words:
+            continue
+        name = words.get("switchname")
+        if name is None or name in found:
+            raise AssayError(
+                f"{file}:{number}: {'no SwitchName' if name is None else f'{name} again'}; allowed"
+                " is SwitchName=NAME Nodes=LIST or SwitchName=NAME Switches=LIST, a switch a line"
+            )
+        found[name] = SwitchDescription(
+            nodes=words.get("nodes", ""), switches=words.get("switches", "")
+        )
+    if not found:
+        raise AssayError(f"{file}: names no switch; the topology of this site is not declared")
+    return found
+
+
+class SwitchTree(Topology):
+    """A tree of switches; several trees that nothing joins are allowed, as Slurm allows them."""
+
+    def __init__(
+        self, switches: Mapping[str, SwitchDescription], left_out: frozenset[str] = frozenset()
+    ) -> None:
+        self._left_out = left_out
+        self._above: dict[str, str] = {}
+        self._leaves: dict[str, list[str]] = {}
+        self._switch_of: dict[str, str] = {}
+        for name, switch in switches.items():
+            self._add_nodes(name, _expand(switch.nodes, f"topology: switch {name}"))
+            for below in _expand(switch.switches, f"topology: switch {name}"):
+                self._add_switch(name, below, switches)
+        self._paths = {name: self._path(name) for name in self._leaves}
+
+    def _add_nodes(self, switch: str, nodes: list[str]) -> None:
+        for node in nodes:
+            if node in self._switch_of:
+                raise AssayError(
+                    f"topology: node {node} is at the switches {self._switch_of[node]} and"
+                    f" {switch}; allowed is one"
+                )
+            self._switch_of[node] = switch
+        if nodes:
+            self._leaves[switch] = nodes
+
+    def _add_switch(
+        self, above: str, below: str, switches: Mapping[str, SwitchDescription]
+    ) -> None:
+        if below not in switches:
+            raise AssayError(f"topology: switch {above} names the switch {below}, which is not one")
+        if below in self._above:
+            raise AssayError(
+                f"topology: switch {below} is below {self._above[below]} and {above}; allowed is"
+                " one, as in a tree"
+            )
+        self._above[below] = above
+
+    def _path(self, switch: str) -> list[str]:
+        """The switches from this one to the top."""
+        path = [switch]
+        while (above := self._above.get(path[-1])) is not None:
+            if above in path:
+                raise AssayError(f"topology: switch {above} is above itself; allowed is a tree")
+            path.append(above)
+        return path
+
+    def hops(self, one: str, other: str) -> int | None:
+        """Switches on the way: up from either node to the first that both have above them."""
+        ends = (self._switch_of.get(one), self._switch_of.get(other))
+        if one == other or ends[0] is None or ends[1] is None:
+            return None
+        first, second = self._paths[ends[0]], self._paths[ends[1]]
+        shared = next((switch for switch in first if switch in second), None)
+        if shared is None:
+            return None
+        return first.index(shared) + second.index(shared) + 1
+
+    def pairs(self) -> Iterator[Pair]:
+        """Pairs among the first two nodes of each switch: they stand for the others there."""
+        leaves = [
+            [node for node in nodes if node not in self._left_out][:2]
+            for nodes in self._leaves.values()
+        ]
+        for nodes in leaves:
+            yield from combinations(nodes, 2)
+        for some, others in combinations(leaves, 2):
+            yield from product(some, others)
+
+
+class Torus(Topology):
+    """Rings of nodes in any number of dimensions, every place taken; a message goes round the
+    shorter way in each."""
+
+    def __init__(
+        self, rings: list[int], nodes: list[str], left_out: frozenset[str] = frozenset()
+    ) -> None:
+        if len(nodes) != prod(rings):
+            raise AssayError(
+                f"topology: a torus of {' × '.join(map(str, rings))} has {prod(rings)} nodes;"
+                f" {len(nodes)} are named"
+            )
+        self._rings, self._left_out = rings, left_out
+        self._place = dict(zip(nodes, product(*map(range, rings)), strict=True))
+
+    def hops(self, one: str, other: str) -> int | None:
+        """Links on the shortest way; in a hypercube the bits in which two numbers differ."""
+        if one == other or not {one, other} <= self._place.keys():
+            return None
+        apart = [abs(a - b) for a, b in zip(self._place[one], self._place[other], strict=True)]
+        return sum(min(d, length - d) for d, length in zip(apart, self._rings, strict=True))
+
+    def pairs(self) -> Iterator[Pair]:
+        """The first node with each other one: every node of a torus sees the same distances.
+
+        Where nodes are left out, every pair of the others.
+        """
+        first, *others = (node for node in self._place if node not in self._left_out)
+        if self._left_out:
+            return combinations([first, *others], 2)
+        return ((first, other) for other in others)
+
+
+def _expand(text: str, where: str) -> list[str]:
+    """The names that a list such as "n[1-4],login" stands for, in its own order, each once."""
+    names: list[str] = []
+    try:
+        for part in re.split(r",(?![^\[]*\])", text) if text else ():
+            names += NodeSet(part)
+    except NodeSetParseError as error:
+        raise AssayError(f'{where}: {error}; allowed are lists such as "n[1-4]"') from error
+    twice = next((name for name, times in Counter(names).items() if times > 1), None)
+    if twice is not None:
+        raise AssayError(f"{where}: {twice} is listed twice")
+    return names

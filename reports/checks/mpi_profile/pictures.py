@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures of the MPI profile: time in each call beside the rest, and messages by size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from reports.analysis import Analysis
+from reports.checks.mpi_profile.load import CaseProfile, case_profiles
+from reports.checks.mpi_profile.totals import CaseTotals, case_totals
+from reports.show.canvas import Panel, finish, new_panel
+from reports.show.lines import MOST_PANELS, Picture, footer
+from reports.show.palette import INK
+from reports.show.units import ReadableUnit, fixed, percent, readable_unit
+
+#: Calls that get a colour of their own; the others are drawn together.
+MOST_CALLS = 5
+#: Classes of message lengths whose names stand side by side; more are turned.
+MOST_LEVEL_CLASSES = 6
+#: Colours of calls, the costliest first: a sequence apart from the environments' colours.
+_CALL_COLOURS = ("#4C5C96", "#E0A93B", "#7FB5B0", "#B5654A", "#93A95B")
+_OTHER_MPI, _OUTSIDE = "#9aa5ad", "#e3e7ea"
+
+
+def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
+    """Pictures of one check; empty when none of its cases was profiled."""
+    groups = _groups(analysis, check)
+    if not groups:
+        return []
+    return [_time_picture(analysis, check, groups), _sizes_picture(analysis, check, groups)]
+
+
+def _groups(analysis: Analysis, check: str) -> dict[str, list[CaseTotals]]:
+    """Totals by the case's label, environments in the order of their looks."""
+    cases = analysis.run.plan.cases
+    order = {name: place for place, name in enumerate(analysis.looks)}
+    found = [item for item in case_profiles(analysis) if cases[item.case].check == check]
+    found.sort(key=lambda item: order[cases[item.case].environment])
+    groups: dict[str, list[CaseTotals]] = {}
+    for item in sorted(found, key=lambda item: cases[item.case].ranks):
+        groups.setdefault(_label(analysis, item), []).append(case_totals(item))
+    return groups
+
+
+def _label(analysis: Analysis, profile: CaseProfile) -> str:
+    case = analysis.run.plan.cases[profile.case]
+    return analysis.labels[case.check].label(case)
+
+
+def _picture(
+    analysis: Analysis, groups: dict[str, list[CaseTotals]], texts: tuple[str, str, str], draw: Any
+) -> Picture:
+    shown = list(groups.items())[:MOST_PANELS]
+    names = {analysis.run.plan.cases[item.case].environment for _, found in shown for item in found}
+    left = len(groups) - len(shown)
+    more = f" {left} further cases are in the tables." if left else ""
+    anchor, title, caption = texts
+    panels = [draw(label, found) for label, found in shown]
+    return Picture(
+        anchor, title, caption + more, panels, [name for name in analysis.looks if name in names]
+    )
+
+
+def _time_picture(analysis: Analysis, check: str, groups: dict[str, list[CaseTotals]]) -> Picture:
+    colours = _call_colours(groups)
+    texts = (
+        f"picture-profile-{check}",
+        "Time in MPI calls and outside",
+        "Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
+    )
+
+    def draw(label: str, found: list[CaseTotals]) -> Panel:
+        return _time_panel(analysis, label, found, colours)
+
+    return _picture(analysis, groups, texts, draw)
+
+
+def _call_colours(groups: dict[str, list[CaseTotals]]) -> dict[str, str]:
+    """Colours for the calls that take the greatest share of a run, summed over the cases."""
+    shares: dict[str, float] = {}
+    for item in (item for found in groups.values() for item in found):
+        for call in item.calls:
+            share = float(call.seconds.mean() / item.elapsed_s.mean())
+            shares[call.call] = shares.get(call.call, 0.0) + share
+    costliest = sorted(shares, key=lambda name: -shares[name])[:MOST_CALLS]
+    return dict(zip(costliest, _CALL_COLOURS, strict=False))
+
+
+def _time_panel(
+    analysis: Analysis, label: str, found: list[CaseTotals], colours: dict[str, str]
+) -> Panel:
+    unit = readable_unit("s", [float(item.elapsed_s.mean()) for item in found])
+    height = 1.9 + 0.34 * len(found)
+    figure, axes = new_panel(label, footer(analysis, *_launches(found)), height)
+    for row, item in enumerate(found):
+        _draw_bar(axes, row, item, unit, colours)
+    names = [analysis.run.plan.cases[item.case].environment for item in found]
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(f"time of a rank / {unit.label}")
+    axes.set_xlim(0, 1.24 * max(float(item.elapsed_s.mean()) for item in found) / unit.factor)
+    _move_for_names(figure, axes, names)
+    _colour_legend(axes, colours)
+    parts = [
+        f"{name}: {percent(float(item.mpi_s.mean() / item.elapsed_s.mean()))} of the time in MPI"
+        for name, item in zip(names, found, strict=True)
+    ]
+    return finish(figure, f"{label}: {'; '.join(parts)}")
+
+
+def _draw_bar(
+    axes: Any, row: int, item: CaseTotals, unit: ReadableUnit, colours: dict[str, str]
+) -> None:
+    left, mpi_s, elapsed_s = 0.0, float(item.mpi_s.mean()), float(item.elapsed_s.mean())
+    seconds = {call.call: float(call.seconds.mean()) for call in item.calls}
+    named = {name: seconds.get(name, 0.0) for name in colours}
+    pieces = [(colours[name], value) for name, value in named.items()]
+    pieces += [(_OTHER_MPI, mpi_s - sum(named.values())), (_OUTSIDE, elapsed_s - mpi_s)]
+    for colour, value in pieces:
+        width = max(value, 0.0) / unit.factor
+        axes.barh(row, width, left=left, height=0.62, color=colour, linewidth=0)
+        left += width
+    share = percent(mpi_s / elapsed_s, 0) if elapsed_s else "–"
+    axes.annotate(
+        f"MPI {share}", (left, row), (4, 0), textcoords="offset points", va="center", fontsize=8.5
+    )
+
+
+def _move_for_names(figure: Figure, axes: Any, names: list[str]) -> None:
+    """Room for the longest environment's name at the left, and for the legend above."""
+    box = axes.get_position()
+    left = 0.04 + 0.018 * max(len(name) for name in names)
+    top = 0.5 / figure.get_size_inches()[1]
+    axes.set_position((left, box.y0, 0.97 - left, box.height - top))
+
+
+def _colour_legend(axes: Any, colours: dict[str, str]) -> None:
+    entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
+    handles = [Patch(color=colour, linewidth=0) for colour in entries.values()]
+    axes.legend(
+        handles,
+        list(entries),
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=4,
+        fontsize=8,
+        frameon=False,
+        handlelength=1,
+        columnspacing=1.1,
+        labelcolor=INK,
+        borderaxespad=0,
+    )
+    axes.set_title(axes.get_title(loc="left"), pad=38)
+
+
+def _launches(found: list[CaseTotals]) -> tuple[int, int]:
+    counts = [len(item.elapsed_s) for item in found]
+    return min(counts), max(counts)
+
+
+def _sizes_picture(analysis: Analysis, check: str, groups: dict[str, list[CaseTotals]]) -> Picture:
+    texts = (
+        f"picture-profile-sizes-{check}",
+        "Messages by size",
+        "Messages that a rank hands over in a launch, by the least power of two that holds them:"
+        " sends, started requests and collectives.",
+    )
+
+    def draw(label: str, found: list[CaseTotals]) -> Panel:
+        return _sizes_panel(analysis, label, found)
+
+    return _picture(analysis, groups, texts, draw)
+
+
+def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Panel:
+    figure, axes = new_panel(label, footer(analysis, *_launches(found)))
+    counts = [_messages(item) for item in found]
+    classes = sorted({size for each in counts for size in each})
+    width = 0.8 / len(found)
+    for place, (item, each) in enumerate(zip(found, counts, strict=True)):
+        look = analysis.looks[analysis.run.plan.cases[item.case].environment]
+        at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
+        axes.bar(at, [each.get(size, 0.0) for size in classes], width, color=look.colour)
+    axes.set_xticks(range(len(classes)), [_class_text(size) for size in classes], fontsize=8)
+    if len(classes) > MOST_LEVEL_CLASSES:
+        axes.tick_params(axis="x", labelrotation=90)
+        box = axes.get_position()
+        axes.set_position((box.x0, box.y0 + 0.1, box.width, box.height - 0.1))
+    axes.set_xlabel("message length up to")
+    axes.set_ylabel("messages a rank")
+    axes.grid(axis="x", visible=False)
+    total = ", ".join(f"{fixed(sum(each.values()), 0)}" for each in counts)
+    return finish(figure, f"{label}: {total} messages a rank in {len(classes)} classes of length")
+
+
+def _class_text(size: int) -> str:
+    """A power of two of bytes: 32768 -> "32 KiB"."""
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if size >= factor:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def _messages(item: CaseTotals) -> dict[int, float]:
+    """Messages a rank by class of size; receives are not counted a second time."""
+    counts: dict[int, float] = {}
+    for call in item.calls:
+        if "ecv" not in call.call or call.call.startswith("Sendrecv"):
+            for size, number in call.sizes.items():
+                counts[size] = counts.get(size, 0.0) + number
+    return counts

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A case's profiles summed up: each call over its peers, its ranks and its launches."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from records.mpi_profile import CallProfile, RankProfile
+from reports.checks.mpi_profile.load import CaseProfile
+
+#: Calls that hand a message to a known peer. Started persistent requests are not among them: a
+#: start does not tell whether it sends or receives.
+SENDS = frozenset(
+    {
+        "Send",
+        "Bsend",
+        "Ssend",
+        "Rsend",
+        "Isend",
+        "Ibsend",
+        "Issend",
+        "Irsend",
+        "Sendrecv",
+        "Sendrecv_replace",
+    }
+)
+
+
+@dataclass(frozen=True)
+class CallTotals:
+    """One call of one case. Counts and bytes are means over ranks and launches.
+
+    `seconds`: mean over the ranks for each launch, shape (launches,). `greatest_s`: the longest
+    single call of all. `sizes`: messages by their class (the least power of two that holds them),
+    means over ranks and launches.
+    """
+
+    call: str
+    count: float
+    bytes: float
+    seconds: NDArray[np.float64]
+    greatest_s: float
+    sizes: dict[int, float]
+
+
+@dataclass(frozen=True)
+class CaseTotals:
+    """All calls of one case, the costliest first; elapsed seconds, shape (launches,)."""
+
+    case: int
+    ranks: int
+    elapsed_s: NDArray[np.float64]
+    calls: list[CallTotals]
+
+    @property
+    def mpi_s(self) -> NDArray[np.float64]:
+        """Seconds in MPI, mean over the ranks, shape (launches,)."""
+        return np.asarray(sum((call.seconds for call in self.calls), np.zeros_like(self.elapsed_s)))
+
+
+def case_totals(profile: CaseProfile) -> CaseTotals:
+    """Sum the profiles of one case."""
+    launches = profile.launches
+    ranks = len(launches[0])
+    names = sorted({call.call for rank in _all_ranks(launches) for call in rank.calls})
+    calls = [_call_totals(name, launches, ranks) for name in names]
+    calls.sort(key=lambda item: -float(item.seconds.mean()))
+    elapsed = [np.mean([rank.elapsed_s for rank in launch]) for launch in launches]
+    return CaseTotals(profile.case, ranks, np.array(elapsed, dtype=np.float64), calls)
+
+
+def _call_totals(name: str, launches: list[list[RankProfile]], ranks: int) -> CallTotals:
+    each = [[call for rank in launch for call in _of(rank, name)] for launch in launches]
+    every = [call for launch in each for call in launch]
+    share = 1 / (ranks * len(launches))
+    sizes: Counter[int] = Counter()
+    for call in every:
+        sizes.update({int(size): number for size, number in call.sizes.items()})
+    return CallTotals(
+        call=name,
+        count=share * sum(call.count for call in every),
+        bytes=share * sum(call.bytes for call in every),
+        seconds=np.array([sum(call.time_s for call in launch) / ranks for launch in each]),
+        greatest_s=max(call.greatest_s for call in every),
+        sizes={size: share * number for size, number in sorted(sizes.items())},
+    )
+
+
+def _of(rank: RankProfile, name: str) -> Iterable[CallProfile]:
+    return (call for call in rank.calls if call.call == name)
+
+
+def _all_ranks(launches: list[list[RankProfile]]) -> Iterable[RankProfile]:
+    return (rank for launch in launches for rank in launch)
+
+
+def traffic(profile: CaseProfile) -> dict[tuple[int, int], tuple[float, float]]:
+    """Messages and bytes a launch from rank to rank, (from, to) -> (messages, bytes)."""
+    found: dict[tuple[int, int], tuple[float, float]] = {}
+    share = 1 / len(profile.launches)
+    for rank in _all_ranks(profile.launches):
+        for call in rank.calls:
+            if call.call in SENDS and call.peer is not None:
+                messages, size = found.get((rank.rank, call.peer), (0.0, 0.0))
+                number = (messages + share * call.count, size + share * call.bytes)
+                found[rank.rank, call.peer] = number
+    return dict(sorted(found.items()))

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases of the lattice program with their metrics, and which of them scale together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from reports.analysis import Analysis, Row
+from reports.load.loading import PlanCase
+from reports.show.labels import lattice_text
+
+CHECK = "su3_rmd"
+EXTENTS = ("nx", "ny", "nz", "nt")
+#: What is not the problem: where ranks lie, and what is judged.
+_LAYOUT = frozenset({"ranks", "ranks_per_node", "plaquette", "plaquette_tolerance", "mpi_profile"})
+
+
+@dataclass(frozen=True)
+class LatticeCase:
+    """One case and its rows by metric."""
+
+    case: PlanCase
+    rows: dict[str, Row]
+
+    @property
+    def lattice(self) -> str:
+        """Extents in words: "8³ × 16", or "8 × 8 × 16 × 16"."""
+        return lattice_text(self.case.params)
+
+    @property
+    def sites(self) -> int:
+        """Sites of the whole lattice."""
+        sites = 1
+        for name in EXTENTS:
+            sites *= int(self.case.params[name])
+        return sites
+
+
+def lattice_cases(analysis: Analysis) -> list[LatticeCase]:
+    """Every case with values: by sites, settings, ranks, then in the environments' order."""
+    return list(_lattice_cases(analysis))
+
+
+@lru_cache(maxsize=4)
+def _lattice_cases(analysis: Analysis) -> tuple[LatticeCase, ...]:
+    found: dict[int, dict[str, Row]] = {}
+    for row in analysis.rows_of(CHECK):
+        found.setdefault(row.series.case, {})[row.series.metric] = row
+    cases = [LatticeCase(analysis.run.plan.cases[case], rows) for case, rows in found.items()]
+    order = {name: place for place, name in enumerate(analysis.looks)}
+
+    def key(item: LatticeCase) -> tuple[int, str, int, int]:
+        case = item.case
+        return item.sites, _settings(case, EXTENTS), case.ranks, order[case.environment]
+
+    return tuple(sorted(cases, key=key))
+
+
+def strong_series(analysis: Analysis) -> list[list[LatticeCase]]:
+    """Cases of one lattice and environment that differ in their ranks only, by ascending ranks."""
+    return _series(analysis, lambda item: _settings(item.case, ()))
+
+
+def weak_series(analysis: Analysis) -> list[list[LatticeCase]]:
+    """Cases of one environment with equal sites a rank, other settings alike."""
+    return _series(
+        analysis,
+        lambda item: f"{item.sites / item.case.ranks} {_settings(item.case, EXTENTS)}",
+    )
+
+
+def _series(analysis: Analysis, key: Callable[[LatticeCase], str]) -> list[list[LatticeCase]]:
+    groups: dict[tuple[str, str], dict[int, LatticeCase]] = {}
+    for item in lattice_cases(analysis):
+        if "program_time" in item.rows:
+            series = groups.setdefault((key(item), item.case.environment), {})
+            series.setdefault(item.case.ranks, item)
+    found = [[series[ranks] for ranks in sorted(series)] for series in groups.values()]
+    return [series for series in found if len(series) > 1]
+
+
+def _settings(case: PlanCase, without: tuple[str, ...]) -> str:
+    kept: dict[str, Any] = {
+        name: value
+        for name, value in case.params.items()
+        if name not in _LAYOUT and name not in without
+    }
+    return json.dumps(kept, sort_keys=True)

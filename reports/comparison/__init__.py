@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs of one campaign side by side."""

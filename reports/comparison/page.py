@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two runs side by side as a page of one file, in the look of the report."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from records.errors import InfrastructureError
+from reports.comparison.compare import RunComparison
+from reports.write.html import render_page
+
+
+def write_page(found: RunComparison, path: Path) -> None:
+    """Write the page whole or not at all. Raises InfrastructureError when it cannot be written."""
+    looks = {**found.first.looks, **found.second.looks}
+    page = render_page("compare.html.j2", looks, {"found": found})
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(page, encoding="utf-8", errors="replace")
+        temporary.replace(path)
+    except OSError as error:
+        raise InfrastructureError(f"{path}: cannot be written ({error.strerror}).") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gathers the records of a run into flat columns.
+
+A series is one metric at one point of one case with one value a block: a million values fit.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from records.errors import AssayError
+from records.metrics import REGISTER
+from reports.load.record_lines import Batch, Line, Value, batches
+from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, Series
+
+KEEP_ARTIFACTS_OF_CASES = 1000
+KEEP_ARTIFACTS_OF_BAD = 5000
+#: Units of quantities that cannot be below zero.
+NEVER_NEGATIVE = frozenset({"s", "bytes", "bytes/s", "flop/s", "operations/s"})
+MOST_WARNINGS = 20
+
+_T = TypeVar("_T")
+_Key = tuple[str, AtKey]
+_NO_POINT = (b"", b"null", b"{}")
+
+
+@dataclass
+class Reader:
+    """Gathers launches and columns while records stream by.
+
+    One entry a launch: `_case`, `_block`, `_ends` (where its values end) and `_valid` (1: ok, 2:
+    invalid on purpose); one entry a value: `_places` (metric and point) and `_values`.
+    """
+
+    plan: Plan
+    run_id: str = ""
+    profiled: bool = False
+    launches: list[Launch] = field(default_factory=list)
+    nodes: set[str] = field(default_factory=set)
+    _case: array[int] = field(default_factory=lambda: array("q"))
+    _block: array[int] = field(default_factory=lambda: array("q"))
+    _ends: array[int] = field(default_factory=lambda: array("q", [0]))
+    _valid: bytearray = field(default_factory=bytearray)
+    _places: array[int] = field(default_factory=lambda: array("q"))
+    _values: array[float] = field(default_factory=lambda: array("d"))
+    _keys: list[_Key] = field(default_factory=list)
+    _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
+    _shared: dict[Any, Any] = field(default_factory=dict)
+    _node_lists: set[bytes] = field(default_factory=set)
+    _impossible: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    _bad: int = 0
+    _path: str = ""
+    _line: int = 0
+
+    def read(self, path: Path) -> None:
+        """Take in each record of the file."""
+        self._path = str(path)
+        try:
+            for batch in batches(path, self.plan):
+                self._take_batch(batch)
+        except OSError as error:
+            raise AssayError(f"{path}: cannot be read: {error}") from error
+        self._check_finite()
+        self._read_nodes()
+
+    def _error(self, message: str) -> AssayError:
+        return AssayError(f"{self._path}:{self._line}: {message}")
+
+    def _take_batch(self, batch: Batch) -> None:
+        lines = batch.lines
+        self.run_id = self.run_id or lines[0].run_id
+        self._case.extend(batch.cases)
+        self._block.extend([line.block for line in lines])
+        self._take_nodes(lines)
+        self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
+        for self._line, (case, line) in enumerate(
+            zip(batch.cases, lines, strict=True), start=batch.first
+        ):
+            self._take(case, line)
+
+    def _take_nodes(self, lines: list[Line]) -> None:
+        """The different lists of nodes; most lines have that of the line before."""
+        last = lines[0].nodes
+        self._node_lists.add(bytes(last))
+        for line in lines:
+            if line.nodes != last:
+                last = line.nodes
+                self._node_lists.add(bytes(last))
+
+    def _take(self, case: int, line: Line) -> None:
+        first, ok = self._ends[-1], line.status == "ok"
+        valid = 1 if ok else 2 if INVALID_ON_PURPOSE in line.flags else 0
+        if valid:
+            self._take_metrics(line.metrics)
+        self._valid.append(valid)
+        last = len(self._values)
+        self._ends.append(last)
+        kept = not ok or case < KEEP_ARTIFACTS_OF_CASES
+        self.launches.append(
+            Launch(
+                case,
+                line.block,
+                line.attempt,
+                line.status,
+                line.reason,
+                self._share(tuple(line.flags)) if line.flags else (),
+                line.job_id if kept else None,
+                line.started_at if kept else None,
+                self._artifacts(line) if kept else None,
+                first,
+                last,
+            )
+        )
+
+    def _share(self, value: _T) -> _T:
+        shared: _T = self._shared.setdefault(value, value)
+        return shared
+
+    def _artifacts(self, line: Line) -> dict[str, str] | None:
+        self._bad += line.status != "ok"
+        if line.status != "ok" and self._bad > KEEP_ARTIFACTS_OF_BAD:
+            return None
+        return self._decoded(line.artifacts, dict[str, str], "artifacts")
+
+    def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except msgspec.MsgspecError as error:
+            raise self._error(f"not a record: `{name}`: {error}") from error
+
+    def _take_metrics(self, metrics: list[Value]) -> None:
+        known = self._known
+        add_place, add_value = self._places.append, self._values.append
+        for metric in metrics:
+            quick = (metric.name, metric.unit, bytes(metric.at))
+            place = known.get(quick)
+            if place is None:
+                place = known[quick] = self._new_place(metric)
+            add_place(place)
+            add_value(metric.value)
+
+    def _new_place(self, metric: Value) -> int:
+        """The number of a metric and point, the same however the point is written."""
+        definition = REGISTER.get(metric.name)
+        if definition is None or definition.unit != metric.unit:
+            allowed = definition.unit if definition else "a registered metric"
+            raise self._error(f"metric {metric.name!r} in {metric.unit!r}; allowed: {allowed}.")
+        key = (metric.name, self._point(metric))
+        place = self._shared.get(key)
+        if place is None:
+            place = self._shared[key] = len(self._keys)
+            self._keys.append(key)
+        return int(place)
+
+    def _point(self, metric: Value) -> AtKey:
+        text = bytes(metric.at)
+        if text in _NO_POINT:
+            return ()
+        found = self._shared.get(text)
+        if found is None:
+            at = self._decoded(metric.at, dict[str, Any], "at")
+            if any(isinstance(value, list | dict) for value in at.values()):
+                raise self._error(f"`at` of {metric.name} holds a list or an object.")
+            found = self._shared[text] = self._share(tuple(sorted(at.items())))
+        point: AtKey = found
+        return point
+
+    def _check_finite(self) -> None:
+        bad = np.flatnonzero(~np.isfinite(np.frombuffer(self._values)))
+        if bad.size:
+            place = int(bad[0])
+            self._line = self._owner_of(place) + 1
+            name = self._keys[self._places[place]][0]
+            raise self._error(f"{name} is {self._values[place]}; it must be finite.")
+
+    def _owner_of(self, place: int) -> int:
+        """The launch that a value belongs to."""
+        return bisect_right(self._ends, place) - 1
+
+    def _read_nodes(self) -> None:
+        for text in self._node_lists:
+            self.nodes.update(self._decoded(msgspec.Raw(text), list[str], "nodes"))
+
+    def settle(self) -> list[str]:
+        """Mark what later attempts replaced; return what is odd."""
+        cases, blocks = _integers(self._case), _integers(self._block)
+        keys = np.sort(cases * (int(blocks.max(initial=0)) + 1) + blocks)
+        if (np.diff(keys) > 0).all():
+            return self._leave_out_impossible()
+        return self._replace_earlier()[:MOST_WARNINGS] + self._leave_out_impossible()
+
+    def _replace_earlier(self) -> list[str]:
+        """The latest attempt of each case and block counts, of two alike the later line."""
+        latest: dict[tuple[int, int], Launch] = {}
+        odd: list[str] = []
+        for launch in self.launches:
+            key = (launch.case, launch.block)
+            earlier = latest.get(key)
+            if earlier is not None and earlier.attempt > launch.attempt:
+                launch.counted = False
+                continue
+            if earlier is not None:
+                earlier.counted = False
+                if earlier.attempt == launch.attempt:
+                    odd.append(
+                        f"Case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
+                        f" {launch.attempt} is recorded twice; the later line counts."
+                    )
+            latest[key] = launch
+        for place, launch in enumerate(self.launches):
+            if not launch.counted:
+                self._valid[place] = 0
+        return odd
+
+    def _leave_out_impossible(self) -> list[str]:
+        """Values below zero of what cannot be below zero: they leave the columns, in words."""
+        values = np.frombuffer(self._values)
+        below = np.flatnonzero(values < 0)
+        units = [REGISTER[name].unit for name, _ in self._keys]
+        named = [place for place in below.tolist() if units[self._places[place]] in NEVER_NEGATIVE]
+        self._impossible = np.array(named, dtype=np.int64)
+        texts = []
+        for place in named[:MOST_WARNINGS]:
+            launch = self.launches[self._owner_of(place)]
+            name, at = self._keys[self._places[place]]
+            point = f" at {dict(at)}" if at else ""
+            texts.append(
+                f"Case {self.plan.cases[launch.case].id}, block {launch.block}: {name}{point} is"
+                f" {values[place]:.6g} {REGISTER[name].unit}, below zero, which cannot be; the"
+                " value is left out."
+            )
+        if len(named) > MOST_WARNINGS:
+            rest = len(named) - MOST_WARNINGS
+            texts.append(f"{rest} further values below zero are left out.")
+        return texts
+
+    def series(self, *, on_purpose: bool = False) -> list[Series]:
+        """The series over the counted launches that are ok, or invalid on purpose."""
+        ids, values, blocks = self._columns(2 if on_purpose else 1)
+        if not len(ids):
+            return []
+        order = np.argsort(ids * (int(blocks.max()) + 1) + blocks)
+        ids, values, blocks = ids[order], values[order], blocks[order]
+        steps = np.diff(ids) == 0
+        twice = np.flatnonzero(steps & (np.diff(blocks) == 0))
+        if twice.size:
+            case, (name, at) = self._owner(int(ids[twice[0]]))
+            raise AssayError(
+                f"records.jsonl: case {self.plan.cases[case].id}, block {blocks[twice[0]]}:"
+                f" metric {name} at {dict(at)} stands twice in one record; once is allowed."
+            )
+        edges = [0, *(np.flatnonzero(~steps) + 1).tolist(), len(ids)]
+        owners = [self._owner(found) for found in ids[edges[:-1]].tolist()]
+        return [
+            Series(case, name, at, blocks[low:high], values[low:high])
+            for (case, (name, at)), (low, high) in zip(owners, pairwise(edges), strict=True)
+        ]
+
+    def _owner(self, found: int) -> tuple[int, _Key]:
+        """Case, metric and point of a series by its number, case × points + point."""
+        case, place = divmod(found, len(self._keys))
+        return case, self._keys[place]
+
+    def _columns(
+        self, valid: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+        """Series number, value and block of every value of the launches of this validity."""
+        ends = _integers(self._ends)
+        lengths = np.diff(ends)
+        taken = np.repeat(np.frombuffer(self._valid, dtype=np.uint8) == valid, lengths)
+        taken[self._impossible] = False
+        cases = np.repeat(_integers(self._case), lengths)[taken]
+        blocks = np.repeat(_integers(self._block), lengths)[taken]
+        places = _integers(self._places)[taken]
+        return cases * len(self._keys) + places, np.frombuffer(self._values)[taken], blocks
+
+
+def _integers(column: array[int]) -> NDArray[np.int64]:
+    return np.frombuffer(column, dtype=np.int64)

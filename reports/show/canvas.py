@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small matplotlib panels as inline SVG: common axes, lines with bands, footers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.ticker import FixedFormatter, FuncFormatter, LogLocator, NullLocator
+
+from reports.show.palette import INK, QUIET, RULE, Look
+from reports.show.units import fixed
+
+WIDTH_IN = 4.3
+HEIGHT_IN = 3.45
+FOOTER_IN = 0.42
+#: More launch points than this in one panel are not drawn one by one; the caption says so.
+MOST_POINTS = 1200
+FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+
+#: The style while pictures are made; drawing functions rely on it being set.
+STYLE: Any = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "assay",
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.edgecolor": RULE,
+    "axes.labelcolor": QUIET,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 11.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e8ecef",
+    "grid.linewidth": 0.8,
+    "xtick.color": RULE,
+    "ytick.color": RULE,
+    "xtick.labelcolor": QUIET,
+    "ytick.labelcolor": QUIET,
+    "text.parse_math": False,
+}
+#: Stands before each id of a panel until the page numbers its panels.
+ID_MARK = "\x02"
+#: Marks lines whose markers tell their values under the pointer.
+HOVER = "hover"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One environment's curve: x ascending, centre and half band in the panel's unit; points are
+    single launches (x, y)."""
+
+    name: str
+    look: Look
+    x: Sequence[float]
+    centre: Sequence[float]
+    band: Sequence[float]
+    points: Sequence[tuple[float, float]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A picture: inline SVG, and what it shows in words for those who cannot see it."""
+
+    svg: str
+    alt: str
+
+
+def new_panel(title: str, footer: str, height_in: float = HEIGHT_IN) -> tuple[Figure, Axes]:
+    """An empty panel with its title and two lines of footer."""
+    figure = Figure(figsize=(WIDTH_IN, height_in))
+    bottom = FOOTER_IN + 0.5
+    axes = figure.add_axes(
+        (0.145, bottom / height_in, 0.83, (height_in - bottom - 0.36) / height_in)
+    )
+    axes.set_title(title, pad=9)
+    axes.tick_params(length=3, width=0.8)
+    for line, text in enumerate(footer.split("\n")[:2]):
+        place = (FOOTER_IN - 0.22 - 0.15 * line) / height_in
+        figure.text(0.01, place, text, fontsize=7.6, color=QUIET)
+    return figure, axes
+
+
+def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
+    """Mean line with marker, ± s band, single launches faint behind."""
+    look = line.look
+    low = [centre - band for centre, band in zip(line.centre, line.band, strict=True)]
+    high = [centre + band for centre, band in zip(line.centre, line.band, strict=True)]
+    axes.fill_between(line.x, low, high, color=look.colour, alpha=0.18, linewidth=0)
+    if with_points and line.points:
+        axes.add_patch(
+            PathPatch(
+                _dots(line.points),
+                fill=False,
+                edgecolor=look.colour,
+                alpha=0.4,
+                linewidth=2.4,
+                capstyle="round",
+            )
+        )
+    axes.plot(
+        line.x,
+        line.centre,
+        color=look.colour,
+        linewidth=1.6,
+        linestyle=(0, look.dashes) if look.dashes else "-",
+        marker=look.marker,
+        markersize=4.6,
+        markeredgecolor="white",
+        markeredgewidth=0.6,
+        label=line.name,
+        gid=HOVER,
+    )
+
+
+def _dots(points: Sequence[tuple[float, float]]) -> Path:
+    """All dots as one path of empty strokes: a tenth of the text of as many markers."""
+    vertices = [point for point in points for _ in range(2)]
+    return Path(vertices, [Path.MOVETO, Path.LINETO] * len(points))
+
+
+def log_bytes_axis(axes: Axes) -> None:
+    """Message length on a logarithmic axis of powers of ten."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(10, numticks=8))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_bytes(value)))
+    axes.set_xlabel("message length (1 kB = 1000 bytes)")
+
+
+def log_value_axis(axes: Axes) -> None:
+    """Plain numbers on a logarithmic y axis."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(10, numticks=8))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: fixed(value, 0) if value >= 1 else f"{value:g}")
+    )
+
+
+def short_bytes(value: float) -> str:
+    """1000 -> "1 kB"; decimal prefixes."""
+    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= factor:
+            return f"{value / factor:g} {unit}"
+    return f"{value:g} B"
+
+
+def finish(figure: Figure, alt: str) -> Panel:
+    """The figure as SVG to be put into HTML: ids marked, size left to the page."""
+    texts = [_hover_texts(axes, line) for axes in figure.axes for line in _hovered(axes)]
+    buffer = StringIO()
+    metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
+    figure.savefig(buffer, format="svg", metadata=metadata)
+    return Panel(_inline(_with_titles(buffer.getvalue(), texts)), alt)
+
+
+def _hovered(axes: Axes) -> list[Line2D]:
+    return [line for line in axes.lines if line.get_gid() == HOVER]
+
+
+def _hover_texts(axes: Axes, line: Line2D) -> list[str]:
+    """What each marker says under the pointer: environment, place, value with its axis; or the
+    lines of the line's own label, one a marker, when that begins with a line's end."""
+    if str(line.get_label()).startswith("\n"):
+        return str(line.get_label()).split("\n")[1:]
+    places, values = (np.asarray(ends, dtype=np.float64).tolist() for ends in line.get_data())
+    return [
+        f"{line.get_label()}: {y:.5g} at {_place_text(axes, x)} ({axes.get_ylabel()})"
+        for x, y in zip(places, values, strict=True)
+    ]
+
+
+def _place_text(axes: Axes, place: float) -> str:
+    formatter = axes.xaxis.get_major_formatter()
+    ticks = formatter.seq if isinstance(formatter, FixedFormatter) else ()
+    if len(ticks) and place.is_integer() and 0 <= place < len(ticks) and axes.get_xscale() != "log":
+        at = dict(zip(axes.get_xticks().tolist(), ticks, strict=False))
+        return str(at.get(place, f"{place:g}"))
+    return fixed(place, 0) if place.is_integer() else f"{place:g}"
+
+
+def _with_titles(svg: str, texts: list[list[str]]) -> str:
+    """Each marker of a hovered line gets its text as <title>: browsers show it without script."""
+    parts = svg.split(f'<g id="{HOVER}">')
+    for number, (part, found) in enumerate(zip(parts[1:], texts, strict=True), start=1):
+        end = _group_end(part)
+        uses = re.findall(r"<use [^>]*/>", part[:end])
+        if len(uses) != len(found):
+            continue
+        said = iter(found)
+        titled = re.sub(
+            r"<use ([^>]*)/>",
+            lambda use: f"<use {use[1]}><title>{escape(next(said))}</title></use>",  # noqa: B023
+            part[:end],
+        )
+        parts[number] = titled + part[end:]
+    return "<g>".join(parts)
+
+
+def _group_end(text: str) -> int:
+    """Where the group that `text` begins inside of ends."""
+    depth = 1
+    for tag in re.finditer(r"<(/?)g[ >]", text):
+        depth += -1 if tag[1] else 1
+        if depth == 0:
+            return tag.start()
+    return len(text)
+
+
+def _inline(text: str) -> str:
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
+    text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
+    text = text.replace("url(#", f"url(#{ID_MARK}")
+    text = re.sub(r"'DejaVu Sans'(, [^;\"]*?sans-serif)?", FONT.replace('"', "'"), text)
+    head, rest = text.split(">", 1)
+    head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)
+    return f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
+
+
+def legend_sign(look: Look) -> str:
+    """A small SVG of line and marker for legends and tables."""
+    shapes = {
+        "o": '<circle cx="14" cy="6" r="3.6"/>',
+        "s": '<rect x="10.6" y="2.6" width="6.8" height="6.8"/>',
+        "^": '<path d="M14 1.6 18.2 9.4H9.8z"/>',
+        "D": '<path d="M14 1.4 18.6 6 14 10.6 9.4 6z"/>',
+        "v": '<path d="M14 10.4 18.2 2.6H9.8z"/>',
+        "P": '<path d="M12.4 2h3.2v2.4H18v3.2h-2.4V10h-3.2V7.6H10V4.4h2.4z"/>',
+        "X": '<path d="M10.4 4 12 2.4l2 2 2-2L17.6 4l-2 2 2 2L16 9.6l-2-2-2 2L10.4 8l2-2z"/>',
+        "<": '<path d="M9.6 6 17.4 1.8v8.4z"/>',
+        ">": '<path d="M18.4 6 10.6 1.8v8.4z"/>',
+        "h": '<path d="M14 1.8 17.6 4v4L14 10.2 10.4 8V4z"/>',
+    }
+    dashes = " ".join(f"{length:g}" for length in look.dashes) or "none"
+    return (
+        f'<svg class="sign" viewBox="0 0 28 12" width="28" height="12" aria-hidden="true">'
+        f'<path d="M0 6H28" stroke="{look.colour}" stroke-width="2" stroke-dasharray="{dashes}"/>'
+        f'<g fill="{look.colour}" stroke="#fff" stroke-width=".8">{shapes[look.marker]}</g></svg>'
+    )

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Short names for cases: only the parameters that vary inside the campaign are written out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import msgspec
+
+from records.metrics import CHECK_METRICS, REGISTER
+from reports.show.units import fixed
+
+#: Parameters whose values are lists of points; the points themselves carry them.
+_POINTS = {"constructs", "operations", "sizes"}
+#: What the label says in its own words first.
+_GRID = ("p", "q")
+_LATTICE = ("nx", "ny", "nz", "nt")
+_LONGEST = 40
+
+
+class Parametrised(Protocol):
+    """What is labelled by its parameters: a case of a plan, or of a history."""
+
+    @property
+    def check(self) -> str:
+        """The check's name."""
+
+    @property
+    def params(self) -> Mapping[str, Any]:
+        """Its parameters by name."""
+
+
+def metric_title(name: str) -> str:
+    """Readable name of a metric."""
+    known = REGISTER.get(name)
+    return (known.title if known else "") or name.replace("_", " ")
+
+
+def check_title(name: str) -> str:
+    """Readable name of a check."""
+    known = CHECK_METRICS.get(name)
+    return known.title if known else name
+
+
+def value_text(value: Any) -> str:
+    """A parameter's value in few characters."""
+    if isinstance(value, bool) or value is None:
+        return str(value).lower()
+    if isinstance(value, int):
+        return _whole(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+@lru_cache(maxsize=4096)
+def _whole(value: int) -> str:
+    return fixed(value, 0)
+
+
+def lattice_text(params: Mapping[str, Any]) -> str:
+    """Extents of a four-dimensional lattice: "8³ × 16", or "8 × 8 × 16 × 16"."""
+    x, y, z, t = (params[name] for name in _LATTICE)
+    return f"{x}³ × {t}" if x == y == z else f"{x} × {y} × {z} × {t}"
+
+
+def params_key(case: Parametrised) -> bytes:
+    """Canonical JSON of the parameters: cases of environments are paired by (check, this)."""
+    return msgspec.json.encode(case.params, order="deterministic")
+
+
+@dataclass(frozen=True)
+class CheckLabels:
+    """What is varied and what is the same for all cases of one check."""
+
+    varying: tuple[str, ...]
+    constant: dict[str, Any]
+
+    def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
+        """The case's varying parameters as "name value", grid first."""
+        params = case.params
+        grid, lattice, others = _told_apart(self.varying, tuple(without))
+        result = []
+        if grid and "p" in params and "q" in params:
+            result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
+        if lattice:
+            result.append(lattice_text(params))
+        for name in others:
+            plain = name == "reply_before_wait" and not params.get(name)
+            if name in params and not plain:
+                result.append(_part(name, params[name]))
+        return result
+
+    def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
+        """One line naming the case among its check's cases."""
+        return ", ".join(self.parts(case, without)) or "all parameters fixed"
+
+
+@lru_cache(maxsize=256)
+def _told_apart(
+    varying: tuple[str, ...], without: tuple[str, ...]
+) -> tuple[bool, bool, tuple[str, ...]]:
+    """Whether the grid is told, whether the lattice, and which other parameters are."""
+    skip = {*_GRID, *_LATTICE, *_POINTS, *without}
+    grid = not set(_GRID) & set(without)
+    lattice = bool(set(_LATTICE) & set(varying) - set(without))
+    return grid, lattice, tuple(name for name in varying if name not in skip)
+
+
+def _part(name: str, value: Any) -> str:
+    if name in ("n", "nb"):
+        return f"{name.upper()} {value_text(value)}"
+    if name == "placement":
+        return value_text(value).replace("-", " ")
+    if name == "reply_before_wait":
+        return "reply before wait" if value else "reply after wait"
+    return f"{name.replace('_', ' ')} {value_text(value)}"
+
+
+def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
+    """Labels for each check, from its cases over all environments."""
+    constant: dict[str, dict[str, Any]] = {}
+    varying: dict[str, dict[str, None]] = {}
+    names: dict[str, dict[str, None]] = {}
+    for case in cases:
+        known = constant.setdefault(case.check, {})
+        changed = varying.setdefault(case.check, {})
+        for name, value in case.params.items():
+            if name in changed:
+                continue
+            if name not in known:
+                known[name] = value
+                names.setdefault(case.check, {})[name] = None
+            elif known[name] is not value and not _alike(known[name], value):
+                changed[name] = None
+    return {
+        check: CheckLabels(
+            tuple(name for name in names.get(check, {}) if name in varying[check]),
+            {name: value for name, value in known.items() if name not in varying[check]},
+        )
+        for check, known in constant.items()
+    }
+
+
+def _alike(first: Any, second: Any) -> bool:
+    """Equal and of one type: 1 is not true, also inside lists and objects."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, list | dict):
+        encode = msgspec.json.encode
+        return encode(first, order="deterministic") == encode(second, order="deterministic")
+    return bool(first == second)

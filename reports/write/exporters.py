@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report for other programs: JUnit XML and JSON. Values in SI base units."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+import msgspec
+
+from reports.analysis import NOT_RUN, Analysis
+from reports.choice.cells import as_json
+from reports.load.loading import Launch
+from reports.show.labels import check_title
+from reports.write.html import without_control_characters
+from reports.write.summary import summary_sentences
+
+
+def render_junit(analysis: Analysis) -> str:
+    """One test case for each (case, block): failed and wrong are failures, lost is an error,
+    skipped and not yet run are skipped."""
+    outcomes = _outcomes(analysis)
+    counts: Counter[str] = Counter({"skipped": len(analysis.holes)})
+    for status, count in analysis.counts.items():
+        counts[_ELEMENT.get(status, "")] += count
+    total = (
+        f'tests="{len(outcomes)}" failures="{counts["failure"]}" errors="{counts["error"]}"'
+        f' skipped="{counts["skipped"]}"'
+    )
+    name = _attribute(f"{analysis.run.plan.campaign} on {analysis.run.plan.site}")
+    head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {total}>\n'
+    suite = f"{head}<testsuite name={name} {total}>\n"
+    return "".join([suite, *outcomes, "</testsuite>\n</testsuites>\n"])
+
+
+_ELEMENT = {"failed": "failure", "wrong": "failure", "lost": "error", "skipped": "skipped"}
+
+
+def _outcomes(analysis: Analysis) -> list[str]:
+    """The elements of the launches that count, then of those still without a record."""
+    heads = [
+        f'{_class_name(case.check, case.environment)} name="{_escaped(case.id)} block '
+        for case in analysis.run.plan.cases
+    ]
+    found = [
+        f'{heads[launch.case]}{launch.block}"/>\n'
+        if launch.status == "ok"
+        else _outcome(heads[launch.case], launch)
+        for launch in analysis.run.counted()
+    ]
+    places = {case.id: place for place, case in enumerate(analysis.run.plan.cases)}
+    for hole in analysis.holes:
+        head = heads[places[hole.case.id]]
+        reason = f"<skipped message={_attribute(hole.reason or NOT_RUN)}/>"
+        found.append(f'{head}{hole.block}">{reason}</testcase>\n')
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _class_name(check: str, environment: str) -> str:
+    return f"<testcase classname={_attribute(f'{check}.{environment}')}"
+
+
+def _outcome(head: str, launch: Launch) -> str:
+    """The element of a launch that is not ok."""
+    kind = _ELEMENT[launch.status]
+    reason = launch.reason or "no reason recorded"
+    marks = f"message={_attribute(f'{launch.status}: {reason}')}"
+    if kind != "skipped":
+        marks += f' type="{launch.status}"'
+    text = _escaped((launch.artifacts or {}).get("stdout", ""))
+    return f'{head}{launch.block}"><{kind} {marks}>{text}</{kind}></testcase>\n'
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(without_control_characters(text))
+
+
+def _escaped(text: str) -> str:
+    return escape(without_control_characters(text), {'"': "&quot;"})
+
+
+def render_json(analysis: Analysis) -> bytes:
+    """verdicts.json: counts, the summary's sentences, every comparison with its verdict."""
+    run, comparisons = analysis.run, analysis.comparisons
+    content: dict[str, Any] = {
+        "schema": 1,
+        "run_id": run.run_id,
+        "campaign": run.plan.campaign,
+        "site": run.plan.site,
+        "complete": analysis.complete,
+        "launches": {
+            **{status: analysis.counts[status] for status in sorted(analysis.counts)},
+            "not_run": len(analysis.holes),
+            "replaced": analysis.replaced,
+            "oversubscribed": analysis.oversubscribed,
+        },
+        "warnings": list(run.warnings),
+        "summary": [sentence.text for sentence in summary_sentences(analysis)],
+        "choice": {
+            "reference": comparisons.reference,
+            "not_ranked": [
+                {"check": check_title(check), "environment": name}
+                for check, name in sorted(comparisons.unranked)
+            ],
+            "overall": [as_json(cell) for cell in comparisons.overall],
+            "groups": [as_json(cell) for cell in comparisons.groups],
+            "points": [as_json(cell) for cell in comparisons.points],
+        },
+    }
+    encoded = msgspec.json.encode(content)
+    if len(encoded) < 2_000_000:
+        encoded = msgspec.json.format(encoded, indent=2)
+    return encoded + b"\n"

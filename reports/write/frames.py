@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers as tables for other programs: summary.csv and values.parquet, SI base units, each row
+with its unit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from records.metrics import REGISTER
+from reports.analysis import Analysis, Row
+from reports.load.loading import AtKey, PlanCase
+from reports.statistics.descriptive import Interval
+from reports.write.html import without_control_characters
+
+CSV_COLUMNS = (
+    "check",
+    "environment",
+    "case_id",
+    "params",
+    "metric",
+    "at",
+    "unit",
+    "n",
+    "blocks_planned",
+    "mean",
+    "stddev",
+    "cv",
+    "mean_ci_low",
+    "mean_ci_high",
+    "mean_ci_method",
+    "mean_ci_level",
+    "median",
+    "median_ci_low",
+    "median_ci_high",
+    "median_ci_method",
+    "median_ci_level",
+    "min",
+    "max",
+    "flags",
+)
+#: Rows that are made into text together.
+_BATCH = 40_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    text = without_control_characters(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def render_csv(analysis: Analysis) -> bytes:
+    """One row for each (case, metric, point), valid launches only."""
+    buffer = BytesIO()
+    for start in range(0, max(1, len(analysis.rows)), _BATCH):
+        frame = _summary_frame(analysis, analysis.rows[start : start + _BATCH])
+        frame.write_csv(buffer, line_terminator="\n", include_header=start == 0)
+    return buffer.getvalue()
+
+
+def render_parquet(analysis: Analysis) -> bytes:
+    """One row for each value of a valid launch: case, metric, point, unit, block, value."""
+    rows = analysis.rows
+    counts = [row.summary.n for row in rows]
+    words = _heads(analysis, rows).cast(pl.Categorical)
+    repeated = words[np.repeat(np.arange(len(rows)), counts)]
+    empty = np.array([], dtype=np.float64)
+    columns = {
+        "block": np.concatenate([row.series.blocks for row in rows] or [empty.astype(np.int64)]),
+        "value": np.concatenate([row.series.values for row in rows] or [empty]),
+    }
+    buffer = BytesIO()
+    repeated.with_columns(pl.Series(k, v) for k, v in columns.items()).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _summary_frame(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
+    summaries = [row.summary for row in rows]
+    means = [item.mean_interval for item in summaries]
+    medians = [item.median_interval for item in summaries]
+    number: dict[str, Sequence[Any]] = {
+        "n": [item.n for item in summaries],
+        "blocks_planned": [analysis.run.plan.blocks] * len(rows),
+        "mean": [item.mean for item in summaries],
+        "stddev": [item.stddev for item in summaries],
+        "cv": [item.cv for item in summaries],
+        **_interval_columns("mean", means),
+        "median": [item.median for item in summaries],
+        **_interval_columns("median", medians),
+        "min": [item.least for item in summaries],
+        "max": [item.greatest for item in summaries],
+        "flags": _texts((row.flags for row in rows), "; ".join),
+    }
+    frame = _heads(analysis, rows)
+    numbers = [
+        pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
+        for name, values in number.items()
+    ]
+    return frame.with_columns(numbers).select(CSV_COLUMNS)
+
+
+_TYPES: dict[str, Any] = {
+    "n": pl.Int64,
+    "blocks_planned": pl.Int64,
+    "mean_ci_method": pl.String,
+    "median_ci_method": pl.String,
+    "flags": pl.String,
+}
+
+
+@lru_cache(maxsize=1)
+def _named(analysis: Analysis) -> pl.DataFrame:
+    """What names a case, in the order of the plan."""
+    cases = analysis.run.plan.cases
+    return pl.DataFrame(
+        {
+            "check": [csv_text(case.check) for case in cases],
+            "environment": [csv_text(case.environment) for case in cases],
+            "case_id": [csv_text(case.id) for case in cases],
+            "params": [csv_text(_params_text(case)) for case in cases],
+        },
+        schema=dict.fromkeys(("check", "environment", "case_id", "params"), pl.String),
+    )
+
+
+def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
+    """What names a row: check, environment, case, parameters, metric, point, unit."""
+    places = np.array([row.series.case for row in rows], dtype=np.int64)
+    points = _texts((row.series.at for row in rows), _at_text)
+    units = {name: definition.unit for name, definition in REGISTER.items()}
+    return _named(analysis)[places].with_columns(
+        pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
+        pl.Series("at", points, dtype=pl.String),
+        pl.Series("unit", [units[row.series.metric] for row in rows], dtype=pl.String),
+    )
+
+
+def _params_text(case: PlanCase) -> str:
+    return "; ".join(
+        f"{name}={value}"
+        for name, value in case.params.items()
+        if name not in ("constructs", "operations", "sizes")
+    )
+
+
+def _at_text(at: AtKey) -> str:
+    return "; ".join(f"{name}={value}" for name, value in at)
+
+
+def _texts(keys: Any, make: Callable[[Any], str]) -> list[str]:
+    """The text of each key; equal keys are made into text once."""
+    known: dict[Any, str] = {}
+    result = []
+    for key in keys:
+        text = known.get(key)
+        if text is None:
+            text = known[key] = csv_text(make(key))
+        result.append(text)
+    return result
+
+
+def _interval_columns(name: str, intervals: Sequence[Interval | None]) -> dict[str, Sequence[Any]]:
+    return {
+        f"{name}_ci_low": [item.low if item else None for item in intervals],
+        f"{name}_ci_high": [item.high if item else None for item in intervals],
+        f"{name}_ci_method": [item.method if item else None for item in intervals],
+        f"{name}_ci_level": [item.level if item else None for item in intervals],
+    }

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PDF from the same HTML: printed by a headless Chromium, which must be installed.
+
+Page size, margins, page numbers and page breaks are the page's own CSS (`@page`, margin boxes).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+from records.errors import InfrastructureError
+
+#: Names of the browsers that print, in order of preference.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+PRINT_LIMIT_S = 120.0
+#: Rows of one table that are printed.
+MOST_PRINTED_ROWS = 60
+_ROWS = re.compile(r"<tbody>(.*?)</tbody>", re.DOTALL)
+_SCRIPT = re.compile(r"<script>.*?</script>", re.DOTALL)
+#: Details that a page prints: open ones, and those it keeps on paper.
+_OPEN = re.compile(r"\bopen\b|\bkeep\b")
+
+
+def find_browser() -> str | None:
+    """Where a browser that prints lies; None when there is none."""
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+class BackgroundPrint:
+    """Prints one page while other work goes on; the PDF takes its place in `finish`."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=1)
+        self._printing: Future[None] | None = None
+        self._files: tuple[Path, Path, Path] | None = None
+
+    def start(self, page: str, pdf: Path) -> None:
+        """Begin to print `page`, whose relative links start at the folder of `pdf`."""
+        stem = f".{pdf.name}.{os.getpid()}"
+        html, printed = pdf.with_name(f"{stem}.html"), pdf.with_name(f"{stem}.printed")
+        self._files = html, printed, pdf
+        html.write_text(for_print(page), encoding="utf-8")
+        self._printing = self._pool.submit(html_to_pdf, html, printed)
+
+    def finish(self) -> None:
+        """Wait for the print. Raises InfrastructureError if there is none."""
+        if self._printing is not None and self._files is not None:
+            self._printing.result()
+            _, printed, pdf = self._files
+            printed.replace(pdf)
+
+    def __enter__(self) -> BackgroundPrint:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
+        for path in self._files[:2] if self._files else ():
+            path.unlink(missing_ok=True)
+
+
+def for_print(page: str) -> str:
+    """The page as it is printed: open parts only, long tables cut with a line saying so.
+
+    What paper does not show costs no time; details with others inside stay as they are.
+    """
+    kept = []
+    for part in re.split(r"(?=<details\b)|(?<=</details>)", _SCRIPT.sub("", page)):
+        tag = part[: part.find(">")] if part.startswith("<details") else ""
+        closed = tag and not _OPEN.search(tag) and part.endswith("</details>")
+        kept.append("" if closed else part)
+    return _ROWS.sub(_cut, "".join(kept))
+
+
+def _cut(rows: re.Match[str]) -> str:
+    """The rows of a table's body, at most MOST_PRINTED_ROWS of them."""
+    starts = [found.start() for found in re.finditer(r"<tr\b", rows[1])]
+    if len(starts) <= MOST_PRINTED_ROWS:
+        return rows[0]
+    more = len(starts) - MOST_PRINTED_ROWS
+    told = (
+        f'<tr><td colspan="40">{more} further rows stand in the page itself, index.html.</td></tr>'
+    )
+    return f"<tbody>{rows[1][: starts[MOST_PRINTED_ROWS]]}{told}</tbody>"
+
+
+def html_to_pdf(html: Path, pdf: Path) -> None:
+    """Print the self-contained page `html` to `pdf`; whole or not at all.
+
+    Raises InfrastructureError that names the remedy when no browser is installed or it fails.
+    """
+    browser = find_browser()
+    if browser is None:
+        raise InfrastructureError(
+            f"{pdf}: a PDF is printed by Chromium, and none of {', '.join(BROWSERS)} is in PATH."
+            " Install one (apt-get install chromium), or open the HTML and print it."
+        )
+    temporary = pdf.with_name(f".{pdf.name}.{os.getpid()}.part")
+    try:
+        with tempfile.TemporaryDirectory(prefix="assay-pdf-") as profile:
+            said = _print(browser, html.resolve(), temporary.resolve(), Path(profile))
+        if not temporary.is_file() or temporary.read_bytes()[:5] != b"%PDF-":
+            raise InfrastructureError(f"{pdf}: {browser} printed no PDF. It said: {said[-400:]}")
+        temporary.replace(pdf)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _print(browser: str, html: Path, pdf: Path, profile: Path) -> str:
+    """Run the browser with a profile of its own; gives what it said."""
+    argv = [browser, "--headless=new", "--disable-gpu", "--disable-dev-shm-usage"]
+    # A browser of root refuses its own sandbox; the page is ours and has neither script nor link.
+    argv += ["--no-sandbox"] if os.geteuid() == 0 else []
+    argv += [f"--user-data-dir={profile}", "--no-pdf-header-footer", "--disable-extensions"]
+    argv += [f"--print-to-pdf={pdf}", html.as_uri()]
+    try:
+        done = subprocess.run(
+            argv,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PRINT_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise InfrastructureError(f"{pdf.name}: {browser} could not print: {error}") from error
+    return (done.stderr or done.stdout).strip()

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the report of a run: every format is written whole or not at all."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+from records.errors import AssayError, InfrastructureError
+from reports.analysis import Analysis, analyse
+from reports.load.loading import load_run
+from reports.write.exporters import render_json, render_junit
+from reports.write.frames import render_csv, render_parquet
+from reports.write.html import render_html
+from reports.write.markdown import render_markdown
+from reports.write.pdf import BackgroundPrint, find_browser
+
+_Renderer = Callable[[Analysis, str], str | bytes]
+_FORMATS: dict[str, tuple[str, _Renderer]] = {
+    "html": ("index.html", render_html),
+    "md": ("report.md", render_markdown),
+    "csv": ("summary.csv", lambda analysis, _: render_csv(analysis)),
+    "junit": ("junit.xml", lambda analysis, _: render_junit(analysis)),
+    "json": ("verdicts.json", lambda analysis, _: render_json(analysis)),
+    "parquet": ("values.parquet", lambda analysis, _: render_parquet(analysis)),
+}
+#: Printed from index.html by a browser, where there is one.
+PDF = "report.pdf"
+#: What a report consists of; "pdf" comes on top where a browser is installed.
+FORMATS = (*_FORMATS, "pdf")
+
+
+@dataclass(frozen=True)
+class ReportPaths:
+    """Where the report is; None for formats not asked for. `complete`: the run is finished."""
+
+    directory: Path
+    html: Path | None
+    md: Path | None
+    csv: Path | None
+    junit: Path | None
+    json: Path | None
+    parquet: Path | None
+    pdf: Path | None
+    complete: bool
+
+    def written(self) -> list[Path]:
+        """Every file of the report, the page first."""
+        found = (self.html, self.pdf, self.md, self.csv, self.parquet, self.junit, self.json)
+        return [path for path in found if path is not None]
+
+
+def build_report(
+    run_dir: Path,
+    out_dir: Path | None = None,
+    formats: Collection[str] = tuple(_FORMATS),
+) -> ReportPaths:
+    """Write the report of `run_dir` into `out_dir` (default: run_dir/report).
+
+    Works on unfinished runs, and says so. Raises AssayError for a directory that is no run,
+    damaged records or an unknown format; InfrastructureError when a file cannot be written.
+    Files of an earlier report are replaced only after all new ones are complete.
+    """
+    unknown = sorted(set(formats) - set(FORMATS))
+    if unknown:
+        raise AssayError(f"report format {unknown[0]!r}; allowed: {', '.join(FORMATS)}.")
+    run_dir = Path(run_dir)
+    out_dir = run_dir / "report" if out_dir is None else Path(out_dir)
+    with _no_cycle_search():
+        return _build(run_dir, out_dir, formats)
+
+
+def default_formats() -> tuple[str, ...]:
+    """All formats; without the PDF where no browser can print it."""
+    return FORMATS if find_browser() else tuple(_FORMATS)
+
+
+@contextmanager
+def _no_cycle_search() -> Iterator[None]:
+    """Millions of small objects without cycles: searching them for cycles doubles the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPaths:
+    analysis = analyse(load_run(run_dir))
+    root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
+    wanted = {*formats, "html"} if "pdf" in formats else set(formats)
+    chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
+    with BackgroundPrint() as printer:
+        _write_all(out_dir, chosen, analysis, root, printer if "pdf" in formats else None)
+        if "pdf" in formats:
+            printer.finish()
+    paths = {
+        name: out_dir / file if name in wanted else None for name, (file, _) in _FORMATS.items()
+    }
+    paths["pdf"] = out_dir / PDF if "pdf" in formats else None
+    return ReportPaths(directory=out_dir, complete=analysis.complete, **paths)
+
+
+def _write_all(
+    out_dir: Path,
+    renderers: dict[str, _Renderer],
+    analysis: Analysis,
+    root: str,
+    printer: BackgroundPrint | None,
+) -> None:
+    """Write every format and begin to print the page; the files take their places together."""
+    unfinished: dict[Path, Path] = {}
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        for file, renderer in renderers.items():
+            temporary = out_dir / f".{os.getpid()}.part.{file}"
+            unfinished[temporary] = out_dir / file
+            made = renderer(analysis, root)
+            content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
+            temporary.write_bytes(content)
+            if printer is not None and file == "index.html":
+                printer.start(content.decode(), out_dir / PDF)
+        for temporary, final in unfinished.items():
+            temporary.replace(final)
+    except OSError as error:
+        raise InfrastructureError(
+            f"{out_dir}: the report could not be written ({error.strerror}). The run itself is"
+            " untouched; make room or give another directory, then report again."
+        ) from error
+    finally:
+        for temporary in unfinished:
+            temporary.unlink(missing_ok=True)

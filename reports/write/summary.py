@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plain-language summary on top: at most ten sentences, each linked to the rows behind it."""
+
+from __future__ import annotations
+
+from reports.analysis import Analysis
+from reports.choice.leaders import Ranking, rankings
+from reports.choice.sentences import Sentence, choice_sentences
+from reports.show.labels import metric_title
+from reports.show.tables import slug
+from reports.show.units import count_text
+
+MOST_SENTENCES = 10
+
+
+def summary_sentences(analysis: Analysis) -> list[Sentence]:
+    """Who is best, where, what ran, what went wrong, what to beware of."""
+    head = choice_sentences(analysis)
+    if not analysis.complete:
+        head.insert(0, _unfinished(analysis))
+    tail = [_what_ran(analysis), _launches(analysis)]
+    if analysis.oversubscribed:
+        tail.append(_oversubscribed(analysis))
+    if analysis.invalid:
+        tail.append(
+            Sentence(
+                "Point-to-point launches that reply before the wait are wrong on purpose: they show"
+                " what that fault pretends, and enter no statistics.",
+                "#invalid",
+            )
+        )
+    best = [_best(ranking) for ranking in rankings(analysis.comparisons)]
+    room = MOST_SENTENCES - len(head) - len(tail)
+    if len(best) > room:
+        rest = len(best) - room + 1
+        best = best[: room - 1]
+        best.append(Sentence(f"{rest} further comparisons stand below.", "#comparison"))
+    return [*head, *best, *tail]
+
+
+def _what_ran(analysis: Analysis) -> Sentence:
+    run = analysis.run
+    site = run.provenance.get("site")
+    site = site if isinstance(site, dict) else {}
+    kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)"}
+    virtual = kind.get(site.get("virtual"), "")  # type: ignore[arg-type]
+    network = site.get("network")
+    network = network.get("name") if isinstance(network, dict) else network
+    over = f", network {network}" if network else ""
+    nodes = f" with {count_text(len(run.nodes), 'node')}" if run.nodes else ""
+    return Sentence(
+        f"{count_text(len(run.plan.cases), 'case')} in {count_text(run.plan.blocks, 'block')} were"
+        f" planned for site {run.plan.site}{virtual}{nodes}{over}; environments:"
+        f" {', '.join(run.plan.environments)}.",
+        "#provenance",
+    )
+
+
+def _unfinished(analysis: Analysis) -> Sentence:
+    done = len(analysis.run.launches) - analysis.replaced
+    return Sentence(
+        f"This run is not finished: {count_text(done, 'launch', 'launches')} recorded,"
+        f" {len(analysis.holes)} still without a record. All numbers below are preliminary.",
+        "#holes",
+        "warning",
+    )
+
+
+_NOUN = {"all_heard": "time until all ranks are heard"}
+
+
+def _best(ranking: Ranking) -> Sentence:
+    cell = ranking.comparison
+    what = _NOUN.get(ranking.metric, metric_title(ranking.metric))
+    if cell.word == "equivalent":
+        lead = (
+            f"{ranking.best} and {ranking.runner_up} lead in {what} and are equivalent within"
+            f" ±3 % at n = {cell.n} ({ranking.best} {ranking.advantage}, {ranking.interval})"
+        )
+    else:
+        resolved = cell.word in ("faster", "slower")
+        verdict = f"resolved (p = {cell.p_holm:.2g} after Holm)" if resolved else cell.verdict
+        lead = (
+            f"{ranking.best} {'did best' if resolved else 'has the best estimate'} in {what},"
+            f" {ranking.advantage} against {ranking.runner_up} ({ranking.interval}), {verdict}"
+        )
+    rest = f"; against {ranking.best}: {ranking.others}" if ranking.others else ""
+    wrong = ", ".join(ranking.unranked)
+    return Sentence(
+        f"{ranking.scope}: {lead}{rest}."
+        + (f" Not ranked for wrong answers: {wrong}." * bool(wrong)),
+        f"#comparison-{slug(ranking.scope)}",
+        "plain" if cell.word in ("faster", "slower") else "open",
+        ranking.best,
+    )
+
+
+def _launches(analysis: Analysis) -> Sentence:
+    counts = analysis.counts
+    on_purpose = analysis.on_purpose
+    wrong = counts["wrong"] - on_purpose
+    parts = [
+        f"{counts['ok']} ok",
+        f"{counts['failed']} failed",
+        f"{wrong} wrong",
+        f"{counts['lost']} lost",
+        f"{counts['skipped']} skipped",
+        f"{len(analysis.holes)} not run",
+    ]
+    if on_purpose:
+        parts.insert(3, f"{on_purpose} wrong on purpose")
+    if analysis.replaced:
+        parts.append(f"{analysis.replaced} replaced by a later attempt")
+    trouble = counts["failed"] + wrong + counts["lost"]
+    return Sentence(
+        f"Launches: {', '.join(parts)}.", "#launches", "warning" if trouble else "plain"
+    )
+
+
+def _oversubscribed(analysis: Analysis) -> Sentence:
+    return Sentence(
+        f"{analysis.oversubscribed} of {analysis.counts['ok']} ok launches were oversubscribed"
+        " (busy ranks shared a core): their numbers tell nothing about a real cluster's speed and"
+        " are marked where they stand.",
+        "#launches",
+        "warning",
+    )

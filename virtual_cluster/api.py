@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The virtual cluster as the run engine sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from records.errors import AssayError
+from virtual_cluster import account, faults, lifecycle, power, processes, slurm
+from virtual_cluster import spec as plans
+from virtual_cluster.lifecycle import Progress, silent
+from virtual_cluster.network import namespace_file
+from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import State, folders, load_state
+
+
+class Cluster:
+    """A cluster that is up. All methods but `site_facts` and the commands need root."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._folders = folders(state.spec.name)
+
+    @property
+    def name(self) -> str:
+        """Name of the cluster."""
+        return self._state.spec.name
+
+    def site_facts(self) -> dict[str, Any]:
+        """What a site's configuration must know, in SI units.
+
+        Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
+        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), switches (name: nodes
+        and switches below it, as Slurm lists them), tree (the same as `up --switches` takes it),
+        isolated, slurm_conf, state_dir, work_dir, home_dir, user, uid, gid, login_namespace
+        (path), partition.
+        """
+        state, where = self._state, self._folders
+        nodes = state.spec.node_names()
+        return {
+            "name": self.name,
+            "nodes": nodes,
+            "cores_per_node": len(state.cores[nodes[0]]),
+            "cores": state.cores,
+            "addresses": state.addresses,
+            "memory_bytes_per_node": state.memory_bytes_per_node,
+            "network": state.spec.network,
+            "network_bits_per_s": state.spec.link.bits_per_s,
+            "switches": {
+                switch.name: {"nodes": ",".join(switch.nodes), "switches": ",".join(switch.below)}
+                for switch in state.spec.switch_tree()
+            },
+            "tree": state.spec.switches,
+            "isolated": state.spec.isolated,
+            "slurm_conf": str(where.slurm_conf),
+            "state_dir": str(where.root),
+            "work_dir": str(where.work),
+            "home_dir": str(where.home),
+            "user": state.spec.user_name,
+            "uid": state.uid,
+            "gid": state.gid,
+            "login_namespace": str(namespace_file(plans.login_namespace(self.name))),
+            "partition": "all",
+        }
+
+    def user_command(
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str] | None = None,
+        read_anywhere: bool = False,
+    ) -> list[str]:
+        """Command list which, run by root, executes argv in the login environment.
+
+        It runs as the ordinary user with a clean environment, to which `env` is added, in the
+        caller's working folder. It is killed when the thread that started it ends, so start it
+        from a thread that outlives it. `read_anywhere` lets the command (not the jobs, which
+        slurmd starts) read files below private folders.
+        """
+        enter = f"--net={namespace_file(plans.login_namespace(self.name))}"
+        return ["nsenter", enter, "--", *self._as_user(argv, env, read_anywhere)]
+
+    def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
+        """Command list which, run by root, executes argv inside a node as the ordinary user."""
+        power.check_node(self._state, node)
+        first = power.first_process(self._state, node)
+        spaces = ["--net", "--uts", "--mount"]
+        if self._state.spec.isolated:
+            spaces += ["--ipc", "--pid"]
+        cores = ",".join(map(str, self._state.cores[node]))
+        enter = ["nsenter", f"--target={first}", *spaces, f"--wd={self._folders.home}", "--"]
+        return [*enter, "taskset", "-c", cores, *self._as_user(argv, None, read_anywhere=False)]
+
+    def _as_user(
+        self, argv: Sequence[str], env: Mapping[str, str] | None, read_anywhere: bool
+    ) -> list[str]:
+        state, where = self._state, self._folders
+        environment = account.user_environment(
+            state.spec.user_name, where.home, where.slurm_conf, where.sbatch.parent
+        )
+        return account.as_user(
+            argv, state.uid, state.gid, {**environment, **(env or {})}, read_anywhere
+        )
+
+    def status(self) -> dict[str, Any]:
+        """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""
+        states = slurm.node_states(self._state)
+        nodes = [
+            {
+                "name": node,
+                "state": states.get(node, "unknown"),
+                "power": power.has_power(self._state, node),
+                "cores": self._state.cores[node],
+                "address": self._state.addresses[node],
+            }
+            for node in self._state.spec.node_names()
+        ]
+        jobs = [asdict(job) for job in slurm.jobs(self._state)]
+        return {**self.site_facts(), "nodes": nodes, "jobs": jobs}
+
+    def kill_node(self, node: str) -> None:
+        """Cut the power of a node: everything in it is gone at once, its cable is dead."""
+        power.cut_power(self._state, node)
+
+    def restore_node(self, node: str) -> None:
+        """Give a node its power back; returns when Slurm gives it jobs again."""
+        power.restore_power(self._state, node)
+
+    def degrade(
+        self, node: str, cpu_share: float | None = None, link_share: float | None = None
+    ) -> None:
+        """Leave a node only these shares of its cores' time and of its link's rate."""
+        faults.degrade(self._state, node, cpu_share, link_share)
+
+    def mend(self, node: str) -> None:
+        """Undo `degrade`."""
+        faults.mend(self._state, node)
+
+    def down(self, progress: Progress = silent) -> None:
+        """Take the cluster down; nothing of it is left."""
+        lifecycle.take_down(self.name, progress)
+
+
+def up(spec: ClusterSpec, progress: Progress = silent) -> Cluster:
+    """Bring a cluster up; returns when every node takes jobs.
+
+    Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
+    """
+    return Cluster(lifecycle.bring_up(spec, progress))
+
+
+def load(name: str = "default") -> Cluster:
+    """The cluster of this name that is up; AssayError with the remedy if there is none."""
+    ClusterSpec(name=name)
+    state = load_state(name)
+    option = "" if name == "default" else f" --name {name}"
+    if state is None or state.phase != "up":
+        raise AssayError(f"there is no cluster {name}; bring it up with `assay cluster up{option}`")
+    if not lifecycle.is_alive(state):
+        raise AssayError(
+            f"cluster {name} is dead (its slurmctld has ended, or the machine was started anew); "
+            f"`assay cluster up{option}` removes its remains and brings up a new one"
+        )
+    return Cluster(state)
+
+
+def down(name: str = "default", progress: Progress = silent) -> bool:
+    """Take down whatever there is of a cluster, alive or not; return whether there was any."""
+    ClusterSpec(name=name)
+    return lifecycle.take_down(name, progress)
+
+
+def processes_of(name: str) -> list[int]:
+    """Ids of all processes that live in the cluster's namespaces."""
+    return [process.pid for process in processes.inside_network(lifecycle.namespace_files(name))]

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The daemons of a cluster: munged and slurmctld in the login namespace, slurmd in each node."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from records.errors import InfrastructureError
+from virtual_cluster import spec as plans
+from virtual_cluster.network import namespace_file
+from virtual_cluster.processes import Process, start
+from virtual_cluster.state import State, folders
+
+#: Process 1 of a node. It stays, because orphans of jobs become its children and it must reap them.
+_NODE = """\
+set -e
+node=$1; hosts=$2; conf=$3; own_shm=$4
+hostname "$node"
+mount --bind "$hosts" /etc/hosts
+mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /tmp
+# A /sys of this network: libraries look there for the interfaces. Control groups move over.
+mkdir /tmp/cgroup
+mount --rbind /sys/fs/cgroup /tmp/cgroup
+mount -t sysfs -o nosuid,nodev,noexec sysfs /sys
+mount --rbind /tmp/cgroup /sys/fs/cgroup
+umount -l /tmp/cgroup
+rmdir /tmp/cgroup
+[ "$own_shm" = no ] || mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm
+export SLURM_CONF="$conf"
+slurmd -D -N "$node" &
+wait $!
+"""
+_LOGIN = 'hostname login && export SLURM_CONF="$1" && exec slurmctld -D'
+START_TIMEOUT_S = 20.0
+POLL_S = 0.02
+
+
+def start_munge(state: State) -> None:
+    """Make a key of our own and start munged; returns when its socket is there."""
+    where = folders(state.spec.name)
+    key = where.munge / "key"
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
+    argv = ["munged", "--foreground", f"--key-file={key}", f"--socket={where.munge / 'socket'}"]
+    argv += [f"--pid-file={where.munge / 'pid'}", f"--seed-file={where.munge / 'seed'}"]
+    argv += ["--num-threads=4"]
+    process = _start_in_login(state, "munged", argv)
+    _wait_until((where.munge / "socket").is_socket, process, "munged", where.console("munged"))
+
+
+def start_controller(state: State, answers: Callable[[], bool]) -> None:
+    """Start slurmctld; returns when `answers` says so."""
+    conf = str(folders(state.spec.name).slurm_conf)
+    argv = ["unshare", "--uts", "sh", "-c", _LOGIN, "sh", conf]
+    process = _start_in_login(state, "slurmctld", argv)
+    _wait_until(answers, process, "slurmctld", folders(state.spec.name).console("slurmctld"))
+
+
+def start_node(state: State, node: str) -> None:
+    """Start a node: its namespaces, its own /tmp and /dev/shm, its cores, slurmd inside."""
+    where = folders(state.spec.name)
+    isolated = state.spec.isolated
+    spaces = ["--uts", "--mount", "--propagation", "private"]
+    if isolated:
+        spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    argv = ["nsenter", f"--net={namespace_file(plans.node_namespace(state.spec.name, node))}"]
+    argv += ["unshare", *spaces, "taskset", "-c", ",".join(map(str, state.cores[node]))]
+    argv += ["sh", "-c", _NODE, "sh", node, str(where.hosts), str(where.slurm_conf)]
+    argv += ["yes" if isolated else "no"]
+    start(argv, where.console(node), lambda process: state.record(node, process))
+
+
+def _start_in_login(state: State, name: str, argv: list[str]) -> Process:
+    enter = ["nsenter", f"--net={namespace_file(plans.login_namespace(state.spec.name))}"]
+    log = folders(state.spec.name).console(name)
+    return start([*enter, *argv], log, lambda process: state.record(name, process))
+
+
+def _wait_until(ready: Callable[[], bool], process: Process, name: str, log: Path) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not ready():
+        if not process.alive():
+            raise failure(f"{name} ended at once", log)
+        if time.monotonic() > deadline:
+            raise failure(f"{name} does not answer after {START_TIMEOUT_S:.0f} s", log)
+        time.sleep(POLL_S)
+
+
+def failure(what: str, log: Path, lines: int = 8) -> InfrastructureError:
+    """Error that says what failed and how its log ends (the log may be removed afterwards)."""
+    try:
+        tail = log.read_text(errors="replace").splitlines()[-lines:]
+    except OSError:
+        tail = []
+    said = "\n  ".join(tail) or "(nothing)"
+    return InfrastructureError(f"{what}; the end of {log.name}:\n  {said}")

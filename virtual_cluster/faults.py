@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node made slow on purpose, and made good again: to rehearse how a campaign finds it.
+
+Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
+timings feel it; links by the token bucket filter that shapes them anyway.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from pathlib import Path
+
+from records.errors import AssayError, InfrastructureError
+from virtual_cluster import host, network, power, processes
+from virtual_cluster import spec as plans
+from virtual_cluster.spec import Network
+from virtual_cluster.state import State, cluster_lock
+
+_CGROUPS = Path("/sys/fs/cgroup")
+#: The least quota that the kernel takes.
+_QUOTA_US = 1000
+
+
+def degrade(state: State, node: str, cpu_share: float | None, link_share: float | None) -> None:
+    """Leave a node only these shares (0 < share < 1) of its cores' time and of its link's rate."""
+    host.require_rights("degrade")
+    _check("--cpu", cpu_share)
+    _check("--link", link_share)
+    if cpu_share is None and link_share is None:
+        raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
+    with cluster_lock(state.spec.name):
+        power.check_node(state, node)
+        power.first_process(state, node)
+        if link_share is not None:
+            network.shape_link(state.spec, node, _slower(state, link_share))
+        if cpu_share is not None:
+            _cap(state, node, cpu_share)
+
+
+def mend(state: State, node: str) -> None:
+    """Give a node all its cores' time and its link's full rate back."""
+    host.require_rights("mend")
+    with cluster_lock(state.spec.name):
+        power.check_node(state, node)
+        network.shape_link(state.spec, node, state.spec.link)
+        _release(_cgroup(state.spec.name, node))
+
+
+def remove_caps(cluster: str) -> None:
+    """Remove the control groups of a cluster whose processes have ended."""
+    with suppress(InfrastructureError):
+        for group in _root().glob(f"assay-{cluster}-n*"):
+            if plans.is_namespace_of(cluster, group.name):
+                _release(group)
+
+
+def _check(option: str, share: float | None) -> None:
+    if share is not None and not 0.01 <= share < 1:
+        raise AssayError(f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5")
+
+
+def _slower(state: State, share: float) -> Network:
+    link = state.spec.link
+    if link.bits_per_s is None:
+        raise AssayError(
+            f"the links of cluster {state.spec.name} are unlimited, so there is no rate to take a"
+            " share of; bring the cluster up with --network gigabit or fast-ethernet"
+        )
+    rate = max(1000, round(link.bits_per_s * share))
+    return Network(link.name, rate, link.burst_bytes, link.limit_bytes)
+
+
+def _root() -> Path:
+    """The hierarchy with the cpu controller: its own (v1), or the unified one (v2)."""
+    if (_CGROUPS / "cpu" / "cgroup.procs").exists():
+        return _CGROUPS / "cpu"
+    control = _CGROUPS / "cgroup.subtree_control"
+    if control.exists():
+        with suppress(OSError):
+            control.write_text("+cpu")
+        if "cpu" in control.read_text().split():
+            return _CGROUPS
+    raise InfrastructureError(
+        f"the kernel's cpu controller is not usable below {_CGROUPS}: cores cannot be capped here"
+    )
+
+
+def _cgroup(cluster: str, node: str) -> Path:
+    return _root() / plans.node_namespace(cluster, node)
+
+
+def _cap(state: State, node: str, share: float) -> None:
+    group = _cgroup(state.spec.name, node)
+    quota_us = _QUOTA_US * len(state.cores[node])
+    period_us = math.ceil(_QUOTA_US / share)
+    try:
+        group.mkdir(exist_ok=True)
+        if (group / "cpu.max").exists():
+            (group / "cpu.max").write_text(f"{quota_us} {period_us}")
+        else:
+            (group / "cpu.cfs_quota_us").write_text("-1")
+            (group / "cpu.cfs_period_us").write_text(str(period_us))
+            (group / "cpu.cfs_quota_us").write_text(str(quota_us))
+        namespace = network.namespace_file(plans.node_namespace(state.spec.name, node))
+        _move([process.pid for process in processes.inside_network([namespace])], group)
+    except OSError as error:
+        raise InfrastructureError(f"{group}: cores cannot be capped ({error.strerror})") from error
+
+
+def _move(pids: list[int], group: Path) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            (group / "cgroup.procs").write_text(str(pid))
+
+
+def _release(group: Path) -> None:
+    if not group.is_dir():
+        return
+    try:
+        for _ in range(3):
+            _move([int(pid) for pid in (group / "cgroup.procs").read_text().split()], group.parent)
+        group.rmdir()
+    except OSError as error:
+        raise InfrastructureError(f"{group}: cannot be removed ({error.strerror})") from error

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A cluster comes up, goes down, and loses and regains the power of a node."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from records.errors import AssayError, InfrastructureError
+from virtual_cluster import account, daemons, faults, host, network, processes, slurm
+from virtual_cluster import spec as plans
+from virtual_cluster.slurm_conf import (
+    cgroup_conf,
+    hosts_file,
+    sbatch_script,
+    slurm_conf,
+    topology_conf,
+)
+from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import (
+    State,
+    cluster_lock,
+    folders,
+    is_last,
+    load_state,
+    machine_lock,
+    mark_namespace_folder,
+    namespace_folder_is_ours,
+    remove_root,
+)
+
+Progress = Callable[[str], None]
+
+
+def silent(_: str) -> None:
+    """Progress that nobody wants to see."""
+
+
+def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
+    """Make the cluster; on any failure take down what was made.
+
+    Raises AssayError if it is up already, InfrastructureError if the machine cannot carry it.
+    """
+    host.require_rights("up")
+    host.require_programs()
+    with cluster_lock(spec.name):
+        _refuse_if_up(spec.name)
+        if leftovers(spec.name):
+            progress(f"cluster {spec.name}: remains of one that was killed are removed first")
+            _sweep_or_fail(spec.name)
+        try:
+            return _build(spec, progress)
+        except BaseException:
+            progress(f"cluster {spec.name}: failed, taking down what was made")
+            _sweep(spec.name)
+            raise
+
+
+def take_down(name: str, progress: Progress = silent) -> bool:
+    """Remove the cluster with everything of it; return whether there was anything.
+
+    Raises InfrastructureError that lists what could not be removed.
+    """
+    host.require_rights("down")
+    with cluster_lock(name):
+        found = leftovers(name)
+        if found:
+            progress(f"cluster {name}: ending its processes, removing {', '.join(found)}")
+            _sweep_or_fail(name)
+    _leave_machine_clean()
+    return bool(found)
+
+
+def is_alive(state: State) -> bool:
+    """Whether the cluster is up and its controller runs."""
+    controller = state.processes.get("slurmctld")
+    return state.phase == "up" and controller is not None and controller.alive()
+
+
+def _refuse_if_up(name: str) -> None:
+    state = load_state(name)
+    if state is not None and is_alive(state):
+        raise AssayError(
+            f"cluster {name} is up already ({state.spec.nodes} nodes, {state.spec.network}); "
+            f"use it, take it down with `assay cluster down --name {name}`, "
+            "or choose another --name"
+        )
+
+
+def _build(spec: ClusterSpec, progress: Progress) -> State:
+    begun = time.monotonic()
+    state = _prepare(spec)
+    progress(f"cluster {spec.name}: network {spec.network}, {spec.nodes} nodes")
+    network.make_network(spec, state.addresses)
+    progress(f"cluster {spec.name}: munged and slurmctld")
+    daemons.start_munge(state)
+    daemons.start_controller(state, lambda: slurm.controller_answers(state))
+    progress(f"cluster {spec.name}: slurmd on {spec.nodes} nodes")
+    for node in spec.node_names():
+        daemons.start_node(state, node)
+    slurm.wait_for_nodes(state, spec.node_names())
+    state.phase = "up"
+    state.save()
+    progress(f"cluster {spec.name}: up after {time.monotonic() - begun:.1f} s")
+    return state
+
+
+def _prepare(spec: ClusterSpec) -> State:
+    """Plan the cluster, make its folders, its user and the files its daemons read."""
+    nodes = spec.node_names()
+    usable = host.usable_cores()
+    where = folders(spec.name)
+    state = State(
+        spec=spec,
+        phase="starting",
+        boot_id=host.boot_id(),
+        addresses=plans.address_plan(nodes),
+        cores=plans.core_plan(nodes, spec.cpus(len(usable)), usable),
+        memory_bytes_per_node=plans.memory_per_node(host.total_memory_bytes(), spec.nodes),
+    )
+    where.make(nodes)
+    state.save()
+    with machine_lock():
+        if not network.namespace_folder_exists():
+            mark_namespace_folder()
+        state.uid, state.gid = account.make_account(spec.user_name, where.home)
+    os.chown(where.home, state.uid, state.gid)
+    os.chown(where.work, state.uid, state.gid)
+    _write_files(state, spec.cpus(len(usable)))
+    state.save()
+    return state
+
+
+def _write_files(state: State, cpus_per_node: int) -> None:
+    where = folders(state.spec.name)
+    where.slurm_conf.write_text(
+        slurm_conf(
+            state.spec, where.root, state.addresses, cpus_per_node, state.memory_bytes_per_node
+        )
+    )
+    where.slurm_conf.with_name("cgroup.conf").write_text(cgroup_conf())
+    if len(state.spec.switch_tree()) > 1:
+        where.slurm_conf.with_name("topology.conf").write_text(topology_conf(state.spec))
+    where.hosts.write_text(hosts_file(state.addresses))
+    where.sbatch.write_text(sbatch_script(host.program("sbatch"), state.spec.node_names()[-1]))
+    where.sbatch.chmod(0o755)
+
+
+def leftovers(name: str) -> list[str]:
+    """What there is of a cluster of this name, in words; empty when there is nothing."""
+    where = folders(name)
+    found = []
+    if where.root.exists():
+        found.append(f"folder {where.root}")
+    namespaces = network.namespaces_of(name)
+    if namespaces:
+        found.append(f"{len(namespaces)} network namespaces")
+    user = ClusterSpec(name=name).user_name
+    if account.account_exists(user, where.home):
+        found.append(f"user {user}")
+    return found
+
+
+def _sweep_or_fail(name: str) -> None:
+    problems = _sweep(name)
+    if problems:
+        raise InfrastructureError(
+            f"cluster {name}: not everything could be removed: {'; '.join(problems)}. "
+            f"Mend that and run `assay cluster down --name {name}` again"
+        )
+
+
+def _sweep(name: str) -> list[str]:
+    """Remove everything of a cluster, however far it had come; return what would not go."""
+    problems = _end_processes(name)
+    faults.remove_caps(name)
+    for namespace in network.namespaces_of(name):
+        network.remove_namespace(namespace)
+    user = ClusterSpec(name=name).user_name
+    if account.account_exists(user, folders(name).home):
+        with machine_lock():
+            account.remove_account(user)
+    shutil.rmtree(folders(name).root, ignore_errors=True)
+    return problems + leftovers(name)
+
+
+def _end_processes(name: str) -> list[str]:
+    state = load_state(name)
+    recorded = list(state.processes.values()) if state and state.boot_id == host.boot_id() else []
+    spared = processes.ancestors()
+    stubborn = processes.end(recorded)
+    stubborn += processes.end_all_inside(namespace_files(name), spared)
+    return [f"process {process.pid} does not end" for process in dict.fromkeys(stubborn)]
+
+
+def _leave_machine_clean() -> None:
+    """After the last cluster, remove what all clusters share."""
+    with machine_lock():
+        if is_last():
+            if namespace_folder_is_ours():
+                network.drop_namespace_folder()
+            remove_root()
+
+
+def namespace_files(name: str) -> list[Path]:
+    """Where the cluster's network namespaces are mounted."""
+    return [network.namespace_file(namespace) for namespace in network.namespaces_of(name)]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A node loses its power, and gets it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from records.errors import AssayError, InfrastructureError
+from virtual_cluster import daemons, host, network, processes, slurm
+from virtual_cluster import spec as plans
+from virtual_cluster.state import State, cluster_lock
+
+
+def cut_power(state: State, node: str) -> None:
+    """Pull a node's cable and kill everything in it at once, as a power cut would."""
+    host.require_rights("kill-node")
+    with cluster_lock(state.spec.name):
+        check_node(state, node)
+        if not has_power(state, node):
+            raise AssayError(
+                f"node {node} of cluster {state.spec.name} has no power already; "
+                f"bring it back with `assay cluster restore-node {node}`"
+            )
+        network.set_link(state.spec.name, node, up=False)
+        stubborn = processes.end([state.processes[node]])
+        stubborn += processes.end_all_inside([_node_file(state, node)], processes.ancestors())
+        if stubborn:
+            raise InfrastructureError(
+                f"node {node}: processes {[process.pid for process in stubborn]} do not end"
+            )
+
+
+def restore_power(state: State, node: str) -> None:
+    """Bring a node back with its address and cores; returns when Slurm gives it jobs again."""
+    host.require_rights("restore-node")
+    with cluster_lock(state.spec.name):
+        check_node(state, node)
+        if has_power(state, node):
+            raise AssayError(
+                f"node {node} of cluster {state.spec.name} has power; there is nothing to restore"
+            )
+        # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
+        slurm.set_node(state, node, "DOWN", "power was cut")
+        network.set_link(state.spec.name, node, up=True)
+        daemons.start_node(state, node)
+        slurm.wait_until_registered(state, node)
+
+
+def has_power(state: State, node: str) -> bool:
+    """Whether the node's first process runs."""
+    process = state.processes.get(node)
+    return process is not None and process.alive()
+
+
+def check_node(state: State, node: str) -> None:
+    """Raise AssayError unless the cluster has a node of this name."""
+    names = state.spec.node_names()
+    if node not in names:
+        raise AssayError(
+            f"cluster {state.spec.name} has no node {node!r}; "
+            f"its nodes are {names[0]} to {names[-1]}"
+        )
+
+
+def _node_file(state: State, node: str) -> Path:
+    return network.namespace_file(plans.node_namespace(state.spec.name, node))
+
+
+def first_process(state: State, node: str) -> int:
+    """Id of the node's first process, to enter its namespaces; AssayError if it has no power."""
+    found: int | None = None
+    if has_power(state, node):
+        recorded = state.processes[node].pid
+        found = (
+            processes.first_process(_node_file(state, node)) if state.spec.isolated else recorded
+        )
+    if found is None:
+        raise AssayError(
+            f"node {node} of cluster {state.spec.name} has no power; "
+            f"bring it back with `assay cluster restore-node {node}`"
+        )
+    return found

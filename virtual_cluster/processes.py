@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of a cluster: started so that none goes unrecorded, ended so that none is mistaken.
+
+A process is known by its id and its start time, so an id that the kernel has given to somebody
+else is never touched. Signals go through a pidfd that is opened before the identity is checked.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from records.errors import InfrastructureError
+from virtual_cluster.host import SYSTEM_ENVIRONMENT
+
+#: The new process waits for one line before it becomes the program. If its starter is killed
+#: before it has recorded the process, the line never comes and the process ends by itself.
+_GATE = """\
+log=$1; shift
+exec 3<&0
+( read -r line <&3 || exit 1; exec "$@" 3<&- </dev/null >>"$log" 2>&1 ) &
+echo $!
+"""
+END_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process by id and start time (clock ticks since boot, field 22 of /proc/ID/stat)."""
+
+    pid: int
+    start_ticks: int
+
+    def alive(self) -> bool:
+        """Whether this very process is running; a zombie is not."""
+        return start_ticks(self.pid) == self.start_ticks
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time of a running process; None when there is none or it is a zombie."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) < 20 or fields[0] in "ZX":
+        return None
+    return int(fields[19])
+
+
+def start(argv: Sequence[str], log: Path, record: Callable[[Process], None]) -> Process:
+    """Start a program in a session of its own, its output appended to `log`.
+
+    `record` is called with its identity before the program itself begins to run.
+    """
+    with subprocess.Popen(
+        ["/bin/sh", "-c", _GATE, "sh", str(log), *argv],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd="/",
+        env=SYSTEM_ENVIRONMENT,
+        start_new_session=True,
+    ) as gate:
+        assert gate.stdin is not None
+        assert gate.stdout is not None
+        pid = int(gate.stdout.readline())
+        ticks = start_ticks(pid)
+        if ticks is None:
+            raise InfrastructureError(f"{argv[0]} could not be started; see {log}")
+        process = Process(pid, ticks)
+        record(process)
+        gate.stdin.write("go\n")
+        gate.stdin.close()
+    return process
+
+
+def end(processes: Iterable[Process]) -> list[Process]:
+    """Kill these processes and wait until they are gone; return those that did not go."""
+    waiting = [process for process in processes if _kill(process)]
+    deadline = time.monotonic() + END_TIMEOUT_S
+    while waiting and time.monotonic() < deadline:
+        time.sleep(0.01)
+        waiting = [process for process in waiting if process.alive()]
+    return waiting
+
+
+def _kill(process: Process) -> bool:
+    """Send SIGKILL if this very process is alive; return whether it was."""
+    try:
+        handle = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not process.alive():
+            return False
+        signal.pidfd_send_signal(handle, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def inside_network(namespaces: Iterable[Path]) -> list[Process]:
+    """Processes that live in any of these network namespaces (paths of their mounted files)."""
+    wanted = {identity for path in namespaces if (identity := _identity(path)) is not None}
+    if not wanted:
+        return []
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and _identity(entry / "ns" / "net") in wanted:
+            ticks = start_ticks(int(entry.name))
+            if ticks is not None:
+                found.append(Process(int(entry.name), ticks))
+    return found
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        stat = path.stat()
+    except OSError:
+        return None
+    return stat.st_dev, stat.st_ino
+
+
+def end_all_inside(namespaces: Sequence[Path], spare: Iterable[int] = ()) -> list[Process]:
+    """Kill everything in these network namespaces; return what would not die.
+
+    Looks again until nothing is found, since a process may have forked meanwhile. `spare` are
+    ids that stay.
+    """
+    kept = set(spare)
+    deadline = time.monotonic() + END_TIMEOUT_S
+    while True:
+        found = [process for process in inside_network(namespaces) if process.pid not in kept]
+        if not found or time.monotonic() > deadline:
+            return found
+        end(found)
+
+
+def ancestors() -> set[int]:
+    """Ids of this process and of all processes it descends from."""
+    found: set[int] = set()
+    pid = os.getpid()
+    while pid > 0 and pid not in found:
+        found.add(pid)
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        except OSError:
+            break
+        pid = int(stat.rpartition(")")[2].split()[1])
+    return found
+
+
+def first_process(namespace: Path) -> int | None:
+    """Id, as the machine counts, of process 1 of the node in this network namespace."""
+    for process in inside_network([namespace]):
+        try:
+            status = Path(f"/proc/{process.pid}/status").read_text(errors="replace")
+        except OSError:
+            continue
+        for line in status.splitlines():
+            if line.startswith("NSpid:") and len(line.split()) > 2 and line.split()[-1] == "1":
+                return process.pid
+    return None

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a virtual cluster is to be: its specification and the plans that follow from it.
+
+Everything here is pure: no file, no process, no network is touched.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+from records.errors import AssayError
+from virtual_cluster.switches import ONE, Switch, check_switches, switch_tree
+
+NAME_PATTERN = re.compile(r"[a-z0-9]([a-z0-9-]{0,10}[a-z0-9])?")
+MAX_NODES = 500
+MAX_CPUS_PER_NODE = 1024
+PREFIX_LENGTH = 16
+LOGIN_ADDRESS = IPv4Address("10.77.0.1")
+#: The share of the machine's memory that is divided among the nodes.
+MEMORY_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class Network:
+    """A kind of link. `bits_per_s` is None where nothing limits it.
+
+    `burst_bytes` and `limit_bytes` are the bucket and the queue of the token bucket filter
+    that stands on both ends of each link.
+    """
+
+    name: str
+    bits_per_s: int | None
+    burst_bytes: int = 0
+    limit_bytes: int = 0
+
+
+NETWORKS = {
+    network.name: network
+    for network in (
+        Network("unlimited", None),
+        Network("gigabit", 1_000_000_000, burst_bytes=10_000, limit_bytes=600_000),
+        Network("fast-ethernet", 100_000_000, burst_bytes=3_000, limit_bytes=60_000),
+    )
+}
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """A virtual cluster as ordered.
+
+    `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
+    `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
+    `isolated` False lets the nodes share the machine's process and IPC space and /dev/shm;
+    it exists to prove that a library which then cheats through shared memory is caught.
+    """
+
+    name: str = "default"
+    nodes: int = 4
+    cpus_per_node: int | None = None
+    network: str = "unlimited"
+    switches: str = ONE
+    isolated: bool = True
+
+    def __post_init__(self) -> None:
+        if not NAME_PATTERN.fullmatch(self.name):
+            raise AssayError(
+                f"cluster name {self.name!r}: allowed are 1 to 12 of a-z, 0-9 and '-', "
+                "with no '-' at either end; give another --name"
+            )
+        _check_count("--nodes", self.nodes, MAX_NODES)
+        if self.cpus_per_node is not None:
+            _check_count("--cpus-per-node", self.cpus_per_node, MAX_CPUS_PER_NODE)
+        if self.network not in NETWORKS:
+            raise AssayError(
+                f"--network {self.network!r}: allowed are {', '.join(NETWORKS)}; choose one of them"
+            )
+        check_switches(self.switches, self.nodes)
+
+    @property
+    def link(self) -> Network:
+        """The kind of link that joins the nodes."""
+        return NETWORKS[self.network]
+
+    @property
+    def user_name(self) -> str:
+        """The ordinary user who owns the jobs."""
+        return f"assay-{self.name}"
+
+    def node_names(self) -> list[str]:
+        """Names of the nodes, n1 first."""
+        return [f"n{number}" for number in range(1, self.nodes + 1)]
+
+    def switch_tree(self) -> list[Switch]:
+        """The switches that join the nodes, from the top down."""
+        return switch_tree(self.switches, self.node_names())
+
+    def cpus(self, usable_cores: int) -> int:
+        """Cores of one node on a machine with so many usable cores."""
+        return self.cpus_per_node or max(1, usable_cores // self.nodes)
+
+
+def _check_count(option: str, value: int, most: int) -> None:
+    if not 1 <= value <= most:
+        raise AssayError(f"{option} {value}: allowed are whole numbers from 1 to {most}")
+
+
+def login_namespace(cluster: str) -> str:
+    """Network namespace of the login environment, the controller and the bridge."""
+    return f"assay-{cluster}-login"
+
+
+def node_namespace(cluster: str, node: str) -> str:
+    """Network namespace of one node."""
+    return f"assay-{cluster}-{node}"
+
+
+def is_namespace_of(cluster: str, namespace: str) -> bool:
+    """Whether a network namespace of this name belongs to the cluster."""
+    return re.fullmatch(rf"assay-{re.escape(cluster)}-(login|n\d+)", namespace) is not None
+
+
+def address_plan(nodes: list[str]) -> dict[str, str]:
+    """IPv4 address of the login environment and of each node; all share one /16."""
+    plan = {"login": str(LOGIN_ADDRESS)}
+    plan.update({node: str(LOGIN_ADDRESS + 10 + i) for i, node in enumerate(nodes)})
+    return plan
+
+
+def core_plan(nodes: list[str], cpus_per_node: int, usable: list[int]) -> dict[str, list[int]]:
+    """Cores each node is pinned to, dealt in turn.
+
+    Neighbouring nodes share no core as long as the usable cores suffice for both.
+    """
+    count = len(usable)
+    return {
+        node: sorted({usable[(i * cpus_per_node + j) % count] for j in range(cpus_per_node)})
+        for i, node in enumerate(nodes)
+    }
+
+
+def memory_per_node(total_bytes: int, nodes: int) -> int:
+    """Bytes of memory a node may be asked for; whole mebibytes, at least one."""
+    mebibyte = 1 << 20
+    return max(1, int(total_bytes * MEMORY_SHARE / nodes) // mebibyte) * mebibyte

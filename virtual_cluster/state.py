@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is remembered of a cluster: its folders, its state file and the locks on it."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from records.errors import AssayError
+from virtual_cluster.processes import Process
+from virtual_cluster.spec import ClusterSpec
+
+STATE_ROOT = Path("/var/lib/assay")
+LOCK_PATIENCE_S = 5.0
+LOCK_POLL_S = 0.02
+_MACHINE_LOCK = ".lock"
+#: Says that /run/netns did not exist before the first cluster; the last one removes it.
+_FOLDER_MARK = ".made-netns-folder"
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where the files of one cluster lie."""
+
+    root: Path
+
+    @property
+    def slurm_conf(self) -> Path:
+        """The configuration file of Slurm."""
+        return self.root / "etc" / "slurm.conf"
+
+    @property
+    def hosts(self) -> Path:
+        """The file the nodes see as /etc/hosts."""
+        return self.root / "etc" / "hosts"
+
+    @property
+    def work(self) -> Path:
+        """Where jobs are staged; belongs to the ordinary user."""
+        return self.root / "work"
+
+    @property
+    def sbatch(self) -> Path:
+        """The sbatch that stands first in the ordinary user's PATH."""
+        return self.root / "bin" / "sbatch"
+
+    @property
+    def home(self) -> Path:
+        """Home of the ordinary user."""
+        return self.root / "home"
+
+    @property
+    def munge(self) -> Path:
+        """Key and socket of munge."""
+        return self.root / "munge"
+
+    def node(self, node: str) -> Path:
+        """What slurmd of a node keeps."""
+        return self.root / "nodes" / node
+
+    def console(self, name: str) -> Path:
+        """What a daemon or node says on its way up; its own log lies beside it."""
+        return self.root / "log" / f"{name}.console"
+
+    def make(self, nodes: list[str]) -> None:
+        """Make all of them, readable to everybody."""
+        for folder in ("bin", "etc", "log", "spool", "nodes", "work", "home", "munge"):
+            _make_folder(self.root / folder)
+        for node in nodes:
+            _make_folder(self.node(node))
+            _make_folder(self.node(node) / "spool")
+
+
+def _make_folder(path: Path) -> None:
+    path.mkdir(parents=True, exist_ok=True)
+    path.chmod(0o755)
+
+
+def folders(cluster: str) -> Folders:
+    """Folders of the cluster of this name, whether it exists or not."""
+    return Folders(STATE_ROOT / cluster)
+
+
+@dataclass
+class State:
+    """One cluster: what was ordered, what it became, and its processes by name.
+
+    `phase` is "starting" until everything answers, then "up"; "stopping" while it is taken down.
+    """
+
+    spec: ClusterSpec
+    phase: str
+    boot_id: str
+    uid: int = 0
+    gid: int = 0
+    addresses: dict[str, str] = field(default_factory=dict)
+    cores: dict[str, list[int]] = field(default_factory=dict)
+    memory_bytes_per_node: int = 0
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def save(self) -> None:
+        """Write the state file in one step; it is on disk when this returns."""
+        path = folders(self.spec.name).root / "cluster.json"
+        fresh = path.with_suffix(".new")
+        with fresh.open("w") as file:
+            json.dump({"schema": 1, **asdict(self)}, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+
+    def record(self, name: str, process: Process) -> None:
+        """Remember a process, on disk."""
+        self.processes[name] = process
+        self.save()
+
+
+def load_state(cluster: str) -> State | None:
+    """State of the cluster of this name; None when there is none or it cannot be read."""
+    try:
+        data = json.loads((folders(cluster).root / "cluster.json").read_text())
+        return _state(data)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, AssayError):
+        return None
+
+
+def _state(data: dict[str, Any]) -> State:
+    fields = {key: value for key, value in data.items() if key != "schema"}
+    fields["spec"] = ClusterSpec(**fields["spec"])
+    fields["processes"] = {name: Process(**ids) for name, ids in fields["processes"].items()}
+    return State(**fields)
+
+
+@contextmanager
+def cluster_lock(cluster: str) -> Iterator[None]:
+    """Hold the cluster of this name; AssayError if another command holds it."""
+    handle = _lock(STATE_ROOT / f"{cluster}.lock", LOCK_PATIENCE_S)
+    if handle is None:
+        raise AssayError(
+            f"cluster {cluster}: another `assay cluster` command is working on it; "
+            "wait until that has ended and try again"
+        )
+    try:
+        yield
+    finally:
+        if not folders(cluster).root.exists():
+            (STATE_ROOT / f"{cluster}.lock").unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def machine_lock() -> Iterator[None]:
+    """Hold what all clusters of this machine share; waits for its turn."""
+    handle = _lock(STATE_ROOT / _MACHINE_LOCK, None)
+    assert handle is not None
+    try:
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(path: Path, patience_s: float | None) -> int | None:
+    """Descriptor of the locked file, or None if somebody else holds it after so many seconds.
+
+    Commands run by `host.run` inherit it: if this process is killed, the lock stays until the
+    last command it had started has ended too, so nobody cleans up while something still appears.
+    """
+    deadline = time.monotonic() + (inf if patience_s is None else patience_s)
+    while True:
+        handle = _try_lock(path)
+        if handle is not None or time.monotonic() > deadline:
+            return handle
+        time.sleep(LOCK_POLL_S)
+
+
+def _try_lock(path: Path) -> int | None:
+    """Descriptor of the locked file, or None if it is held, or removed by who held it."""
+    with suppress(FileExistsError):
+        path.parent.mkdir(mode=0o755)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _same_file(handle, path):
+            os.set_inheritable(handle, True)
+            return handle
+    except BlockingIOError:
+        pass
+    os.close(handle)
+    return None
+
+
+def _same_file(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def mark_namespace_folder() -> None:
+    """Remember that the machine had no folder for network namespaces before us."""
+    (STATE_ROOT / _FOLDER_MARK).touch()
+
+
+def namespace_folder_is_ours() -> bool:
+    """Whether the folder for network namespaces came with our first cluster."""
+    return (STATE_ROOT / _FOLDER_MARK).exists()
+
+
+def is_last() -> bool:
+    """Whether no cluster, nor a command working on one, is left on this machine."""
+    return {entry.name for entry in STATE_ROOT.iterdir()} <= {_MACHINE_LOCK, _FOLDER_MARK}
+
+
+def remove_root() -> None:
+    """Remove the folder of all clusters; for the last one, who holds the machine lock."""
+    (STATE_ROOT / _FOLDER_MARK).unlink(missing_ok=True)
+    (STATE_ROOT / _MACHINE_LOCK).unlink(missing_ok=True)
+    with suppress(OSError):
+        STATE_ROOT.rmdir()

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line refuses what cannot work, with one message and the right exit status."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from virtual_cluster import host
+from virtual_cluster.command import _split_words, main
+
+
+@pytest.mark.parametrize("action", [["up"], ["down"], ["status"], ["shell"], ["kill-node", "n1"]])
+def test_an_ordinary_user_is_told_what_to_do(
+    action: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(action) == 4
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "needs the rights of root" in message
+    assert f"-m virtual_cluster {action[0]}" in message
+    assert "sudo" in message
+
+
+def test_root_without_capabilities_is_told_which(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(host, "missing_capabilities", lambda: ["CAP_SYS_ADMIN"])
+    assert main(["up", "--name", "t-none"]) == 4
+    assert "without CAP_SYS_ADMIN" in capsys.readouterr().err
+
+
+def test_missing_packages_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(host, "require_rights", lambda _: None)
+    monkeypatch.setattr(
+        host, "missing_programs", lambda: {"munged": "munge", "slurmd": "slurm-wlm"}
+    )
+    assert main(["up", "--name", "t-none"]) == 4
+    assert "apt-get install -y munge slurm-wlm" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["up", "--nodes", "0"],
+        ["up", "--network", "infiniband"],
+        ["up", "--cpus-per-node", "-1"],
+        ["up", "--name", "../x"],
+        ["down", "--name", "A"],
+        ["status", "--name", "a b"],
+    ],
+)
+def test_bad_values_exit_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    assert "allowed are" in capsys.readouterr().err
+
+
+def test_a_first_word_like_n2_is_a_place() -> None:
+    assert _split_words([]) == ("login", [])
+    assert _split_words(["n2"]) == ("n2", [])
+    assert _split_words(["n2", "ps", "ax"]) == ("n2", ["ps", "ax"])
+    assert _split_words(["login", "n2"]) == ("login", ["n2"])
+    assert _split_words(["srun", "hostname"]) == ("login", ["srun", "hostname"])

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of a cluster and the plans that follow from it."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from typing import Any
+
+import pytest
+
+from records.errors import AssayError
+from virtual_cluster import spec as plans
+from virtual_cluster.spec import ClusterSpec
+
+
+@pytest.mark.parametrize("name", ["default", "a", "t-1", "abcdefghijkl", "0-0"])
+def test_plain_names_are_allowed(name: str) -> None:
+    assert ClusterSpec(name=name).user_name == f"assay-{name}"
+
+
+@pytest.mark.parametrize(
+    "name", ["", "A", "-a", "a-", "a b", "a/b", "..", "abcdefghijklm", "ä", "a\n", "$(id)", "a;b"]
+)
+def test_other_names_are_refused_with_what_is_allowed(name: str) -> None:
+    with pytest.raises(AssayError, match="allowed are 1 to 12"):
+        ClusterSpec(name=name)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"nodes": 0}, "--nodes 0"),
+        ({"nodes": -4}, "--nodes -4"),
+        ({"nodes": 501}, "from 1 to 500"),
+        ({"cpus_per_node": 0}, "--cpus-per-node 0"),
+        ({"network": "token-ring"}, "unlimited, gigabit, fast-ethernet"),
+    ],
+)
+def test_bad_values_are_refused_before_anything_is_made(
+    values: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(AssayError, match=message) as problem:
+        ClusterSpec(**values)
+    assert problem.value.status == 2
+
+
+def test_addresses_are_distinct_and_in_one_network() -> None:
+    nodes = ClusterSpec(nodes=500).node_names()
+    plan = plans.address_plan(nodes)
+    assert len(set(plan.values())) == 501
+    assert all(ip_address(a) in ip_network("10.77.0.0/16") for a in plan.values())
+    assert plan["login"] == "10.77.0.1"
+
+
+def test_neighbours_share_no_core_as_long_as_cores_suffice() -> None:
+    plan = plans.core_plan(["n1", "n2", "n3", "n4"], 2, [0, 1, 2, 3])
+    assert plan == {"n1": [0, 1], "n2": [2, 3], "n3": [0, 1], "n4": [2, 3]}
+
+
+def test_only_usable_cores_are_dealt() -> None:
+    plan = plans.core_plan(["n1", "n2", "n3"], 1, [3, 7])
+    assert plan == {"n1": [3], "n2": [7], "n3": [3]}
+
+
+def test_more_cores_a_node_than_there_are_means_all_of_them() -> None:
+    assert plans.core_plan(["n1"], 5, [0, 1]) == {"n1": [0, 1]}
+
+
+@pytest.mark.parametrize(("cores", "nodes", "expected"), [(2, 4, 1), (8, 4, 2), (9, 2, 4)])
+def test_default_cores_divide_the_machine(cores: int, nodes: int, expected: int) -> None:
+    assert ClusterSpec(nodes=nodes).cpus(cores) == expected
+
+
+def test_memory_is_shared_out_in_whole_mebibytes() -> None:
+    assert plans.memory_per_node(10 << 30, 4) == int(10 * 1024 * 0.9 / 4) << 20
+    assert plans.memory_per_node(1 << 20, 500) == 1 << 20
+
+
+def test_namespaces_of_similar_names_are_not_confused() -> None:
+    assert plans.is_namespace_of("a", plans.login_namespace("a"))
+    assert plans.is_namespace_of("a", plans.node_namespace("a", "n12"))
+    for other in ("a-n1", "ab", "a-login", "b"):
+        assert not plans.is_namespace_of("a", plans.login_namespace(other))
+        assert not plans.is_namespace_of("a", plans.node_namespace(other, "n1"))

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is remembered of a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from records.errors import AssayError
+from virtual_cluster import state as states
+from virtual_cluster.processes import Process
+from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import State, cluster_lock, load_state
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(states, "STATE_ROOT", tmp_path / "assay")
+    return tmp_path / "assay"
+
+
+def saved() -> State:
+    state = State(ClusterSpec("x", nodes=2), "up", "boot", cores={"n1": [0], "n2": [1]})
+    states.folders("x").make(["n1", "n2"])
+    state.record("slurmctld", Process(12, 34))
+    return state
+
+
+def test_a_state_reads_back_as_it_was_written() -> None:
+    assert load_state("x") is None
+    state = saved()
+    assert load_state("x") == state
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"schema": 1, "spec": {"name": "A"}}'])
+def test_a_broken_state_file_counts_as_none(root: Path, text: str) -> None:
+    saved()
+    (root / "x" / "cluster.json").write_text(text)
+    assert load_state("x") is None
+
+
+def test_two_commands_on_one_cluster_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(states, "LOCK_PATIENCE_S", 0.05)
+    with (
+        cluster_lock("x"),
+        pytest.raises(AssayError, match="another `assay cluster` command"),
+        cluster_lock("x"),
+    ):
+        pass
+    with cluster_lock("x"), cluster_lock("y"):
+        pass
+
+
+def test_the_lock_goes_to_the_commands_of_its_holder() -> None:
+    with (
+        cluster_lock("x"),
+        subprocess.Popen(["cat"], stdin=subprocess.PIPE, close_fds=False) as command,
+    ):
+        opened = [link.readlink().name for link in Path(f"/proc/{command.pid}/fd").iterdir()]
+        assert "x.lock" in opened
+
+
+def test_the_lock_of_a_cluster_that_is_gone_leaves_no_file(root: Path) -> None:
+    with cluster_lock("x"):
+        assert (root / "x.lock").exists()
+    assert not (root / "x.lock").exists()
+    with states.machine_lock():
+        assert states.is_last()
+        states.remove_root()
+    assert not root.exists()

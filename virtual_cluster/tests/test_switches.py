@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tree of switches: how nodes are dealt to it, and that messages really go through it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+import virtual_cluster
+from records.errors import AssayError
+from virtual_cluster import Cluster
+from virtual_cluster.slurm_conf import topology_conf
+from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.switches import switch_tree
+from virtual_cluster.tests.test_cluster import REASON, as_user
+
+
+def test_one_switch_has_all_nodes() -> None:
+    (switch,) = switch_tree("1", ["n1", "n2"])
+    assert (switch.above, switch.nodes) == (None, ("n1", "n2"))
+
+
+def test_nodes_are_dealt_evenly_to_the_lowest_switches() -> None:
+    tree = switch_tree("2x2", [f"n{i}" for i in range(1, 7)])
+    assert [(s.name, s.above) for s in tree] == [
+        ("top", None),
+        ("s1", "top"),
+        ("s2", "top"),
+        ("s1-1", "s1"),
+        ("s1-2", "s1"),
+        ("s2-1", "s2"),
+        ("s2-2", "s2"),
+    ]
+    assert [len(s.nodes) for s in tree[3:]] == [2, 1, 1, 2]
+    assert [n for s in tree for n in s.nodes] == [f"n{i}" for i in range(1, 7)]
+
+
+def test_slurm_is_told_the_same_tree() -> None:
+    assert topology_conf(ClusterSpec("x", nodes=4, switches="2")) == (
+        "SwitchName=top Switches=s1,s2\nSwitchName=s1 Nodes=n1,n2\nSwitchName=s2 Nodes=n3,n4\n"
+    )
+
+
+@pytest.mark.parametrize("words", ["", "0", "2x", "x2", "2x0", "-1", "two", "2×2", "1000"])
+def test_what_is_no_tree_is_refused(words: str) -> None:
+    with pytest.raises(AssayError, match=re.escape(f"--switches {words!r}: allowed are")):
+        ClusterSpec(nodes=4, switches=words)
+
+
+def test_a_switch_without_a_node_is_refused() -> None:
+    with pytest.raises(AssayError, match="6 switches have nodes, but there are 4 nodes"):
+        ClusterSpec(nodes=4, switches="2x3")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    name = f"t-w{os.getpid()}"[:12]
+    try:
+        yield virtual_cluster.up(ClusterSpec(name, nodes=4, network="gigabit", switches="2"))
+    finally:
+        virtual_cluster.down(name)
+
+
+def _passed(cluster: Cluster, device: str) -> int:
+    """Bytes that a device of the login namespace has received."""
+    show = ["cat", f"/sys/class/net/{device}/statistics/rx_bytes"]
+    inside = ["sh", "-c", f"mount -t sysfs sysfs /sys && {' '.join(show)}"]
+    namespace = cluster.site_facts()["login_namespace"]
+    enter = ["nsenter", f"--net={namespace}", "unshare", "--mount", *inside]
+    return int(subprocess.run(enter, capture_output=True, text=True, check=True).stdout)
+
+
+def _send(cluster: Cluster, node: str, peer: str) -> None:
+    """Send about 1 MB from a node to the discard of nobody: UDP datagrams to a closed port."""
+    address = cluster.site_facts()["addresses"][peer]
+    send = f"for i in $(seq 20); do head -c 50000 /dev/zero > /dev/udp/{address}/9; done"
+    command = cluster.node_command(node, ["bash", "-c", send])
+    subprocess.run(command, capture_output=True, check=False)
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
+def test_only_messages_between_switches_pass_the_top_one(cluster: Cluster) -> None:
+    before = _passed(cluster, "d-s1")
+    _send(cluster, "n1", "n2")
+    near = _passed(cluster, "d-s1") - before
+    _send(cluster, "n1", "n3")
+    far = _passed(cluster, "d-s1") - before - near
+    assert far > 100_000
+    assert near < far / 5
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
+def test_slurm_knows_the_tree_and_runs_jobs_over_all_of_it(cluster: Cluster) -> None:
+    told = as_user(cluster, "scontrol", "show", "topology")
+    assert "SwitchName=s2 Level=0 LinkSpeed=1 Nodes=n[3-4]" in told.replace("n3,n4", "n[3-4]")
+    said = as_user(cluster, "srun", "--nodelist=n1,n4", "hostname").split()
+    assert sorted(said) == ["n1", "n4"]
