@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from records.errors import AssayError
+from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
 
-SCHEMA = 1
+SCHEMA = 2
+#: Schemas of plans that can be read.
+READABLE = (1, 2)
 
 
 class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,8 +45,11 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
     wall_s: float
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a run does: the cases of every block, and what they were planned from."""
+class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """What a run does: the cases of every block, and what they were planned from.
+
+    `metrics` and `checks` define what the planned checks can report (schema 2).
+    """
 
     schema: int = SCHEMA
     campaign: str
@@ -56,7 +63,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     limits: dict[str, Any]
     criteria: list[dict[str, Any]]
     totals: Totals
+    metrics: list[MetricDefinition] = []
+    checks: list[CheckDescription] = []
     cases: list[PlannedCase]
+
+    @cached_property
+    def register(self) -> Register:
+        """The metrics and checks that the plan carries; those of schema 1 stand in the product."""
+        if self.schema == 1:
+            return schema_1_register()
+        return Register.of(self.metrics, self.checks)
 
     def to_json(self) -> str:
         """The text of plan.json: small parts first, then one case a line."""
@@ -76,8 +92,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             raise AssayError(
                 f"{file}: not a plan: {error}; make it again with assay plan"
             ) from error
-        if plan.schema != SCHEMA:
+        if plan.schema not in READABLE:
             raise AssayError(
-                f"{file}: is a plan of schema {plan.schema}; this Assay reads schema {SCHEMA}"
+                f"{file}: is a plan of schema {plan.schema}; this Assay reads"
+                f" schemas {', '.join(map(str, READABLE))}"
             )
         return plan

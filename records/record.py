@@ -15,26 +15,12 @@ from typing import Any, Literal
 import msgspec
 
 from records.errors import AssayError, InfrastructureError
+from records.metric import Metric
 from records.mpi_profile import RankProfile
 
 SCHEMA = 1
 
 Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
-
-
-class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One value of a registered metric (records.metrics), SI base units.
-
-    `at` names the point inside the launch, e.g. {"construct": "Send/Recv", "message_bytes": 1024};
-    `samples` are the raw values behind `value`, in the order they were taken.
-    """
-
-    name: str
-    unit: str
-    better: Literal["higher", "lower"]
-    value: float
-    at: dict[str, Any] | None = None
-    samples: list[float] | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.plan import Plan
 from records.errors import AssayError, InfrastructureError
+from records.plan import Plan
 from records.record import Record, read_records
 
 #: Where runs are kept, below the folder in which `assay` is called.

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from assay.schema.document import Location, Problem
 from assay.schema.messages import did_you_mean, found, listed, model_problems
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, REGISTER
 from records.criteria import (
     KINDS,
     Criteria,
@@ -22,7 +22,6 @@ from records.criteria import (
     Selection,
     Waiver,
 )
-from records.metrics import REGISTER
 
 #: Criteria that every acceptance has without asking; a waiver may name them.
 IMPLIED = ("answers",)
@@ -83,7 +82,7 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
     if definition is None:
         yield from _one_of(chosen.check, CHECKS, (*place, "check"))
         return
-    yield from _one_of(chosen.metric, definition.metrics, (*place, "metric"))
+    yield from _one_of(chosen.metric, definition.metric_names, (*place, "metric"))
     selectable = [*definition.points, *definition.parameters.model_fields]
     for name in chosen.where:
         yield from _one_of(name, selectable, (*place, "where", name))
@@ -101,12 +100,14 @@ def _limit_problems(criterion: Any, place: Location) -> Iterator[Problem]:
         yield from _direction_problems(criterion, place)
     elif least is not None and most is not None and least > most:
         yield Problem(place, f"at_least = {least:g} is greater than at_most = {most:g}")
-    if isinstance(criterion, LimitCriterion) and criterion.metric in REGISTER:
-        yield from _one_of(criterion.unit, [REGISTER[criterion.metric].unit], (*place, "unit"))
+    if isinstance(criterion, LimitCriterion) and criterion.metric in REGISTER.metrics:
+        yield from _one_of(
+            criterion.unit, [REGISTER.metrics[criterion.metric].unit], (*place, "unit")
+        )
 
 
 def _direction_problems(criterion: LinksCriterion, place: Location) -> Iterator[Problem]:
-    metric = REGISTER.get(criterion.metric)
+    metric = REGISTER.metrics.get(criterion.metric)
     if metric is None:
         return
     wrong = "at_most" if metric.better == "higher" else "at_least"

@@ -10,7 +10,7 @@ from assay.plan.expand import Case, expand
 from assay.schema import Campaign, Criterion
 from assay.schema.messages import did_you_mean, listed
 from assay.sites.facts import SiteFacts
-from checks.common.registry import CHECKS
+from checks.common.registry import CHECKS, descriptions_of, metrics_of
 from records.errors import AssayError
 from records.plan import Plan, PlannedCase, Totals
 
@@ -28,6 +28,7 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
     cases = expand(campaign)
     _refuse_idle_criteria(campaign, cases)
     planned = list(_lay_out(cases, site))
+    used = sorted({case.check for case in planned})
     plan = Plan(
         campaign=campaign.name,
         question=campaign.question,
@@ -40,6 +41,8 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         limits=campaign.limits.model_dump(),
         criteria=[criterion.model_dump() for criterion in campaign.criteria],
         totals=_totals(planned, campaign.blocks),
+        metrics=metrics_of(used),
+        checks=descriptions_of(used),
         cases=planned,
     )
     _refuse_above_limits(plan)

@@ -16,8 +16,9 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-from records.metrics import CHECK_METRICS
-from records.record import Metric, Record
+from checks.common.registry import REGISTER
+from records.metric import Metric
+from records.record import Record
 
 #: The metric shown beside a launch, by check.
 _UNITS = {
@@ -87,7 +88,7 @@ def describe(record: Record) -> str:
     head = f"{record.case_id} {record.environment}, block {record.block}: {record.status}"
     if record.status != "ok":
         return f"{head}: {record.reason}"
-    known = CHECK_METRICS.get(record.check)
+    known = REGISTER.checks.get(record.check)
     values = [metric for metric in record.metrics if known and metric.name == known.shown]
     marks = f" ({', '.join(record.flags)})" if record.flags else ""
     return f"{head}, {_figure(values)}{marks}" if values else f"{head}{marks}"

@@ -12,8 +12,7 @@ from assay.schema.combinations import axis_settings, probes
 from assay.schema.document import Location, Problem
 from assay.schema.messages import did_you_mean, found, listed, model_problems
 from assay.schema.model import Campaign, CaseEntry, Criterion
-from checks.common.registry import CHECKS
-from records.metrics import REGISTER
+from checks.common.registry import CHECKS, REGISTER
 
 Part = TypeVar("Part", bound=BaseModel)
 
@@ -167,11 +166,11 @@ def _metric_problems(criterion: Criterion, place: Location) -> Iterator[Problem]
     selectable = [*definition.points, *definition.parameters.model_fields]
     for key in criterion.where:
         yield from _one_of(key, selectable, (*place, "where", key))
-    if criterion.metric in definition.metrics:
-        unit = REGISTER[criterion.metric].unit
+    if criterion.metric in definition.metric_names:
+        unit = REGISTER.metrics[criterion.metric].unit
         yield from _one_of(criterion.unit, [unit], (*place, "unit"))
     else:
-        yield from _one_of(criterion.metric, definition.metrics, (*place, "metric"))
+        yield from _one_of(criterion.metric, definition.metric_names, (*place, "metric"))
 
 
 def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from checks.alltoall_pairs.metrics import METRICS
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
@@ -50,9 +51,11 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
     """Layout and cost of the tournament of pairs."""
 
     name = "alltoall_pairs"
-    title = "All pairs of nodes: latency and bandwidth, in rounds of disjoint pairs"
+    title = "All pairs of nodes"
+    deciding = "pair_bandwidth"
+    shown = "pair_bandwidth"
     parameters = AlltoallPairsParameters
-    metrics = ("pair_latency", "pair_bandwidth")
+    metrics = METRICS
     points = ("node", "peer")
 
     def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
@@ -78,4 +81,4 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
         return site.launch_overhead_s + 2 * rounds * trips_s
 
 
-ALLTOALL_PAIRS = AlltoallPairsDefinition()
+CHECK = AlltoallPairsDefinition()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from checks.alltoall_pairs import MAX_NODES
+from checks.bisection.metrics import METRICS
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
@@ -37,9 +38,11 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
     """Layout and cost of the matchings."""
 
     name = "bisection"
-    title = "Bisection: total rate of random pairs of nodes that send at once"
+    title = "Bisection"
+    deciding = "bisection_rate"
+    shown = "bisection_rate"
     parameters = BisectionParameters
-    metrics = ("bisection_rate", "bisection_rate_least")
+    metrics = METRICS
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""
@@ -57,4 +60,4 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         return site.launch_overhead_s + 2 * windows * window_s
 
 
-BISECTION = BisectionDefinition()
+CHECK = BisectionDefinition()

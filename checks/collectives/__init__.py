@@ -7,6 +7,7 @@ from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator, Field
 
+from checks.collectives.metrics import METRICS
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
@@ -112,9 +113,11 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     """Layout and cost of a launch of collective operations."""
 
     name = "collectives"
-    title = "Collective operations: time over message sizes and process counts"
+    title = "Collective operations"
+    deciding = "collective_time"
+    shown = "collective_time"
     parameters = CollectivesParameters
-    metrics = ("collective_time", "collective_time_best")
+    metrics = METRICS
     points = ("operation", "message_bytes")
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
@@ -145,4 +148,4 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         return site.launch_overhead_s + calls * sum(call_s)
 
 
-COLLECTIVES = CollectivesDefinition()
+CHECK = CollectivesDefinition()

@@ -24,8 +24,8 @@ from checks.common.builds import Programs
 from checks.common.evidence import Claim, contradictions, flags
 from checks.common.outcome import Outcome, emit
 from checks.common.scheduler import dead_nodes, job_loss
+from records.metric import Metric
 from records.mpi_profile import RankProfile
-from records.record import Metric
 from records.topology import Pair, Topology, TopologyDescription
 
 #: A launch's output beyond this is not read: no check prints as much.

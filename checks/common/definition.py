@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from records.metric import CheckDescription, MetricDefinition
 from records.topology import Topology
 
 MAX_RANKS = 1_000_000
@@ -133,16 +134,28 @@ class Layout:
 class CheckDefinition(ABC, Generic[P]):
     """What can be asked of one check and what it needs; every method is pure.
 
-    `metrics` are registered names (records.metrics); `points` are the keys of a metric's `at`;
-    `features` are what an environment must offer.
+    `metrics` is all that it can report; `deciding` is the metric that environments are compared by
+    ("" for every one), `shown` the one that a launch's progress line prints. `points` are the keys
+    of a metric's `at`; `features` are what an environment must offer.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
+    deciding: ClassVar[str]
+    shown: ClassVar[str]
     parameters: type[P]
-    metrics: ClassVar[tuple[str, ...]]
+    metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+
+    def description(self) -> CheckDescription:
+        """What readers of a run must know of the check."""
+        return CheckDescription(self.name, self.title, self.deciding, self.shown)
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names of all that it can report."""
+        return tuple(metric.name for metric in self.metrics)
 
     def features_of(self, params: P) -> frozenset[str]:
         """What an environment must offer for these parameters."""

@@ -14,9 +14,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from records.metrics import REGISTER
+from checks.common.registry import REGISTER
+from records.metric import Metric
 from records.mpi_profile import RankProfile, rank_profile
-from records.record import Metric
 
 #: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
 GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12, "bytes": 1e18, "1/s": 1e12}
@@ -118,7 +118,7 @@ def _profile(entry: dict[str, Any]) -> RankProfile:
 
 def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
     name, at = entry.get("name"), entry.get("at")
-    definition = REGISTER.get(name) if isinstance(name, str) else None
+    definition = REGISTER.metrics.get(name) if isinstance(name, str) else None
     if definition is None or entry.get("unit") != definition.unit:
         raise OutputError(f"metric {name!r} in {entry.get('unit')!r} is not registered")
     _check_place(name, at)
@@ -166,5 +166,5 @@ def registered_metric(
     samples: list[float] | None = None,
 ) -> Metric:
     """The metric `name` of the register, its value checked. Raises OutputError."""
-    unit, better = REGISTER[name].unit, REGISTER[name].better
+    unit, better = REGISTER.metrics[name].unit, REGISTER.metrics[name].better
     return Metric(name, unit, better, check_number(value, unit, name), at, samples)

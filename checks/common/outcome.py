@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
+from records.metric import Metric
 from records.mpi_profile import RankProfile
-from records.record import Metric, Status
+from records.record import Status
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"

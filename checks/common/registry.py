@@ -1,69 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each check can be asked: its parameters, its layout on nodes, its cost. No ReFrame here."""
+"""The checks there are, found by their folders. No ReFrame here: plans are made without it."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
-from checks.alltoall_pairs import ALLTOALL_PAIRS, AlltoallPairsParameters
-from checks.bisection import BISECTION, BisectionParameters
-from checks.collectives import COLLECTIVES, CollectivesParameters
-from checks.common.definition import CheckDefinition, Layout, Parameters, SiteCapacity
-from checks.common.sizes import SizeRange, expand_sizes
-from checks.echo import ECHO, EchoParameters
-from checks.hpl import HPL, HplParameters
-from checks.interference import INTERFERENCE, InterferenceParameters
-from checks.netpipe import NETPIPE, NetpipeParameters
-from checks.node import NODE, NodeParameters
-from checks.osu import OSU, OsuParameters
-from checks.pt2pt import PT2PT, Pt2ptParameters
-from checks.pvm_echo import PVM_ECHO, PvmEchoParameters
-from checks.ring import RING, RingParameters
-from checks.startup import STARTUP, StartupParameters
-from checks.streams import STREAMS, StreamsParameters
-from checks.su3_rmd import SU3_RMD, Su3RmdParameters
+from checks.common.definition import CheckDefinition
+from checks.common.metrics import HOPS
+from records.metric import CheckDescription, MetricDefinition, Register
+
+_FOLDER = Path(__file__).resolve().parents[1]
+
+
+def _found(folder: Path) -> dict[str, CheckDefinition[Any]]:
+    """The definition `CHECK` of each package in `folder` that has one, by name."""
+    names = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+    modules = (import_module(f"checks.{name}") for name in names if name not in ("common", "tests"))
+    return {module.CHECK.name: module.CHECK for module in modules}
+
 
 #: Every check a campaign may name.
-CHECKS: dict[str, CheckDefinition[Any]] = {
-    check.name: check
-    for check in (
-        ALLTOALL_PAIRS,
-        BISECTION,
-        COLLECTIVES,
-        ECHO,
-        HPL,
-        INTERFERENCE,
-        NETPIPE,
-        NODE,
-        OSU,
-        PT2PT,
-        PVM_ECHO,
-        RING,
-        STARTUP,
-        STREAMS,
-        SU3_RMD,
-    )
-}
+CHECKS = _found(_FOLDER)
 
-__all__ = [
-    "CHECKS",
-    "AlltoallPairsParameters",
-    "BisectionParameters",
-    "CheckDefinition",
-    "CollectivesParameters",
-    "EchoParameters",
-    "HplParameters",
-    "InterferenceParameters",
-    "Layout",
-    "NetpipeParameters",
-    "NodeParameters",
-    "OsuParameters",
-    "Parameters",
-    "Pt2ptParameters",
-    "PvmEchoParameters",
-    "RingParameters",
-    "SiteCapacity",
-    "SizeRange",
-    "StartupParameters",
-    "StreamsParameters",
-    "Su3RmdParameters",
-    "expand_sizes",
-]
+
+def metrics_of(checks: Iterable[str]) -> list[MetricDefinition]:
+    """All that these checks can report, each metric once; `hops` any of them."""
+    found = {metric.name: metric for name in checks for metric in CHECKS[name].metrics}
+    return [HOPS, *found.values()]
+
+
+def descriptions_of(checks: Iterable[str]) -> list[CheckDescription]:
+    """How these checks are named to readers."""
+    return [CHECKS[name].description() for name in checks]
+
+
+#: All that the checks can report.
+REGISTER = Register.of(metrics_of(CHECKS), descriptions_of(CHECKS))

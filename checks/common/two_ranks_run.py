@@ -10,7 +10,7 @@ from reframe.core.builtins import run_before
 from checks.common import json_lines
 from checks.common.base import MpiCheck
 from checks.common.evidence import short_host
-from records.record import Metric
+from records.metric import Metric
 from records.topology import Pair
 
 

@@ -15,6 +15,7 @@ from checks.common.definition import (
 )
 from checks.common.sizes import Sizes, expand_sizes, sizes_field
 from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
+from checks.echo.metrics import METRICS
 from checks.netpipe import Transport
 from checks.pt2pt import MAX_ITERATIONS
 
@@ -93,20 +94,11 @@ class EchoDefinition(TwoRankDefinition[EchoParameters]):
     """Layout and cost of the echo."""
 
     name = "echo"
-    title = "Echo: half round trips from 0 bytes, each timed and the whole loop timed"
+    title = "Echo"
+    deciding = "half_round_trip"
+    shown = "echo_latency"
     parameters = EchoParameters
-    metrics = (
-        "half_round_trip",
-        "half_round_trip_best",
-        "half_round_trip_mean",
-        "half_round_trip_worst",
-        "half_round_trip_loop",
-        "bandwidth",
-        "bandwidth_best",
-        "bandwidth_loop",
-        "echo_latency",
-        "echo_latency_least",
-    )
+    metrics = METRICS
     points = ("message_bytes",)
 
     def ranks(self, params: EchoParameters) -> int:
@@ -123,4 +115,4 @@ class EchoDefinition(TwoRankDefinition[EchoParameters]):
         return site.launch_overhead_s + trips * one_way_s
 
 
-ECHO = EchoDefinition()
+CHECK = EchoDefinition()

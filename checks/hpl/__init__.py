@@ -23,6 +23,7 @@ from checks.common.definition import (
     quantity,
     ranks_per_node_field,
 )
+from checks.hpl.metrics import METRICS
 
 MAX_N = 2_000_000
 
@@ -96,9 +97,11 @@ class HplDefinition(CheckDefinition[HplParameters]):
     """Layout and cost of HPL."""
 
     name = "hpl"
-    title = "High-Performance Linpack: rate of solving one dense linear system"
+    title = "HPL"
+    deciding = "rate"
+    shown = "rate"
     parameters = HplParameters
-    metrics = ("rate", "time")
+    metrics = METRICS
 
     def ranks(self, params: HplParameters) -> int:
         """P × Q."""
@@ -137,4 +140,4 @@ class HplDefinition(CheckDefinition[HplParameters]):
         return site.launch_overhead_s + compute_s + half_matrix_s * (panels + rows)
 
 
-HPL = HplDefinition()
+CHECK = HplDefinition()

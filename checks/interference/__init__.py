@@ -16,6 +16,7 @@ from checks.common.definition import (
 from checks.common.many_ranks import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition
 from checks.common.sizes import Sizes, sizes_field
+from checks.interference.metrics import METRICS
 
 #: Ranks count alone one after the other, so that their number costs time.
 MAX_INTERFERENCE_RANKS = 256
@@ -52,17 +53,11 @@ class InterferenceDefinition(
     """Layout and cost of a launch of the interference program."""
 
     name = "interference"
-    title = "Interference of messages and computing"
+    title = "Interference"
+    deciding = "compute_slowdown"
+    shown = "overlap"
     parameters = InterferenceParameters
-    metrics = (
-        "counting_time",
-        "compute_slowdown",
-        "exchange_time",
-        "overlap",
-        "availability",
-        "stream_rate",
-        "message_slowdown",
-    )
+    metrics = METRICS
     points = ("counting", "messages", "neighbours", "message_bytes")
 
     def messages_held(self, params: InterferenceParameters) -> int:
@@ -82,4 +77,4 @@ class InterferenceDefinition(
         return site.launch_overhead_s + calls * (loops_s + 4 * params.window * one_way_s)
 
 
-INTERFERENCE = InterferenceDefinition()
+CHECK = InterferenceDefinition()

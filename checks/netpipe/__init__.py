@@ -16,6 +16,7 @@ from checks.common.definition import (
     SiteCapacity,
     quantity,
 )
+from checks.netpipe.metrics import METRICS
 
 Transport = Literal["library", "tcp"]
 
@@ -56,9 +57,11 @@ class NetpipeDefinition(CheckDefinition[NetpipeParameters]):
     """Layout and cost of NetPIPE."""
 
     name = "netpipe"
-    title = "NetPIPE: half round trip and bandwidth, measured by others"
+    title = "NetPIPE"
+    deciding = "netpipe_half_round_trip"
+    shown = "netpipe_bandwidth"
     parameters = NetpipeParameters
-    metrics = ("netpipe_half_round_trip", "netpipe_bandwidth")
+    metrics = METRICS
     points = ("message_bytes",)
 
     def features_of(self, params: NetpipeParameters) -> frozenset[str]:
@@ -93,4 +96,4 @@ class NetpipeDefinition(CheckDefinition[NetpipeParameters]):
         return site.launch_overhead_s + 2 * 4 * params.repeats * one_way_s
 
 
-NETPIPE = NetpipeDefinition()
+CHECK = NetpipeDefinition()

@@ -17,7 +17,7 @@ from checks.common.two_ends import PVM_PAIR, TCP_PAIR, two_ends
 from checks.common.two_ranks_run import TwoRankCheck
 from checks.netpipe import NetpipeParameters
 from checks.netpipe import output as netpipe
-from records.record import Metric
+from records.metric import Metric
 
 
 class NetpipeCheck(TwoRankCheck, knobs_of(NetpipeParameters)):

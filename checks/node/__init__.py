@@ -18,6 +18,7 @@ from checks.common.definition import (
     seed_field,
 )
 from checks.common.many_ranks import ManyRanksDefinition
+from checks.node.metrics import METRICS
 
 Kernel = Literal[
     "stream",
@@ -84,26 +85,11 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     """Layout and cost of measuring every node."""
 
     name = "node"
-    title = "Nodes: memory bandwidth, floating-point rates, operations and memory of each"
+    title = "Nodes"
+    deciding = "stream_triad"
+    shown = "stream_triad"
     parameters = NodeParameters
-    metrics = (
-        "stream_copy",
-        "stream_scale",
-        "stream_add",
-        "stream_triad",
-        "dgemm_rate",
-        "node_hpl_rate",
-        "linpack_100_rate",
-        "linpack_1000_rate",
-        "core_clock",
-        "operations_per_cycle",
-        "operation_time",
-        "sieve_time",
-        "floatmath_time",
-        "dhrystone_time",
-        "whetstone_time",
-        "allocatable_memory",
-    )
+    metrics = METRICS
     points = ("node", "operand", "operation", "kernel")
 
     def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
@@ -137,4 +123,4 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         return site.launch_overhead_s + (params.repetitions + 2) * once * nodes
 
 
-NODE = NodeDefinition()
+CHECK = NodeDefinition()

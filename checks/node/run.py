@@ -15,7 +15,7 @@ from checks.common import json_lines
 from checks.common.base import MpiCheck, Reading
 from checks.common.knobs import knobs_of
 from checks.node import NodeParameters
-from records.record import Metric
+from records.metric import Metric
 
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
 #: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.

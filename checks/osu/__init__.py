@@ -18,6 +18,7 @@ from checks.common.definition import (
     ranks_per_node_field,
 )
 from checks.common.many_ranks import ManyRanksDefinition
+from checks.osu.metrics import METRICS
 
 PointToPoint = Literal[
     "osu_latency",
@@ -91,30 +92,11 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     """Layout and cost of an OSU test."""
 
     name = "osu"
-    title = "OSU micro-benchmarks: the field's own message-passing suite"
+    title = "OSU micro-benchmarks"
+    deciding = "osu_latency"
+    shown = "osu_latency"
     parameters = OsuParameters
-    metrics = (
-        "osu_latency",
-        "osu_latency_least",
-        "osu_latency_greatest",
-        "osu_tail_latency",
-        "osu_bandwidth",
-        "osu_tail_bandwidth",
-        "osu_message_rate",
-        "osu_overall_time",
-        "osu_compute_time",
-        "osu_communication_time",
-        "osu_communication_least",
-        "osu_communication_greatest",
-        "osu_call_time",
-        "osu_test_time",
-        "osu_wait_time",
-        "osu_overlap",
-        "osu_init_least",
-        "osu_init_mean",
-        "osu_init_greatest",
-        "launch",
-    )
+    metrics = METRICS
     points = ("message_bytes", "percentile")
     features = frozenset({"mpi", "program:osu"})
 
@@ -138,4 +120,4 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         return site.launch_overhead_s + (params.iterations + params.warmup) * once_s
 
 
-OSU = OsuDefinition()
+CHECK = OsuDefinition()

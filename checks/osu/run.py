@@ -14,10 +14,10 @@ from checks.common import json_lines
 from checks.common.base import MpiCheck, Reading
 from checks.common.json_lines import registered_metric
 from checks.common.knobs import knobs_of
+from checks.common.registry import REGISTER
 from checks.osu import STARTUP_TESTS, UNSIZED_TESTS, OsuParameters
 from checks.osu import output as osu
-from records.metrics import REGISTER
-from records.record import Metric
+from records.metric import Metric
 
 
 class OsuCheck(MpiCheck, knobs_of(OsuParameters)):
@@ -86,6 +86,6 @@ def _metric(value: osu.Value) -> Metric:
     known = {key: number for key, number in at.items() if number is not None}
     if value.value == 0:
         # The adapter lets only a few be zero.
-        definition = REGISTER[value.metric]
+        definition = REGISTER.metrics[value.metric]
         return Metric(value.metric, definition.unit, definition.better, 0.0, known or None)
     return registered_metric(value.metric, value.value, known or None)

@@ -16,6 +16,7 @@ from checks.common.definition import (
 )
 from checks.common.sizes import Sizes, sizes_field
 from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
+from checks.pt2pt.metrics import METRICS
 
 MAX_ITERATIONS = 1_000_000
 
@@ -97,13 +98,11 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters]):
     """Layout and cost of the ping-pong between two ranks."""
 
     name = "pt2pt"
-    title = "Point-to-point messages: half round trip and bandwidth between two ranks"
+    title = "Point-to-point"
+    deciding = "half_round_trip"
+    shown = "bandwidth"
     parameters = Pt2ptParameters
-    metrics = tuple(
-        name + statistic
-        for name in ("half_round_trip", "bandwidth")
-        for statistic in ("", "_best", "_mean", "_worst")
-    )
+    metrics = METRICS
     points = ("construct", "message_bytes")
 
     def estimate_s(self, params: Pt2ptParameters, layout: Layout, site: SiteCapacity) -> float:
@@ -116,4 +115,4 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters]):
         return site.launch_overhead_s + trips * one_way_s
 
 
-PT2PT = Pt2ptDefinition()
+CHECK = Pt2ptDefinition()

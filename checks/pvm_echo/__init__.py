@@ -18,6 +18,7 @@ from checks.common.definition import (
 from checks.common.sizes import SizesFromZero, sizes_field
 from checks.common.two_ranks import TwoRankDefinition
 from checks.pt2pt import MAX_ITERATIONS, Placement, refuse_many_samples
+from checks.pvm_echo.metrics import METRICS
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
 Route = Literal["direct", "daemon"]
@@ -84,21 +85,12 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
     """Layout and cost of the echo between two PVM tasks."""
 
     name = "pvm_echo"
-    title = "PVM echo: half round trip and bandwidth of PVM's protocols between two tasks"
+    title = "PVM echo"
+    deciding = "half_round_trip"
+    shown = "bandwidth"
     parameters = PvmEchoParameters
     features = frozenset({"pvm"})
-    metrics = (
-        *(
-            name + statistic
-            for name in ("half_round_trip", "bandwidth")
-            for statistic in ("", "_best", "_mean", "_worst")
-        ),
-        "pack_time",
-        "send_time",
-        "wait_time",
-        "unpack_time",
-        "copy_time",
-    )
+    metrics = METRICS
     points = ("construct", "message_bytes")
 
     def messages_held(self, params: PvmEchoParameters) -> int:
@@ -119,4 +111,4 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
         return site.launch_overhead_s + 1.0 + trips * one_way_s
 
 
-PVM_ECHO = PvmEchoDefinition()
+CHECK = PvmEchoDefinition()

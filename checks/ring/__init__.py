@@ -19,6 +19,7 @@ from checks.common.many_ranks import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition
 from checks.common.sizes import Sizes, expand_sizes, sizes_field
 from checks.pt2pt import MAX_ITERATIONS
+from checks.ring.metrics import METRICS
 
 RingOrder = Literal["natural", "gray", "random"]
 
@@ -53,9 +54,11 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
     """Layout and cost of the ring."""
 
     name = "ring"
-    title = "Ring: a message round a ring of all ranks"
+    title = "Ring"
+    deciding = "ring_time"
+    shown = "ring_rate"
     parameters = RingParameters
-    metrics = ("ring_time", "ring_rate", "ring_turn")
+    metrics = METRICS
     points = ("order", "message_bytes")
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
@@ -74,4 +77,4 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         return super().infeasible(params, layout, site)
 
 
-RING = RingDefinition()
+CHECK = RingDefinition()

@@ -14,6 +14,7 @@ from checks.common.definition import (
     ranks_per_node_field,
 )
 from checks.common.many_ranks import ManyRanksDefinition
+from checks.startup.metrics import METRICS
 
 
 class StartupParameters(ProfiledParameters):
@@ -27,9 +28,11 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     """Layout and cost of a launch that only starts, sends one message a rank, and ends."""
 
     name = "startup"
-    title = "Start-up: time until every rank runs and has been heard of"
+    title = "Start-up"
+    deciding = "all_heard"
+    shown = "all_heard"
     parameters = StartupParameters
-    metrics = ("first_instruction", "init", "all_heard", "launch", "daemon_boot", "daemon_halt")
+    metrics = METRICS
 
     def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
         """The allowance of each rank; the program keeps no data."""
@@ -41,4 +44,4 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         return site.launch_overhead_s + 0.2 * layout.ranks
 
 
-STARTUP = StartupDefinition()
+CHECK = StartupDefinition()

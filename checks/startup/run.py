@@ -12,7 +12,7 @@ from checks.common import json_lines
 from checks.common.base import MpiCheck, Reading
 from checks.common.knobs import knobs_of
 from checks.startup import StartupParameters
-from records.record import Metric
+from records.metric import Metric
 
 _PHASES = {
     "launch": ("launch_begin", "launch_end"),

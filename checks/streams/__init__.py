@@ -16,6 +16,7 @@ from checks.common.definition import (
 from checks.common.sizes import Sizes, expand_sizes, sizes_field
 from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
 from checks.pt2pt import MAX_ITERATIONS, Placement
+from checks.streams.metrics import METRICS
 
 Direction = Literal["one-way", "both-ways"]
 
@@ -51,9 +52,11 @@ class StreamsDefinition(TwoRankDefinition[StreamsParameters]):
     """Layout and cost of the streams."""
 
     name = "streams"
-    title = "Streams: rate of windows of non-blocking messages, one way and both ways"
+    title = "Streams"
+    deciding = "window_rate"
+    shown = "window_rate"
     parameters = StreamsParameters
-    metrics = ("window_rate",)
+    metrics = METRICS
     points = ("direction", "message_bytes")
 
     def messages_held(self, params: StreamsParameters) -> int:
@@ -70,4 +73,4 @@ class StreamsDefinition(TwoRankDefinition[StreamsParameters]):
         return site.launch_overhead_s + ways * (params.iterations + params.warmup) * window_s
 
 
-STREAMS = StreamsDefinition()
+CHECK = StreamsDefinition()

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.errors import AssayError
-from records.metrics import Better
+from records.metric import Better
 
 Kind = Literal["regression", "improvement"]
 Stage = Literal["tonight", "lasting", "drift"]

@@ -7,7 +7,8 @@ import os
 import pytest
 
 from records.errors import AssayError, InfrastructureError
-from records.record import Metric, Record, RecordWriter, read_records
+from records.metric import Metric
+from records.record import Record, RecordWriter, read_records
 
 
 def record(block=1, **changes):

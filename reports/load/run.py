@@ -37,7 +37,7 @@ class PlanCase(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True):
     """What was planned: the cases, and how many blocks of them."""
 
-    schema: Literal[1]
+    schema: Literal[1, 2]
     campaign: str
     site: str
     blocks: int

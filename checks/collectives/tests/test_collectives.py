@@ -9,10 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from assay.sites.facts import SiteFacts
-from checks.collectives import OPERATIONS
+from checks.collectives import OPERATIONS, CollectivesParameters
 from checks.collectives.run import read_points
 from checks.common import json_lines
-from checks.common.registry import CHECKS, CollectivesParameters, InterferenceParameters
+from checks.common.registry import CHECKS
+from checks.interference import InterferenceParameters
 
 SITE = SiteFacts("small", False, 4, 1, 10**9, {})
 

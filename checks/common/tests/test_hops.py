@@ -11,7 +11,7 @@ from checks.alltoall_pairs.run import AlltoallPairsCheck
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output
 from checks.common.two_ranks_run import TwoRankCheck
-from records.record import Metric
+from records.metric import Metric
 from records.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()

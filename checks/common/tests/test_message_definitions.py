@@ -17,7 +17,7 @@ from checks.common.tests.test_definitions import SITE, reason
 from checks.echo.run import EchoCheck
 from checks.ring.run import RingCheck
 from checks.streams.run import StreamsCheck
-from records.record import Metric
+from records.metric import Metric
 
 
 def params(check: str, **given: Any) -> Any:

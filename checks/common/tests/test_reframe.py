@@ -18,7 +18,7 @@ from assay.sites.facts import SiteFacts
 from assay.sites.site import SITES, _read
 from checks.common.launchers import PrteSession
 from checks.common.launches import LEAVES
-from checks.common.registry import HplParameters
+from checks.hpl import HplParameters
 from checks.hpl.run import hpl_dat
 
 CHECKS = Path(__file__).resolve().parent.parent

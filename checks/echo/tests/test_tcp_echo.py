@@ -19,7 +19,7 @@ from checks.common import json_lines
 from checks.common.json_lines import Output
 from checks.common.tests.program_runs import COMPILERS, SOURCES, built_programs, run_each
 from checks.echo.run import EchoCheck
-from records.record import Metric
+from records.metric import Metric
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
 ENDLESS = ["--sizes=1000", "--iterations=1000000"]

@@ -7,10 +7,9 @@ import pytest
 
 from checks.common.evidence import Claim, flags
 from checks.common.json_lines import registered_metric
-from checks.common.registry import CHECKS, NodeParameters
-from checks.node import KERNELS
+from checks.common.registry import CHECKS, REGISTER
+from checks.node import KERNELS, NodeParameters
 from checks.node.run import EXPECTED, read_nodes
-from records.metrics import REGISTER
 
 OPERATIONS = [
     (operand, sign) for operand in ("integer16", "integer32", "integer64") for sign in "+*"
@@ -32,7 +31,7 @@ def metrics_of(node, rate=1e9):
                     for operand, operation in OPERATIONS
                 ]
             else:
-                value = 1e-3 if REGISTER[name].unit == "s" else rate
+                value = 1e-3 if REGISTER.metrics[name].unit == "s" else rate
                 metrics.append(registered_metric(name, value, {"node": node}))
     return metrics
 

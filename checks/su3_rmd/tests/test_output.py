@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checks.common import json_lines
-from checks.common.registry import Su3RmdParameters
+from checks.su3_rmd import Su3RmdParameters
 from checks.su3_rmd import output as milc
 from checks.su3_rmd.run import read_original
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics: Start-up of a launch and of daemons."""
+"""Metrics of the check startup."""
 
-from records.metrics.definition import CheckMetrics, MetricDefinition
+from checks.common.metrics import LAUNCH
+from records.metric import MetricDefinition
 
-CHECKS = (CheckMetrics("startup", title="Start-up", deciding="all_heard", shown="all_heard"),)
-
-DEFINITIONS = (
+METRICS = (
     MetricDefinition(
         "first_instruction",
         "s",
@@ -22,13 +21,7 @@ DEFINITIONS = (
         "from the start of the launcher until rank 0 has one 4-byte message of every rank",
         title="all ranks heard",
     ),
-    MetricDefinition(
-        "launch",
-        "s",
-        "lower",
-        "the launcher's whole run, without daemon boot/halt",
-        title="whole launch",
-    ),
+    LAUNCH,
     MetricDefinition("daemon_boot", "s", "lower", "booting the library's daemons on the nodes"),
     MetricDefinition("daemon_halt", "s", "lower", "halting the library's daemons"),
 )

@@ -1,18 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics: NetPIPE, the ping-pong of others."""
+"""Metrics of the check netpipe."""
 
-from records.metrics.definition import CheckMetrics, MetricDefinition
+from records.metric import MetricDefinition
 
-CHECKS = (
-    CheckMetrics(
-        "netpipe",
-        title="NetPIPE",
-        deciding="netpipe_half_round_trip",
-        shown="netpipe_bandwidth",
-    ),
-)
-
-DEFINITIONS = (
+METRICS = (
     MetricDefinition(
         "netpipe_half_round_trip",
         "s",

@@ -1,26 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics: what single nodes can do; a node's rate is that of all its ranks together."""
+"""Metrics of the check node."""
 
-from records.metrics.definition import CheckMetrics, MetricDefinition
+from records.metric import MetricDefinition
 
-CHECKS = (CheckMetrics("node", title="Nodes", deciding="stream_triad", shown="stream_triad"),)
-
-
-def _stream(part: str, formula: str, arrays: int) -> MetricDefinition:
-    return MetricDefinition(
-        f"stream_{part}",
+METRICS = (
+    MetricDefinition(
+        "stream_copy",
         "bytes/s",
         "higher",
-        f"STREAM {formula}: bytes of {arrays} arrays over the time; median of the repetitions",
-        title=f"STREAM {part}",
-    )
-
-
-DEFINITIONS = (
-    _stream("copy", "c = a", 2),
-    _stream("scale", "b = 3 c", 2),
-    _stream("add", "c = a + b", 3),
-    _stream("triad", "a = b + 3 c", 3),
+        "STREAM c = a: bytes of 2 arrays over the time; median of the repetitions",
+        title="STREAM copy",
+    ),
+    MetricDefinition(
+        "stream_scale",
+        "bytes/s",
+        "higher",
+        "STREAM b = 3 c: bytes of 2 arrays over the time; median of the repetitions",
+        title="STREAM scale",
+    ),
+    MetricDefinition(
+        "stream_add",
+        "bytes/s",
+        "higher",
+        "STREAM c = a + b: bytes of 3 arrays over the time; median of the repetitions",
+        title="STREAM add",
+    ),
+    MetricDefinition(
+        "stream_triad",
+        "bytes/s",
+        "higher",
+        "STREAM a = b + 3 c: bytes of 3 arrays over the time; median of the repetitions",
+        title="STREAM triad",
+    ),
     MetricDefinition(
         "dgemm_rate",
         "flop/s",
@@ -53,8 +64,8 @@ DEFINITIONS = (
         "core_clock",
         "1/s",
         "higher",
-        "clock of a core at work: additions of 64-bit integers a second, each on the last one's"
-        " result, one a cycle on every processor of today",
+        "clock of a core at work: additions of 64-bit integers a second, each on the last"
+        " one's result, one a cycle on every processor of today",
     ),
     MetricDefinition(
         "operations_per_cycle",
@@ -66,8 +77,8 @@ DEFINITIONS = (
         "operation_time",
         "s",
         "lower",
-        "one operation on the result of the one before (ORNL/TM-10881, 1988); *+*+* is the mean"
-        " over the five of a sum of three products",
+        "one operation on the result of the one before (ORNL/TM-10881, 1988); *+*+* is the"
+        " mean over the five of a sum of three products",
     ),
     MetricDefinition("sieve_time", "s", "lower", "100 sieves of 1 to 8190"),
     MetricDefinition(

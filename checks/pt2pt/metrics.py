@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of the check pt2pt."""
+
+from checks.common.metrics import (
+    BANDWIDTH,
+    BANDWIDTH_BEST,
+    BANDWIDTH_MEAN,
+    BANDWIDTH_WORST,
+    HALF_ROUND_TRIP,
+    HALF_ROUND_TRIP_BEST,
+    HALF_ROUND_TRIP_MEAN,
+    HALF_ROUND_TRIP_WORST,
+)
+
+METRICS = (
+    HALF_ROUND_TRIP,
+    HALF_ROUND_TRIP_BEST,
+    HALF_ROUND_TRIP_MEAN,
+    HALF_ROUND_TRIP_WORST,
+    BANDWIDTH,
+    BANDWIDTH_BEST,
+    BANDWIDTH_MEAN,
+    BANDWIDTH_WORST,
+)

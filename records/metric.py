@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics: what a named quantity is, one value of it, and the register of those that a run knows.
+
+Units are SI base units; a rendering converts. The checks define the metrics, `plan.json` carries
+them, and all who read a run ask the plan's register: a run is read without the check that made it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+Better = Literal["higher", "lower"]
+
+
+class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A named quantity: `unit` in SI base units, `better` says which direction is good.
+
+    One that is not `measured` tells where a launch lay; nothing is judged by it.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    definition: str
+    may_be_zero: bool = False
+    title: str = ""
+    measured: bool = True
+
+
+class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One value of a defined metric, in SI base units.
+
+    `at` names the point inside the launch, e.g. {"construct": "Send/Recv", "message_bytes": 1024};
+    `samples` are the raw values behind `value`, in the order they were taken.
+    """
+
+    name: str
+    unit: str
+    better: Better
+    value: float
+    at: dict[str, Any] | None = None
+    samples: list[float] | None = None
+
+
+class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a check is named to readers, and which of its metrics stand for it.
+
+    `deciding` is what environments are compared by ("" for every metric), `shown` what a launch's
+    progress line prints.
+    """
+
+    name: str
+    title: str
+    deciding: str
+    shown: str
+
+
+@dataclass(frozen=True)
+class Register:
+    """Metrics and checks by name, each defined once; the order is that of tables."""
+
+    metrics: Mapping[str, MetricDefinition]
+    checks: Mapping[str, CheckDescription]
+
+    @classmethod
+    def of(
+        cls, metrics: Iterable[MetricDefinition], checks: Iterable[CheckDescription]
+    ) -> Register:
+        """The register of these definitions. A name with two definitions is an error."""
+        by_name: dict[str, MetricDefinition] = {}
+        for metric in metrics:
+            if by_name.setdefault(metric.name, metric) != metric:
+                raise ValueError(f"the metric {metric.name} has two definitions")
+        return cls(by_name, {check.name: check for check in checks})
+
+    def metric_title(self, name: str) -> str:
+        """Readable name of a metric."""
+        known = self.metrics.get(name)
+        return (known.title if known else "") or name.replace("_", " ")
+
+    def check_title(self, name: str) -> str:
+        """Readable name of a check."""
+        known = self.checks.get(name)
+        return known.title if known else name
+
+
+@cache
+def schema_1_register() -> Register:
+    """What runs and histories of schema 1 do not carry themselves, as it was defined then."""
+    text = Path(__file__).with_name("schema_1.json").read_bytes()
+    stored = msgspec.json.decode(text, type=_Stored)
+    return Register.of(stored.metrics, stored.checks)
+
+
+class _Stored(msgspec.Struct):
+    metrics: list[MetricDefinition]
+    checks: list[CheckDescription]
