@@ -221,7 +221,7 @@ def test_what_is_no_plan_is_refused(text: str | bytes) -> None:
 
 
 def test_a_plan_of_another_schema_is_refused() -> None:
-    text = plan_of(GOOD).to_json().replace('"schema":1', '"schema":9', 1)
+    text = plan_of(GOOD).to_json().replace('"schema":2', '"schema":9', 1)
     with pytest.raises(AssayError, match="schema 9"):
         Plan.from_json(text)
 

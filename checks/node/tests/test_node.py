@@ -48,7 +48,7 @@ def test_the_clock_and_operations_per_cycle_follow_from_a_launch(two_nodes):
     assert values["core_clock", (("node", "n2"),)] == pytest.approx(4e9)
     where = (("kernel", "linpack_100"), ("node", "n1"))
     assert values["operations_per_cycle", where] == pytest.approx(1e9 / 2 / 4e9)
-    assert {m.name for m in reading.metrics} == set(CHECKS["node"].metrics)
+    assert {m.name for m in reading.metrics} == set(CHECKS["node"].metric_names)
 
 
 def test_a_missing_value_or_node_is_wrong(two_nodes):
