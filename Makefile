@@ -35,7 +35,7 @@ test-spack: setup ## build every library with Spack without the web, run campaig
 	@setup/test-spack.sh
 
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
-	@$(MAKE) --no-print-directory -C checks/src/su3_rmd physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
+	@$(MAKE) --no-print-directory -C checks/su3_rmd/src physics CC=$(PHYSICS_CC) OUT=$(abspath build/physics)
 
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor

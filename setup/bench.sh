@@ -13,7 +13,7 @@ else
     echo "skipped: needs root for a virtual cluster; run: sudo make bench"
 fi
 echo "== su3_rmd on every MPI library (goal: 0.6 µs a site and step, single, 8³×16, one rank)"
-checks/src/su3_rmd/bench/all.sh 0.6
+checks/su3_rmd/src/bench/all.sh 0.6
 echo "== what the intervals cover on simulated launches (goal: 93–97 %)"
 .venv/bin/python -m bench.statistics
 echo "== wrong winners in simulated campaigns (goal: at most 5 %)"

@@ -10,7 +10,7 @@ import pytest
 from assay.build import paths as places
 from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
 from assay.build.commands import SpackCommands
-from assay.build.digest import SOURCES, sources_digest
+from assay.build.digest import sources_digest
 from assay.build.facts import Lock
 from assay.build.failures import explained
 from assay.build.mirror import SourceArchive, _take
@@ -21,6 +21,7 @@ from assay.build.stale_builds import refuse_stale_builds
 from assay.cli.main import main
 from assay.sites.builds import facts_file
 from assay.sites.site import Site, read_description
+from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
 
 LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"
@@ -203,11 +204,17 @@ def test_what_was_built_from_other_sources_is_not_measured(home):
 
 
 def test_a_changed_source_changes_the_digest(tmp_path):
-    shutil.copytree(SOURCES / "common", tmp_path / "src")
-    before = sources_digest(tmp_path / "src")
-    assert before == sources_digest(tmp_path / "src")
-    (tmp_path / "src" / "args.c").open("a").write("\n")
-    assert sources_digest(tmp_path / "src") != before
+    copy = tmp_path / "checks"
+    shutil.copytree(CHECKS, copy)
+    before = sources_digest(copy)
+    assert before == sources_digest(CHECKS)
+    (copy / "ring" / "notes.py").write_text("pass\n")
+    (copy / "common" / "src" / "README.md").open("a").write("\n")
+    assert sources_digest(copy) == before
+    for name in ("ring/ring.c", "common/src/assay/args.h", "hpl/build.mk", "su3_rmd/src/Makefile"):
+        (copy / name).open("a").write("\n")
+        assert sources_digest(copy) != before
+        before = sources_digest(copy)
 
 
 def test_what_one_site_has_built_is_not_built_again_for_another(home):

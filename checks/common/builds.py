@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +14,21 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
 from checks.common.outcome import report_progress
+from checks.common.sources import LIBRARY, c_sources, program_folders
 
 #: Environment variable with the path of HPCC's source archive, which contains HPL.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
 
 
 class MakeBuild(rfm.CompileOnlyRegressionTest):
-    """`make TARGET CC=… OUT=out` in a copy of src/; what it makes lies in the stage's `out`."""
+    """`make TARGET CC=… OUT=out` in a copy of the C sources; results lie in the stage's `out`."""
 
-    #: Target of src/Makefile.
+    #: Target of common/src/Makefile.
     target = variable(str, value="")
 
     build_system = "Make"
     build_locally = True
-    sourcesdir = "src"
+    sourcesdir = str(LIBRARY)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
 
@@ -41,6 +43,15 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         return self.target
 
     @run_before("compile")
+    def copy_programs(self) -> None:
+        """Copy the programs' folders into the stage, where ReFrame puts the library."""
+        for folder in program_folders():
+            for source in c_sources(folder):
+                copy = Path(self.stagedir, "programs", folder.name, source.relative_to(folder))
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, copy)
+
+    @run_before("compile")
     def set_make_options(self) -> None:
         """Choose target and compiler; two jobs at once, because small machines have two cores."""
         if self.ready:
@@ -49,6 +60,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
+            shlex.quote("FOLDERS=" + " ".join(f"programs/{f.name}" for f in program_folders())),
             *([shlex.quote(f"READY={self.ready}")] if self.ready else []),
             self.chosen_target,
         ]

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from checks.common.json_lines import Output, parse
+from checks.common.sources import LIBRARY
 
-SOURCES = Path(__file__).resolve().parents[2] / "src"
 COMPILERS = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi", "lam": "mpicc.lam"}
 
 
@@ -50,7 +50,7 @@ def built_programs(library: str, programs: Sequence[str]) -> Iterator[Path]:
         out = Path(name)
         out.chmod(0o755)
         targets = [f"{out}/{program}" for program in programs]
-        command = ["make", "-s", "-j2", "-C", str(SOURCES), f"CC={compiler}", f"OUT={out}"]
+        command = ["make", "-s", "-j2", "-C", str(LIBRARY), f"CC={compiler}", f"OUT={out}"]
         subprocess.run([*command, *targets], check=True, capture_output=True)
         yield out
 
@@ -58,7 +58,7 @@ def built_programs(library: str, programs: Sequence[str]) -> Iterator[Path]:
 def run_each(library: str, out: Path, commands: Sequence[str]) -> dict[str, ProgramRun]:
     """Run each of `commands` ("RANKS PROGRAM OPTION…"); what it did, by command."""
     answer = subprocess.run(
-        [str(SOURCES / "proof" / "launch_each.sh"), COMPILERS[library], str(out)],
+        [str(LIBRARY / "proof" / "launch_each.sh"), COMPILERS[library], str(out)],
         input="".join(f"{command}\n" for command in commands),
         capture_output=True,
         text=True,

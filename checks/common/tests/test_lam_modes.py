@@ -10,12 +10,12 @@ LIMITS = (16384, 65536, 131072)
 
 @pytest.fixture(scope="module")
 def out():
-    with built_programs("lam", ["check_short"]) as folder:
+    with built_programs("lam", ["prove_short"]) as folder:
         yield folder
 
 
 def launched(out, sizes):
-    command = f"2 check_short --sizes={','.join(map(str, sizes))}"
+    command = f"2 prove_short --sizes={','.join(map(str, sizes))}"
     run = run_each("lam", out, [command])[command]
     assert run.output.ended, run.text
     return run.output.notes

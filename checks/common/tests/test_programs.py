@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The proof programs of src/, built and run with each MPI library."""
+"""The proofs of the C sources, built and run with each MPI library."""
 
 import shutil
 import subprocess
@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-SOURCES = Path(__file__).resolve().parents[2] / "src"
+from checks.common.sources import CHECKS, LIBRARY
 
 
 def proofs(folder, compiler, out, *settings):
-    """Run `make check` of a folder and count its judgements."""
+    """Run `make prove` of a folder and count its judgements."""
     answer = subprocess.run(
-        ["make", "-j2", "-C", str(folder), "check", f"CC={compiler}", f"OUT={out}", *settings],
+        ["make", "-j2", "-C", str(folder), "prove", f"CC={compiler}", f"OUT={out}", *settings],
         capture_output=True,
         text=True,
         check=False,
@@ -34,19 +34,21 @@ def out():
 
 
 @pytest.mark.parametrize("compiler", ["mpicc.mpich", "mpicc.openmpi", "mpicc.lam"])
-def test_proof_programs_pass(compiler, out):
+def test_proofs_of_the_library_pass(compiler, out):
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}: run make setup")
-    assert proofs(SOURCES, compiler, out) > 100
+    assert proofs(LIBRARY, compiler, out) > 100
 
 
-@pytest.mark.parametrize(("program", "least"), [("su3_rmd", 500), ("mpiprofile", 50)])
-def test_proof_programs_of_the_application_and_the_profile_pass(program, least, out):
+@pytest.mark.parametrize(
+    ("folder", "least"), [(CHECKS / "su3_rmd" / "src", 500), (LIBRARY / "mpiprofile", 50)]
+)
+def test_proofs_of_the_application_and_the_profile_pass(folder, least, out):
     if shutil.which("mpicc.mpich") is None:
         pytest.skip("needs mpicc.mpich: run make setup")
     try:
-        assert proofs(SOURCES / program, "mpicc.mpich", out) > least
+        assert proofs(folder, "mpicc.mpich", out) > least
     except AssertionError:
         # MPICH's launcher now and then drops the last line of a rank that aborts, which the
         # refusals are judged by: what fails by that chance passes the second time.
-        assert proofs(SOURCES / program, "mpicc.mpich", out) > least
+        assert proofs(folder, "mpicc.mpich", out) > least

@@ -17,7 +17,8 @@ import pytest
 
 from checks.common import json_lines
 from checks.common.json_lines import Output
-from checks.common.tests.program_runs import COMPILERS, SOURCES, built_programs, run_each
+from checks.common.sources import LIBRARY
+from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
 from checks.echo.run import EchoCheck
 from records.metric import Metric
 
@@ -28,7 +29,7 @@ ENDLESS = ["--sizes=1000", "--iterations=1000000"]
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("tcp")
-    command = ["make", "-s", "-C", str(SOURCES), "CC=cc", f"OUT={folder}", f"{folder}/tcp_echo"]
+    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/tcp_echo"]
     subprocess.run(command, check=True, capture_output=True)
     return f"{folder}/tcp_echo"
 

@@ -18,9 +18,9 @@ from assay.sites.facts import SiteFacts
 from checks.common import json_lines
 from checks.common.evidence import Claim, contradictions
 from checks.common.registry import CHECKS
+from checks.common.sources import LIBRARY
 from checks.netpipe import output as netpipe
 
-SOURCES = Path(__file__).resolve().parents[2] / "src"
 PVMD = shutil.which("pvmd")
 needs_pvm = pytest.mark.skipif(
     PVMD is None or not Path("/usr/include/pvm3.h").exists(), reason="needs PVM: run make setup"
@@ -44,7 +44,7 @@ cases:
 @pytest.fixture(scope="module")
 def program():
     with tempfile.TemporaryDirectory(prefix="assay-pvm-", dir="/tmp") as folder:
-        make = ["make", "-C", str(SOURCES), "pvm", "CC=cc", f"OUT={folder}"]
+        make = ["make", "-C", str(LIBRARY), "pvm", "CC=cc", f"OUT={folder}"]
         subprocess.run(make, check=True, capture_output=True)
         Path(folder).chmod(0o755)
         yield f"{folder}/pvm_echo"

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The original su3_rmd's text: real outputs are read, and nothing cut, doubled or changed is."""
 
-from pathlib import Path
-
 import pytest
 
 from checks.common import json_lines
+from checks.common.sources import CHECKS
 from checks.su3_rmd import Su3RmdParameters
 from checks.su3_rmd import output as milc
 from checks.su3_rmd.run import read_original
 
-DATA = Path(__file__).resolve().parents[2] / "src" / "su3_rmd" / "proof" / "data"
+DATA = CHECKS / "su3_rmd" / "src" / "proof" / "data"
 DOUBLE = (DATA / "su3_rmd.4x4x4x8.double.out").read_text()
 SINGLE = (DATA / "su3_rmd.4x4x4x8.single.lam.2ranks.out").read_text()
 ASKED = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 1, "trajectories": 10, "warmups": 0}

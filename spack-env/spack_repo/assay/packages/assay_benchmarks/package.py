@@ -5,8 +5,10 @@ from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 from spack.package import copy_tree, depends_on, find, install, join_path, license, mkdirp, version
 
-#: The C programs of the checkout that this repository of recipes belongs to.
-SOURCES = os.path.abspath(os.path.join(__file__, *[".."] * 6, "checks", "src"))
+#: The checks of the checkout that this repository of recipes belongs to, with their C sources.
+CHECKS = os.path.abspath(os.path.join(__file__, *[".."] * 6, "checks"))
+#: Where their Makefile is.
+LIBRARY = join_path("assay", "common", "src")
 
 
 class AssayPrograms(MakefilePackage):
@@ -25,9 +27,9 @@ class AssayPrograms(MakefilePackage):
 
     def build(self, spec, prefix):
         """Make a copy of the sources with the library's compiler."""
-        copy_tree(SOURCES, "assay")
+        copy_tree(CHECKS, "assay")
         places = [f"CC={spec['mpi'].mpicc}", "OUT=out", f"BLAS={spec['blas'].libs.ld_flags}"]
-        self.module.make("-C", "assay", *places, *self.further_places(), *self.targets)
+        self.module.make("-C", LIBRARY, *places, *self.further_places(), *self.targets)
 
     def further_places(self):
         """What else make must know."""
@@ -37,7 +39,7 @@ class AssayPrograms(MakefilePackage):
         """One folder, as the checks expect it of their own builds."""
         mkdirp(prefix.libexec.assay)
         for result in self.results:
-            for name in find(join_path("assay", "out"), result, recursive=False):
+            for name in find(join_path(LIBRARY, "out"), result, recursive=False):
                 if os.path.isfile(name):
                     install(name, prefix.libexec.assay)
 

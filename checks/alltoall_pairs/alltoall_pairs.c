@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L /* gethostname */
+/* Latency and bandwidth of every pair of ranks, in rounds of disjoint pairs: all pairs of a round
+ * at once, so that links are loaded, or one pair after the other while the others sleep. */
+#include "assay/args.h"
+#include "assay/fail.h"
+#include "assay/pingpong.h"
+#include "assay/program.h"
+#include "assay/report.h"
+#include "assay/rest.h"
+#include "assay/shuffle.h"
+#include "assay/timing.h"
+#include "assay/tournament.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRAM "alltoall_pairs"
+#define PURPOSE "ping-pong of every pair of ranks; JSON lines on standard output"
+#define HOST_BYTES 256
+
+static struct {
+    long long latency_bytes, latency_iterations, bandwidth_bytes, bandwidth_iterations, warmup;
+    long long seed;
+    int turns, inject_fault;
+} settings = {8, 100, 1048576, 10, 2, 1, 0, 0};
+
+static const struct arg options[] = {
+    {"latency-bytes", ARG_INTEGER, &settings.latency_bytes, 0, 1 << 30, NULL,
+     "message length for the latency, bytes (default 8)"},
+    {"latency-iterations", ARG_INTEGER, &settings.latency_iterations, 1, 1000000, NULL,
+     "round trips a pair for the latency (default 100)"},
+    {"bandwidth-bytes", ARG_INTEGER, &settings.bandwidth_bytes, 1, 1 << 30, NULL,
+     "message length for the bandwidth, bytes (default 1048576)"},
+    {"bandwidth-iterations", ARG_INTEGER, &settings.bandwidth_iterations, 1, 1000000, NULL,
+     "round trips a pair for the bandwidth (default 10)"},
+    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
+     "round trips before them, excluded (default 2)"},
+    ARG_SEED(&settings.seed, "the order of the ranks in the rounds"),
+    {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
+     "one pair after the other, the other ranks asleep"},
+    {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
+     "alter a byte of each reply, which must be noticed (a fault, on purpose)"},
+};
+#define OPTIONS (sizeof options / sizeof *options)
+
+struct pair_times {
+    double latency_s, bandwidth_s; /* median half round trips */
+};
+
+struct run {
+    int rank, ranks;
+    size_t *order, *place; /* order[player] is a rank, place[rank] its player */
+    unsigned char *outgoing, *incoming;
+    double *samples;
+    char *hosts;              /* rank 0: ranks × HOST_BYTES */
+    struct pair_times *times; /* rank 0: of each rank's pair in the round */
+    struct timer timer;
+};
+
+static void *reserve(size_t count, size_t bytes) {
+    void *room = calloc(count + 1, bytes); /* touched: no page fault inside a timed interval */
+    fail_if(!room, PROGRAM, "out of memory: %zu × %zu bytes", count, bytes);
+    memset(room, 0, (count + 1) * bytes);
+    return room;
+}
+
+static size_t greater(long long a, long long b) { return (size_t)(a > b ? a : b); }
+
+static void gather_hosts(struct run *run) {
+    char host[HOST_BYTES] = "";
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    MPI_Gather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+static void prepare(void *context) {
+    struct run *run = context;
+    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
+    fail_all(run->ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", run->ranks);
+    size_t ranks = (size_t)run->ranks;
+    size_t room = greater(settings.latency_bytes, settings.bandwidth_bytes);
+    run->outgoing = reserve(room, 1);
+    run->incoming = reserve(room, 1);
+    run->samples = reserve(greater(settings.latency_iterations, settings.bandwidth_iterations),
+                           sizeof *run->samples);
+    run->order = reserve(ranks, sizeof *run->order);
+    run->place = reserve(ranks, sizeof *run->place);
+    run->hosts = reserve(ranks, HOST_BYTES);
+    run->times = reserve(ranks, sizeof *run->times);
+    shuffle(run->order, ranks, (uint64_t)settings.seed);
+    for (size_t player = 0; player < ranks; player++)
+        run->place[run->order[player]] = player;
+    gather_hosts(run);
+    run->timer = timing_choose();
+}
+
+/* The rank that `rank` meets in the round, or -1. */
+static int partner_of(const struct run *run, int round, int rank) {
+    int player = tournament_partner(run->ranks, round, (int)run->place[rank]);
+    return player < 0 ? -1 : (int)run->order[player];
+}
+
+/* Median half round trip; collective over the pair, valid on its first rank. */
+static double half_round_trip(struct run *run, MPI_Comm pair, long long bytes, long long times) {
+    struct pingpong pingpong = {.construct = &constructs[0],
+                                .comm = pair,
+                                .bytes = (int)bytes,
+                                .outgoing = run->outgoing,
+                                .incoming = run->incoming,
+                                .inject_fault = settings.inject_fault};
+    struct timing_plan plan = {(int)settings.warmup, (int)times, TIMING_RANK0};
+    MPI_Comm_rank(pair, &pingpong.rank);
+    pingpong_verify(&pingpong, (uint64_t)settings.seed);
+    timing_run(&run->timer, &plan, pair, pingpong_round_trip, &pingpong, run->samples);
+    return 0.5 * timing_summarise(run->samples, (int)times).median;
+}
+
+static struct pair_times measure_pair(struct run *run, MPI_Comm pair) {
+    struct pair_times times;
+    times.latency_s =
+        half_round_trip(run, pair, settings.latency_bytes, settings.latency_iterations);
+    times.bandwidth_s =
+        half_round_trip(run, pair, settings.bandwidth_bytes, settings.bandwidth_iterations);
+    return times;
+}
+
+/* All pairs at once, or in the order of their lower rank. Collective. */
+static struct pair_times take_round(struct run *run, int round, int partner, MPI_Comm pair) {
+    struct pair_times times = {0, 0};
+    if (!settings.turns && partner >= 0)
+        times = measure_pair(run, pair);
+    for (int lower = 0; settings.turns && lower < run->ranks; lower++) {
+        if (partner_of(run, round, lower) < lower)
+            continue; /* alone, or the higher rank of its pair */
+        if (partner >= 0 && (run->rank == lower || partner == lower))
+            times = measure_pair(run, pair);
+        rest_until_all(MPI_COMM_WORLD);
+    }
+    return times;
+}
+
+static const char *host_of(const struct run *run, int rank) {
+    return run->hosts + (size_t)rank * HOST_BYTES;
+}
+
+/* Rank 0: the pairs of the round. */
+static void report_round(const struct run *run, int round) {
+    for (int rank = 0; rank < run->ranks; rank++) {
+        int peer = partner_of(run, round, rank);
+        if (peer < rank)
+            continue;
+        struct report_position at[] = {{"node", host_of(run, rank), 0},
+                                       {"peer", host_of(run, peer), 0}};
+        report_metric_at("pair_latency", "s", run->times[rank].latency_s, at, 2, NULL, 0);
+        report_metric_at("pair_bandwidth", "bytes/s",
+                         (double)settings.bandwidth_bytes / run->times[rank].bandwidth_s, at, 2,
+                         NULL, 0);
+    }
+}
+
+static void measure_round(struct run *run, int round) {
+    MPI_Comm pair;
+    int partner = partner_of(run, round, run->rank);
+    int lower = partner < run->rank ? partner : run->rank;
+    MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, run->rank, &pair);
+    rest_until_all(MPI_COMM_WORLD);
+    struct pair_times times = take_round(run, round, partner, pair);
+    rest_until_all(MPI_COMM_WORLD);
+    MPI_Gather(&times, 2, MPI_DOUBLE, run->times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    if (run->rank == 0)
+        report_round(run, round);
+    if (pair != MPI_COMM_NULL)
+        MPI_Comm_free(&pair);
+}
+
+static void measure(void *context) {
+    struct run *run = context;
+    for (int round = 0; round < tournament_rounds(run->ranks); round++)
+        measure_round(run, round);
+}
+
+static void report_notes(const void *context) {
+    const struct run *run = context;
+    report_timer(&run->timer);
+    report_note_integer("rounds", tournament_rounds(run->ranks));
+    report_note_text("payload_verified", "every reply, and every byte once a pair and size");
+}
+
+static void release(void *context) {
+    struct run *run = context;
+    free(run->outgoing);
+    free(run->incoming);
+    free(run->samples);
+    free(run->order);
+    free(run->place);
+    free(run->hosts);
+    free(run->times);
+}
+
+int main(int argc, char **argv) {
+    struct run run = {0};
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "operations.h"
+
+#include "assay/fail.h"
+
+#include <stddef.h>
+
+#define ROOT 0
+#define NEVER (-1.0f) /* no value and no sum of values */
+
+/* 0 … 250; 251 is prime, so that a shift by a rank, a block or an element changes the value. */
+static float value(int source, int block, int element) {
+    return (float)((131L * source + 17L * block + 7L * element) % 251);
+}
+
+static float sum(int ranks, int block, int element) {
+    float total = 0;
+    for (int source = 0; source < ranks; source++)
+        total += value(source, block, element);
+    return total;
+}
+
+static float own(const struct exchange *x, int block, int element) {
+    (void)x, (void)block;
+    return value(ROOT, 0, element);
+}
+
+static float of_source(const struct exchange *x, int block, int element) {
+    (void)x;
+    return value(block, 0, element);
+}
+
+static float of_root_for_me(const struct exchange *x, int block, int element) {
+    (void)block;
+    return value(ROOT, x->rank, element);
+}
+
+static float sum_of_all(const struct exchange *x, int block, int element) {
+    (void)block;
+    return sum(x->ranks, 0, element);
+}
+
+static float sum_up_to_me(const struct exchange *x, int block, int element) {
+    (void)block;
+    return sum(x->rank + 1, 0, element);
+}
+
+static float of_source_for_me(const struct exchange *x, int block, int element) {
+    return value(block, x->rank, element);
+}
+
+static float sum_for_me(const struct exchange *x, int block, int element) {
+    (void)block;
+    return sum(x->ranks, x->rank, element);
+}
+
+static void barrier(const struct exchange *x) {
+    (void)x;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void broadcast(const struct exchange *x) {
+    MPI_Bcast(x->incoming, x->count, MPI_FLOAT, ROOT, MPI_COMM_WORLD);
+}
+
+static void gather(const struct exchange *x) {
+    MPI_Gather(x->outgoing, x->count, MPI_FLOAT, x->incoming, x->count, MPI_FLOAT, ROOT,
+               MPI_COMM_WORLD);
+}
+
+static void scatter(const struct exchange *x) {
+    MPI_Scatter(x->outgoing, x->count, MPI_FLOAT, x->incoming, x->count, MPI_FLOAT, ROOT,
+                MPI_COMM_WORLD);
+}
+
+static void reduce(const struct exchange *x) {
+    MPI_Reduce(x->outgoing, x->incoming, x->count, MPI_FLOAT, MPI_SUM, ROOT, MPI_COMM_WORLD);
+}
+
+static void scan(const struct exchange *x) {
+    MPI_Scan(x->outgoing, x->incoming, x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void total_exchange(const struct exchange *x) {
+    MPI_Alltoall(x->outgoing, x->count, MPI_FLOAT, x->incoming, x->count, MPI_FLOAT,
+                 MPI_COMM_WORLD);
+}
+
+static void allreduce(const struct exchange *x) {
+    MPI_Allreduce(x->outgoing, x->incoming, x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void allgather(const struct exchange *x) {
+    MPI_Allgather(x->outgoing, x->count, MPI_FLOAT, x->incoming, x->count, MPI_FLOAT,
+                  MPI_COMM_WORLD);
+}
+
+static void reduce_scatter(const struct exchange *x) {
+    MPI_Reduce_scatter(x->outgoing, x->incoming, x->counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+const struct operation operations[OPERATIONS] = {
+    {"barrier", barrier, NULL, BLOCKS_NONE, 0},
+    {"broadcast", broadcast, own, BLOCKS_ONE, 0},
+    {"gather", gather, of_source, BLOCKS_ALL, 1},
+    {"scatter", scatter, of_root_for_me, BLOCKS_ONE, 0},
+    {"reduce", reduce, sum_of_all, BLOCKS_ONE, 1},
+    {"scan", scan, sum_up_to_me, BLOCKS_ONE, 0},
+    {"total_exchange", total_exchange, of_source_for_me, BLOCKS_ALL, 0},
+    {"allreduce", allreduce, sum_of_all, BLOCKS_ONE, 0},
+    {"allgather", allgather, of_source, BLOCKS_ALL, 0},
+    {"reduce_scatter", reduce_scatter, sum_for_me, BLOCKS_ONE, 0},
+};
+
+const char *const operation_names[OPERATIONS + 1] = {
+    "barrier",        "broadcast", "gather",    "scatter",        "reduce", "scan",
+    "total_exchange", "allreduce", "allgather", "reduce_scatter", NULL,
+};
+
+static int blocks_of_result(const struct exchange *x) {
+    if (x->operation->result == BLOCKS_NONE || (x->operation->result_at_root && x->rank != ROOT))
+        return 0;
+    return x->operation->result == BLOCKS_ALL ? x->ranks : 1;
+}
+
+void exchange_fill(struct exchange *x) {
+    for (int block = 0; block < x->ranks; block++)
+        for (int element = 0; element < x->count; element++) {
+            size_t place = (size_t)block * (size_t)x->count + (size_t)element;
+            x->outgoing[place] = value(x->rank, block, element);
+            x->incoming[place] = NEVER;
+        }
+    if (x->operation->run == broadcast && x->rank == ROOT)
+        for (int element = 0; element < x->count; element++)
+            x->incoming[element] = value(ROOT, 0, element);
+}
+
+void exchange_verify(struct exchange *x) {
+    int blocks = blocks_of_result(x), last = x->operation->result_at_root ? ROOT : x->ranks - 1;
+    if (x->fault && blocks && x->rank == last)
+        x->incoming[(size_t)blocks * (size_t)x->count - 1] += 1;
+    for (int block = 0; block < blocks; block++)
+        for (int element = 0; element < x->count; element++) {
+            float found = x->incoming[(size_t)block * (size_t)x->count + (size_t)element];
+            float expected = x->operation->expected(x, block, element);
+            fail_answer(found != expected, __func__,
+                        "%s of %d floats over %d ranks: element %d of block %d is %.9g, must be "
+                        "%.9g",
+                        x->operation->name, x->count, x->ranks, element, block, (double)found,
+                        (double)expected);
+        }
+}

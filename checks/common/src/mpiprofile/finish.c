@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* RTLD_NEXT */
+#include "profile.h"
+
+#include "assay/json.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VISIBLE __attribute__((visibility("default")))
+
+enum { TAG = 71 };
+
+static void add_sizes(struct json *line, const struct profile_entry *entry) {
+    long long limit = 0;
+    json_open(line, "sizes", '{');
+    for (int class = 0; class < PROFILE_SIZES; class ++) {
+        char key[24];
+        snprintf(key, sizeof key, "%lld", limit);
+        if (entry->sizes[class])
+            json_integer(line, key, entry->sizes[class]);
+        limit = limit ? 2 * limit : 1;
+    }
+    json_close(line, '}');
+}
+
+static void add_entry(struct json *line, enum profile_call call, int peer,
+                      const struct profile_entry *entry) {
+    json_open(line, NULL, '{');
+    json_string(line, "call", profile_names[call]);
+    if (peer == PROFILE_NO_PEER)
+        json_raw(line, "peer", "null");
+    else
+        json_integer(line, "peer", peer);
+    json_integer(line, "count", entry->count);
+    json_integer(line, "bytes", entry->bytes);
+    json_number(line, "time_s", entry->time_s);
+    json_number(line, "greatest_s", entry->greatest_s);
+    add_sizes(line, entry);
+    json_close(line, '}');
+}
+
+/* Call act for every entry there is. */
+static double add_entries(struct json *line, int ranks) {
+    double mpi_s = 0;
+    for (int call = 0; call < PROFILE_CALL_COUNT; call++)
+        for (int peer = PROFILE_NO_PEER; peer < ranks; peer++) {
+            const struct profile_entry *entry = profile_entry((enum profile_call)call, peer);
+            if (!entry)
+                continue;
+            mpi_s += entry->time_s;
+            if (line)
+                add_entry(line, (enum profile_call)call, peer, entry);
+        }
+    return mpi_s;
+}
+
+/* This rank's line; NULL if memory is out. */
+static char *own_text(int rank, int ranks) {
+    struct json line;
+    json_begin(&line);
+    json_string(&line, "assay", "profile");
+    json_integer(&line, "rank", rank);
+    json_integer(&line, "ranks", ranks);
+    json_number(&line, "elapsed_s", profile_elapsed());
+    json_number(&line, "mpi_s", add_entries(NULL, ranks));
+    json_open(&line, "calls", '[');
+    add_entries(&line, ranks);
+    json_close(&line, ']');
+    return json_take(&line);
+}
+
+static void print_text(const char *text) {
+    if (text)
+        fprintf(stdout, "%s\n", text);
+    fflush(stdout);
+}
+
+static void print_of(int rank, MPI_Comm comm) {
+    MPI_Status status;
+    int length;
+    PMPI_Recv(&length, 1, MPI_INT, rank, TAG, comm, &status);
+    char *text = malloc((size_t)length + 1);
+    if (!text)
+        PMPI_Abort(comm, 2); /* the sender waits */
+    PMPI_Recv(text, length, MPI_CHAR, rank, TAG, comm, &status);
+    text[length] = '\0';
+    print_text(text);
+    free(text);
+}
+
+static void send_text(const char *text, MPI_Comm comm) {
+    int length = text ? (int)strlen(text) : 0;
+    PMPI_Send(&length, 1, MPI_INT, 0, TAG, comm);
+    PMPI_Send((void *)(text ? text : ""), length, MPI_CHAR, 0, TAG, comm);
+}
+
+VISIBLE void assay_profile_finish(void) {
+    static int done;
+    MPI_Comm comm;
+    int rank, ranks;
+    if (done++)
+        return;
+    profile_begin(); /* never ended: what is called from here on is not the program's */
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
+    char *text = own_text(rank, ranks);
+    if (rank != 0)
+        send_text(text, comm);
+    else {
+        print_text(text);
+        for (int other = 1; other < ranks; other++)
+            print_of(other, comm);
+    }
+    free(text);
+    PMPI_Comm_free(&comm);
+}
+
+/* Weak: gives way to another MPI_Finalize in the same program. If another one comes after this one
+ * among the loaded libraries, that one is called. */
+VISIBLE __attribute__((weak)) int MPI_Finalize(void) {
+    int (*next)(void) = NULL;
+    void *found = dlsym(RTLD_NEXT, "MPI_Finalize");
+    assay_profile_finish();
+    if (found)
+        memcpy(&next, &found, sizeof next);
+    return next ? next() : PMPI_Finalize();
+}

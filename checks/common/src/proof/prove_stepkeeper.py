@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prove the step keeper with small programs. usage: prove_stepkeeper.py STEPKEEPER"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+#: A shell command that leaves a daemon (own session, parent gone) and writes its pid to $1.
+DAEMON = 'setsid sh -c \'echo $$ > "$0"; {trap} while :; do sleep 0.1; done\' "$1" & {then}'
+#: Makes a segment and a semaphore set, works on the latter, dies; writes both ids to $1.
+LEAVE_IPC = """
+import ctypes, sys
+c = ctypes.CDLL(None)
+segment, semaphores = c.shmget(0, 4096, 0o1600), c.semget(0, 1, 0o1600)
+c.semctl(semaphores, 0, 16, 1)
+open(sys.argv[1], "w").write(f"{segment} {semaphores}")
+"""
+
+
+def _prove(what: str, holds: bool) -> bool:
+    print(f"{'right' if holds else 'WRONG':6} step keeper: {what}")
+    return holds
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _read_pid(file: Path) -> int:
+    if not _wait_for(lambda: file.exists() and file.read_text().strip() != "", 5):
+        raise RuntimeError(f"{file}: no number in it after 5 s")
+    return int(file.read_text())
+
+
+def _start(keeper: str, folder: Path, *command: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([keeper, str(folder / "ready"), *command])
+
+
+def _start_daemon(
+    keeper: str, folder: Path, then: str, trap: str = ""
+) -> tuple[subprocess.Popen[bytes], int]:
+    script = DAEMON.format(
+        trap=trap, then=then.replace("WAIT", "while ! [ -s $1 ]; do sleep 0.05; done")
+    )
+    process = _start(keeper, folder, "sh", "-c", script, "sh", str(folder / "pid"))
+    return process, _read_pid(folder / "pid")
+
+
+def _ends_daemon_on_signal(keeper: str, folder: Path) -> bool:
+    process, daemon = _start_daemon(keeper, folder, "exit 0")
+    ready = folder / "ready"
+    results = [
+        _prove("ready file appears", _wait_for(ready.exists, 5)),
+        _prove("ready file holds the status", ready.read_text() == "0\n"),
+        _prove("stays while a daemon lives", process.poll() is None and _alive(daemon)),
+    ]
+    process.send_signal(signal.SIGTERM)
+    results += [
+        _prove("leaves with 0 on SIGTERM", process.wait(10) == 0),
+        _prove("daemon ended on SIGTERM", not _alive(daemon)),
+    ]
+    return all(results)
+
+
+def _kills_daemon_that_ignores(keeper: str, folder: Path) -> bool:
+    process, daemon = _start_daemon(keeper, folder, "exit 0", 'trap "" TERM;')
+    _wait_for((folder / "ready").exists, 5)
+    begin = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.wait(10)
+    seconds = time.monotonic() - begin
+    return all(
+        [
+            _prove(f"SIGKILL after 2 s (found {seconds:.1f} s)", 1.9 < seconds < 5),
+            _prove("daemon that ignores SIGTERM ended", not _alive(daemon)),
+        ]
+    )
+
+
+def _ends_on_failed_command(keeper: str, folder: Path) -> bool:
+    process, daemon = _start_daemon(keeper, folder, "WAIT; exit 3")
+    return all(
+        [
+            _prove("takes the failed command's status", process.wait(10) == 3),
+            _prove("ready file holds that status", (folder / "ready").read_text() == "3\n"),
+            _prove("daemon of a failed command ended", not _alive(daemon)),
+        ]
+    )
+
+
+def _ends_with_parent(keeper: str, folder: Path) -> bool:
+    script = DAEMON.format(trap="", then="exit 0")
+    inner = '"$0" "$1" sh -c "$2" sh "$3" & wait'
+    parent = subprocess.Popen(
+        ["sh", "-c", inner, keeper, str(folder / "ready"), script, str(folder / "pid")]
+    )
+    daemon = _read_pid(folder / "pid")
+    _wait_for((folder / "ready").exists, 5)
+    parent.kill()
+    parent.wait()
+    return _prove("daemon ended when the parent died", _wait_for(lambda: not _alive(daemon), 5))
+
+
+def _leaves_by_itself(keeper: str, folder: Path) -> bool:
+    process = _start(keeper, folder, "sh", "-c", "setsid sleep 0.3 & exit 0")
+    return _prove("leaves when the last daemon has left", process.wait(5) == 0)
+
+
+def _ipc_ids(kind: str) -> set[str]:
+    rows = Path(f"/proc/sysvipc/{kind}").read_text().splitlines()[1:]
+    return {row.split()[1] for row in rows}
+
+
+def _removes_leftovers(keeper: str, folder: Path) -> bool:
+    process = _start(keeper, folder, sys.executable, "-c", LEAVE_IPC, str(folder / "ids"))
+    process.wait(10)
+    segment, semaphores = (folder / "ids").read_text().split()
+    return all(
+        [
+            _prove("segment of the dead removed", segment not in _ipc_ids("shm")),
+            _prove("semaphores of the dead removed", semaphores not in _ipc_ids("sem")),
+        ]
+    )
+
+
+def _spares_strangers(keeper: str, folder: Path) -> bool:
+    stranger = subprocess.Popen(["sleep", "30"])
+    process, _ = _start_daemon(keeper, folder, "exit 0")
+    process.send_signal(signal.SIGTERM)
+    process.wait(10)
+    spared = stranger.poll() is None
+    stranger.kill()
+    stranger.wait()
+    return _prove("a process that does not descend from it lives on", spared)
+
+
+def _refuses_wrong_usage(keeper: str, folder: Path) -> bool:
+    usage = subprocess.run([keeper, str(folder / "ready")], check=False, stderr=subprocess.DEVNULL)
+    missing = _start(keeper, folder, str(folder / "nothing")).wait(5)
+    return all([_prove("usage", usage.returncode == 2), _prove("no such command", missing == 127)])
+
+
+def _main() -> int:
+    keeper = str(Path(sys.argv[1]).resolve())
+    proofs = [
+        _ends_daemon_on_signal,
+        _kills_daemon_that_ignores,
+        _ends_on_failed_command,
+        _ends_with_parent,
+        _leaves_by_itself,
+        _removes_leftovers,
+        _spares_strangers,
+        _refuses_wrong_usage,
+    ]
+    results = []
+    for proof in proofs:
+        with tempfile.TemporaryDirectory() as folder:
+            results.append(proof(keeper, Path(folder)))
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L /* nanosleep, gethostname */
+/* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the end that
+ * listens, rank 1 the other one when it does. Nothing of MPI carries their messages; MPI places the
+ * ranks and proves where they were.
+ *   tcp_pair PROGRAM [WORD…] @listening [WORD…] @other [WORD…]
+ * Words before @listening are for both ends; in all of them @host and @port stand for where the
+ * listening end is. */
+#include "assay/child.h"
+#include "assay/fail.h"
+#include "assay/report.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#define PROGRAM "tcp_pair"
+#define TAG 25
+#define HOST_BYTES 256
+#define WORDS 64
+#define PATIENCE_S 20
+
+/* Where the listening end is. */
+struct place {
+    int port;
+    char host[HOST_BYTES];
+};
+
+static void pause_a_moment(void) {
+    struct timespec moment = {0, 5000000L};
+    nanosleep(&moment, NULL);
+}
+
+/* A port that nobody listens on now. */
+static int free_port(void) {
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    int found = socket(AF_INET, SOCK_STREAM, 0);
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    fail_if(found < 0 || bind(found, (struct sockaddr *)&address, size) != 0 ||
+                getsockname(found, (struct sockaddr *)&address, &size) != 0,
+            __func__, "no free TCP port on this host");
+    close(found);
+    return ntohs(address.sin_port);
+}
+
+/* Whether some socket of this host listens on port, by the kernel's own tables. */
+static int listens(int port) {
+    static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    char line[512];
+    int found = 0;
+    for (int i = 0; i < 2; i++) {
+        FILE *file = fopen(tables[i], "r");
+        while (file && fgets(line, sizeof line, file)) {
+            unsigned local = 0, state = 0;
+            if (sscanf(line, " %*d: %*[0-9A-F]:%x %*[0-9A-F]:%*x %x", &local, &state) == 2 &&
+                (int)local == port && state == 0x0A)
+                found = 1;
+        }
+        if (file)
+            fclose(file);
+    }
+    return found;
+}
+
+/* The word with its first @host or @port replaced, for as long as the program runs. */
+static char *filled(char *word, const struct place *place) {
+    char port[16];
+    const char *value = place->host;
+    char *mark = strstr(word, "@host");
+    if (!mark) {
+        mark = strstr(word, "@port");
+        snprintf(port, sizeof port, "%d", place->port);
+        value = port;
+    }
+    if (!mark)
+        return word;
+    size_t room = strlen(word) + HOST_BYTES;
+    char *whole = malloc(room);
+    fail_if(!whole, __func__, "out of memory: %zu bytes", room);
+    snprintf(whole, room, "%.*s%s%s", (int)(mark - word), word, value, mark + strlen("@host"));
+    return whole;
+}
+
+/* The words of one end: those before @listening, and those after `own`. */
+static void choose_words(char **argv, const char *own, const struct place *place, char **words) {
+    int taken = 1, count = 0;
+    for (char **word = argv + 1; *word; word++) {
+        int is_mark = strcmp(*word, "@listening") == 0 || strcmp(*word, "@other") == 0;
+        if (is_mark)
+            taken = strcmp(*word, own) == 0;
+        else if (taken)
+            words[count++] = filled(*word, place);
+    }
+    words[count] = NULL;
+}
+
+static pid_t start_listening(char **argv) {
+    char *words[WORDS];
+    struct place place = {free_port(), ""};
+    int waited = 0;
+    gethostname(place.host, sizeof place.host - 1);
+    choose_words(argv, "@listening", &place, words);
+    pid_t child = child_start(words);
+    for (; !listens(place.port); waited++) {
+        fail_if(child_has_ended(child), PROGRAM, "%s ended at once", words[0]);
+        fail_if(waited > PATIENCE_S * 200, PROGRAM, "%s does not listen on port %d", words[0],
+                place.port);
+        pause_a_moment();
+    }
+    MPI_Send(&place, (int)sizeof place, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
+    return child;
+}
+
+static pid_t start_other(char **argv) {
+    char *words[WORDS];
+    struct place place;
+    MPI_Status status;
+    MPI_Recv(&place, (int)sizeof place, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &status);
+    choose_words(argv, "@other", &place, words);
+    return child_start(words);
+}
+
+int main(int argc, char **argv) {
+    int rank, ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
+    fail_all(argc < 2 || argc > WORDS, PROGRAM,
+             "found %d words, allowed are PROGRAM and at most %d more", argc - 1, WORDS - 2);
+    pid_t child = rank == 0 ? start_listening(argv) : start_other(argv);
+    child_finish(child, argv[1]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+        report_note_text("carried_by", "TCP between the hosts of ranks 0 and 1");
+        report_end(PROGRAM, 1);
+    }
+    MPI_Finalize();
+    return 0;
+}

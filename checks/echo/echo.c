@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Echo between rank 0 and the last rank, or of a rank with itself where there is but one: half
+ * round trips by the two methods of T. H. Dunigan and J. Dongarra (ORNL/TM-13018, 1996), each round
+ * trip timed, and one interval round the whole loop. Ranks between the two sleep. */
+#include "assay/pingpong.h"
+#include "assay/program.h"
+#include "assay/rest.h"
+#include "assay/shuffle.h"
+#include "assay/timing.h"
+#include "points.h"
+
+#include <mpi.h>
+
+#define PROGRAM "echo"
+#define PURPOSE "echo between rank 0 and the last rank; JSON lines on standard output"
+
+static const struct arg options[] = {ECHO_OPTIONS};
+#define OPTIONS (sizeof options / sizeof *options)
+
+struct run {
+    struct points points;
+    struct pingpong pingpong;
+    struct timer timer;
+    int rank;
+};
+
+/* The two ends get a communicator of their own, the ranks between them MPI_COMM_NULL. */
+static void choose_ends(struct run *run) {
+    int ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int is_end = run->rank == 0 || run->rank == ranks - 1;
+    MPI_Comm_split(MPI_COMM_WORLD, is_end ? 0 : MPI_UNDEFINED, run->rank, &run->pingpong.comm);
+    if (is_end)
+        MPI_Comm_rank(run->pingpong.comm, &run->pingpong.rank);
+    run->pingpong.alone = ranks == 1;
+    run->pingpong.construct = &constructs[0];
+    run->pingpong.inject_fault = echo_settings.inject_fault;
+}
+
+static void prepare(void *context) {
+    struct run *run = context;
+    points_prepare(&run->points, PROGRAM);
+    choose_ends(run);
+    run->pingpong.outgoing = run->points.outgoing;
+    run->pingpong.incoming = run->points.incoming;
+    run->timer = timing_choose();
+}
+
+/* Collective over the two ends. */
+static void measure_point(void *context, size_t point) {
+    struct run *run = context;
+    const struct echo_settings *s = &echo_settings;
+    struct timing_plan plan = {(int)s->warmup, (int)s->iterations, TIMING_RANK0};
+    struct pingpong *pingpong = &run->pingpong;
+    long long bytes = run->points.sizes.bytes[point];
+    pingpong->bytes = (int)bytes;
+    pingpong->counter = (uint64_t)point << 32;
+    pingpong_verify(pingpong, (uint64_t)s->seed + point);
+    timing_run(&run->timer, &plan, pingpong->comm, pingpong_round_trip, pingpong,
+               run->points.samples);
+    double loop_s = timing_loop(&run->timer, s->iterations, pingpong_round_trip, pingpong);
+    if (run->rank == 0)
+        points_report(&run->points, bytes, loop_s);
+}
+
+static void measure(void *context) {
+    struct run *run = context;
+    size_t count = run->points.sizes.count;
+    if (run->pingpong.comm != MPI_COMM_NULL)
+        shuffled_each(count, (uint64_t)echo_settings.seed, measure_point, run);
+    rest_until_all(MPI_COMM_WORLD);
+}
+
+static void report_notes(const void *context) {
+    const struct run *run = context;
+    points_notes(&run->timer);
+}
+
+static void release(void *context) {
+    struct run *run = context;
+    if (run->pingpong.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&run->pingpong.comm);
+    points_release(&run->points);
+}
+
+int main(int argc, char **argv) {
+    struct run run = {0};
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
+}

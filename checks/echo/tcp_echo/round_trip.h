@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_TCP_ROUND_TRIP_H
+#define ASSAY_TCP_ROUND_TRIP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One round trip over a TCP connection: the asking end sends a message that carries a counter, the
+ * other answers with what it received (assay/payload.h), the asking end checks the answer. */
+struct round_trip {
+    int socket, asks;                   /* asks: 1 at the asking end */
+    size_t bytes;                       /* message length, above 0 */
+    unsigned char *outgoing, *incoming; /* distinct buffers of at least bytes, touched */
+    uint64_t counter;                   /* round trips so far; goes into the message */
+    int inject_fault;                   /* alter a byte of each answer, which must end the run */
+};
+
+/* context is a struct round_trip; both ends call it. A wrong answer ends the run (fail_answer). */
+void round_trip(void *context);
+
+/* One round trip of a full pattern, verified in every byte at both ends; not timed. */
+void round_trip_verify(struct round_trip *trip, uint64_t seed);
+
+#endif

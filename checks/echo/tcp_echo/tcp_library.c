@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* assay/library.h where there is no library: the kernel carries the messages. */
+#include "assay/library.h"
+
+#include <stdio.h>
+#include <sys/utsname.h>
+
+void library_name(char *text, size_t size) {
+    struct utsname system;
+    int known = uname(&system) == 0;
+    snprintf(text, size, "none: TCP of %s %s", known ? system.sysname : "an unknown kernel",
+             known ? system.release : "");
+}

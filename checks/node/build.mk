@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+node_LIBS = $(BLAS)
+LOCAL_PROOFS += prove_node
+
+$(OUT)/prove_node: $(OUT)/obj/node/proof/prove_node.o $(filter-out %/node.o,$(node_OBJECTS)) $(LIBRARY)
+	$(CC) -o $@ $^ $(BLAS) $(LIBS)

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ping-pong between two ranks: half round trip and bandwidth for every way to send and receive,
+ * for every message size of a set, in an order shuffled from a seed. */
+#include "assay/args.h"
+#include "assay/constructs.h"
+#include "assay/fail.h"
+#include "assay/payload.h"
+#include "assay/pingpong.h"
+#include "assay/program.h"
+#include "assay/report.h"
+#include "assay/shuffle.h"
+#include "assay/sizes.h"
+#include "assay/timing.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "pt2pt"
+#define PURPOSE "ping-pong between exactly two ranks; JSON lines on standard output"
+
+static struct {
+    unsigned long constructs;
+    const char *sizes;
+    long long iterations, warmup, seed;
+    int reply_before_wait;
+} settings = {
+    (1UL << CONSTRUCTS) - 1, "300:4800:300,5000:100000:5000,200000:2000000:100000", 100, 10, 1, 0};
+
+static const struct arg options[] = {
+    {"constructs", ARG_CHOICES, &settings.constructs, 0, 0, construct_names,
+     "comma list of SEND/RECEIVE, or all (default)"},
+    ARG_SIZES(&settings.sizes),
+    {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
+     "samples a construct and size (default 100)"},
+    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
+     "round trips before the first sample, excluded (default 10)"},
+    ARG_SEED(&settings.seed, "the order"),
+    {"reply-before-wait", ARG_FLAG, &settings.reply_before_wait, 0, 0, NULL,
+     "the answerer replies before it waits (a fault, shown on purpose; Irecv constructs only)"},
+};
+#define OPTIONS (sizeof options / sizeof *options)
+
+/* What one run holds: the points are all pairs of a chosen construct and a size. */
+struct run {
+    struct sizes sizes;
+    size_t chosen[CONSTRUCTS], chosen_count;
+    unsigned char *outgoing, *incoming;
+    double *samples;
+    struct timer timer;
+    int rank;
+    long long stale, batched;
+};
+
+static void choose_constructs(struct run *run) {
+    for (size_t i = 0; i < CONSTRUCTS; i++) {
+        if (!(settings.constructs >> i & 1))
+            continue;
+        fail_all(settings.reply_before_wait && !constructs[i].receive_posted, PROGRAM,
+                 "option --reply-before-wait: found construct %s, allowed are constructs with "
+                 "Irecv (a blocking receive cannot reply first): say --constructs",
+                 constructs[i].name);
+        run->chosen[run->chosen_count++] = i;
+    }
+}
+
+static void prepare(void *context) {
+    struct run *run = context;
+    char message[256];
+    int ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
+    choose_constructs(run);
+    int wrong = sizes_parse(settings.sizes, &run->sizes, message, sizeof message);
+    fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
+    size_t room = (size_t)run->sizes.bytes[run->sizes.count - 1] + 1;
+    run->outgoing = malloc(room);
+    run->incoming = malloc(room);
+    run->samples = malloc((size_t)settings.iterations * sizeof *run->samples);
+    fail_if(!run->outgoing || !run->incoming || !run->samples, PROGRAM,
+            "out of memory: two buffers of %zu bytes", room);
+    memset(run->outgoing, 0, room); /* touched: no page fault inside a timed interval */
+    memset(run->incoming, 0, room);
+    memset(run->samples, 0, (size_t)settings.iterations * sizeof *run->samples);
+    run->timer = timing_choose();
+}
+
+static void report_half_round_trip(const struct run *run, const struct report_at *at,
+                                   struct timing_summary t) {
+    report_metric("half_round_trip", "s", t.median, at, run->samples, (size_t)settings.iterations);
+    report_metric("half_round_trip_best", "s", t.best, at, NULL, 0);
+    report_metric("half_round_trip_mean", "s", t.mean, at, NULL, 0);
+    report_metric("half_round_trip_worst", "s", t.worst, at, NULL, 0);
+}
+
+static void report_bandwidth(const struct report_at *at, struct timing_summary t) {
+    double bytes = (double)at->message_bytes;
+    report_metric("bandwidth", "bytes/s", bytes / t.median, at, NULL, 0);
+    report_metric("bandwidth_best", "bytes/s", bytes / t.best, at, NULL, 0);
+    report_metric("bandwidth_mean", "bytes/s", bytes / t.mean, at, NULL, 0);
+    report_metric("bandwidth_worst", "bytes/s", bytes / t.worst, at, NULL, 0);
+}
+
+static void report_point(struct run *run, const struct report_at *at, int batch) {
+    for (long long i = 0; i < settings.iterations; i++)
+        run->samples[i] *= 0.5; /* a sample is a round trip */
+    struct timing_summary summary = timing_summarise(run->samples, (int)settings.iterations);
+    report_half_round_trip(run, at, summary);
+    if (at->message_bytes > 0)
+        report_bandwidth(at, summary);
+    if (batch == 1)
+        return;
+    struct json note;
+    json_begin(&note);
+    json_string(&note, "construct", at->construct);
+    json_integer(&note, "message_bytes", at->message_bytes);
+    json_integer(&note, "round_trips", batch);
+    report_note_object("batch", &note);
+    run->batched++;
+}
+
+static void measure_point(void *context, size_t point) {
+    struct run *run = context;
+    const struct construct *construct = &constructs[run->chosen[point / run->sizes.count]];
+    long long bytes = run->sizes.bytes[point % run->sizes.count];
+    struct pingpong pingpong = {.construct = construct,
+                                .comm = MPI_COMM_WORLD,
+                                .rank = run->rank,
+                                .bytes = (int)bytes,
+                                .outgoing = run->outgoing,
+                                .incoming = run->incoming,
+                                .counter = (uint64_t)point << 32};
+    struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_RANK0};
+    pingpong_verify(&pingpong, (uint64_t)settings.seed + point);
+    pingpong.reply_before_wait = settings.reply_before_wait;
+    int batch = timing_run(&run->timer, &plan, MPI_COMM_WORLD, pingpong_round_trip, &pingpong,
+                           run->samples);
+    run->stale += pingpong.stale;
+    struct report_at at = {construct->name, bytes};
+    if (run->rank == 0)
+        report_point(run, &at, batch);
+}
+
+static void measure(void *context) {
+    struct run *run = context;
+    shuffled_each(run->chosen_count * run->sizes.count, (uint64_t)settings.seed, measure_point,
+                  run);
+}
+
+static void report_notes(const void *context) {
+    const struct run *run = context;
+    report_timer(&run->timer);
+    report_note_integer("warmup", settings.warmup);
+    report_note_integer("order_seed", settings.seed);
+    report_note_integer("batched_points", run->batched);
+    report_note_text("buffers", "reused");
+    if (!settings.reply_before_wait) {
+        report_note_text("payload_verified",
+                         "every reply, and every byte once a construct and size");
+    } else {
+        report_note_integer("stale_replies", run->stale);
+        report_note_text("invalid", "reply-before-wait");
+    }
+}
+
+static void release(void *context) {
+    struct run *run = context;
+    sizes_free(&run->sizes);
+    free(run->outgoing);
+    free(run->incoming);
+    free(run->samples);
+}
+
+int main(int argc, char **argv) {
+    struct run run = {0};
+    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
+                                    prepare, measure, report_notes, release};
+    return program_main(&program, &run, argc, argv);
+}

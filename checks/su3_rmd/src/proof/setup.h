@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SU3_SETUP_H
+#define SU3_SETUP_H
+
+#include "leapfrog.h"
+#include "proof/proof.h"
+
+/* What the proofs share. All functions are collective over MPI_COMM_WORLD. */
+
+/* Tolerances scale with this: rounding errors of a few steps stay below it. */
+#ifdef SU3_SINGLE
+#define SETUP_ROUNDING 2e-5
+#else
+#define SETUP_ROUNDING 2e-13
+#endif
+
+/* A simulation of the given lattice, laid out by the rule, with seeded generators and warm links.
+ * Ends the program if the ranks do not divide the lattice. */
+void setup_make(struct simulation *simulation, const int size[DIRECTIONS],
+                const struct kernels *kernels, enum halo_mode mode, int overlap);
+
+/* Every set of kernels that this CPU can run, best last; NULL-ended. */
+const struct kernels **setup_kernels(void);
+
+/* All links (reals 18) or momenta (reals 8) of the whole lattice in the order of site, direction,
+ * element, on every rank; the caller frees. */
+double *setup_gather(const struct simulation *simulation, const real *field, int reals);
+
+/* Greatest difference of two such arrays; and the count of numbers in one. */
+double setup_difference(const double *a, const double *b, long count);
+long setup_count(const struct simulation *simulation, int reals);
+
+/* Put numbers of such an array into all lanes of the field. */
+void setup_scatter(const struct simulation *simulation, real *field, int reals,
+                   const double *values);
+
+/* Total energy H = kinetic + S, S counted so that the cold lattice has 0. */
+double setup_energy(struct simulation *simulation, double beta);
+
+/* MPI_Finalize and the exit status of all ranks' proofs; only rank 0 should have printed. */
+int setup_end(void);
+
+/* proof_deviation on rank 0, with the worst value of all ranks. */
+void setup_deviation(const char *property, double value, double tolerance);
+
+#endif

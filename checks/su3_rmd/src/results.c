@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "results.h"
+
+#include "assay/fail.h"
+#include "assay/json.h"
+#include "assay/library.h"
+#include "clock.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the original's text ---- */
+
+static void print_seed_and_layout(const struct simulation *simulation, long iseed) {
+    const struct lattice *lattice = &simulation->lattice;
+    const int *size = lattice->size, *local = lattice->local, *procs = lattice->procs;
+    printf("nx %d\nny %d\nnz %d\nnt %d\niseed %ld\n", size[0], size[1], size[2], size[3], iseed);
+    printf("LAYOUT = %d x %d x %d x %d ranks\n", procs[0], procs[1], procs[2], procs[3]);
+    printf("ON EACH NODE (RANK) %d x %d x %d x %d\n", local[0], local[1], local[2], local[3]);
+    printf("kernels %s, %d sites a vector, blocks of %d x %d x %d x %d\n",
+           simulation->kernels->name, lattice->lanes, lattice->sub[0], lattice->sub[1],
+           lattice->sub[2], lattice->sub[3]);
+    printf("messages %s, overlap %s\n\n", halo_mode_names[simulation->halo.mode],
+           simulation->overlap ? "yes" : "no");
+}
+
+void results_header(const struct results *results, const char *library,
+                    const struct simulation *simulation, long iseed) {
+    if (results->rank != 0)
+        return;
+    printf("Pure gauge SU3\nMicrocanonical simulation with refreshing\n");
+    printf("su3_rmd of Assay, %s precision, %s, with %d ranks\n\n", REAL_NAME, library,
+           simulation->lattice.ranks);
+    print_seed_and_layout(simulation, iseed);
+    fflush(stdout);
+}
+
+void results_block(const struct results *results, const struct block *block) {
+    if (results->rank != 0)
+        return;
+    printf("\nwarms %ld\ntrajecs %ld\ntraj_between_meas %ld\n", block->warms, block->trajecs,
+           block->between);
+    printf("beta %g\nmicrocanonical_time_step %g\nsteps_per_trajectory %d\n", block->physics.beta,
+           block->physics.epsilon, block->physics.steps);
+    printf("%s %s\n%s %s\n", block->start_word, block->from, block->end_word, block->to);
+    if (block->start == START_FRESH)
+        printf("unit gauge configuration loaded\n");
+    fflush(stdout);
+}
+
+void results_check(const struct results *results, const struct measurement *measurement) {
+    if (results->rank != 0)
+        return;
+    printf("CHECK PLAQ: " REAL_CHECK_FORMAT " " REAL_CHECK_FORMAT "\n", measurement->space,
+           measurement->time);
+}
+
+void results_warm(const struct results *results) {
+    if (results->rank != 0)
+        return;
+    printf("WARMUPS COMPLETED\n");
+    fflush(stdout);
+}
+
+static void write_line(const struct results *results, struct json *line, const char *what) {
+    fail_if(json_write(line, results->json) != 0, "results_finish",
+            "line '%s' not written: a value in it is not finite, or its file cannot be written",
+            what);
+}
+
+static void begin_note(struct json *line, const char *key) {
+    json_begin(line);
+    json_string(line, "assay", "note");
+    json_string(line, "key", key);
+}
+
+static void write_measurement(const struct results *results,
+                              const struct measurement *measurement) {
+    struct json line;
+    begin_note(&line, "measurement");
+    json_open(&line, "value", '{');
+    json_integer(&line, "block", results->block);
+    json_integer(&line, "trajectory", results->trajectories);
+    json_number(&line, "plaquette_space", measurement->space);
+    json_number(&line, "plaquette_time", measurement->time);
+    json_number(&line, "polyakov_re", measurement->line_re);
+    json_number(&line, "polyakov_im", measurement->line_im);
+    json_close(&line, '}');
+    write_line(results, &line, "measurement");
+}
+
+void results_measurement(struct results *results, const struct measurement *measurement) {
+    results->last = *measurement;
+    results->measurements++;
+    if (results->rank != 0)
+        return;
+    printf("GMES %e %e %e %e %e\n", measurement->line_re, measurement->line_im, 99.9,
+           measurement->space, measurement->time);
+    fflush(stdout);
+    if (results->json)
+        write_measurement(results, measurement);
+}
+
+void results_block_end(const struct results *results, double seconds) {
+    if (results->rank != 0)
+        return;
+    printf("RUNNING COMPLETED\nTime = %e seconds\n\n", seconds);
+    fflush(stdout);
+}
+
+/* ---- numbers of all ranks ---- */
+
+enum rank_number {
+    RANK_COMMUNICATION,
+    RANK_PACKING,
+    RANK_GLOBAL_SUMS,
+    RANK_REFRESH,
+    RANK_DYNAMICS,
+    RANK_MEASUREMENT,
+    RANK_CPU,
+    RANK_MESSAGES,
+    RANK_BYTES,
+    RANK_NUMBERS
+};
+
+static const char *const rank_names[RANK_NUMBERS] = {
+    "communication_s", "packing_s", "global_sums_s", "refresh_s", "dynamics_s",
+    "measurement_s",   "cpu_s",     "messages",      "bytes"};
+
+struct spread {
+    double least[RANK_NUMBERS], mean[RANK_NUMBERS], most[RANK_NUMBERS];
+};
+
+static void reduce_ranks(const struct simulation *simulation, struct spread *spread) {
+    const struct halo_count *count = &simulation->halo.count;
+    const struct times *times = &simulation->times;
+    double own[RANK_NUMBERS] = {[RANK_COMMUNICATION] = count->communication_s,
+                                [RANK_PACKING] = count->packing_s,
+                                [RANK_GLOBAL_SUMS] = times->global_sum_s,
+                                [RANK_REFRESH] = times->refresh_s,
+                                [RANK_DYNAMICS] = times->dynamics_s,
+                                [RANK_MEASUREMENT] = times->measurement_s,
+                                [RANK_CPU] = clock_cpu(),
+                                [RANK_MESSAGES] = (double)count->messages,
+                                [RANK_BYTES] = (double)count->bytes};
+    MPI_Reduce(own, spread->least, RANK_NUMBERS, MPI_DOUBLE, MPI_MIN, 0, simulation->comm);
+    MPI_Reduce(own, spread->mean, RANK_NUMBERS, MPI_DOUBLE, MPI_SUM, 0, simulation->comm);
+    MPI_Reduce(own, spread->most, RANK_NUMBERS, MPI_DOUBLE, MPI_MAX, 0, simulation->comm);
+    for (int i = 0; i < RANK_NUMBERS; i++)
+        spread->mean[i] /= simulation->lattice.ranks;
+}
+
+/* ---- work ---- */
+
+struct total {
+    double original_flop, done_flop, moved_bytes;
+};
+
+static void add_part(struct total *total, enum cost part, double times) {
+    total->original_flop += times * kernel_costs[part].original_flop;
+    total->done_flop += times * kernel_costs[part].done_flop;
+    total->moved_bytes += times * kernel_costs[part].moved_reals * sizeof(real);
+}
+
+static struct total total_work(const struct simulation *simulation) {
+    const double sites = (double)lattice_sites(&simulation->lattice);
+    const struct work *work = &simulation->work;
+    struct total total = {0, 0, 0};
+    add_part(&total, COST_FORCE, sites * (double)work->steps);
+    add_part(&total, COST_UPDATE, sites * (double)work->steps);
+    add_part(&total, COST_REUNITARISE, sites * (double)work->steps);
+    add_part(&total, COST_DRIFT, sites * (double)work->drifts);
+    add_part(&total, COST_PLAQUETTE, sites * (double)work->plaquettes);
+    return total;
+}
+
+/* ---- JSON ---- */
+
+static void write_metric(const struct results *results, const char *name, const char *unit,
+                         double value) {
+    struct json line;
+    json_begin(&line);
+    json_string(&line, "assay", "metric");
+    json_string(&line, "name", name);
+    json_string(&line, "unit", unit);
+    json_number(&line, "value", value);
+    write_line(results, &line, name);
+}
+
+static void write_metrics(const struct results *results, const struct simulation *simulation,
+                          const struct spread *spread) {
+    const struct total total = total_work(simulation);
+    const double site_steps =
+        (double)lattice_sites(&simulation->lattice) * (double)simulation->work.steps;
+    const double messages_s = spread->mean[RANK_COMMUNICATION] + spread->mean[RANK_GLOBAL_SUMS];
+    const double program_s = results->program_s;
+    write_metric(results, "total_time", "s", clock_now() - results->begun_s);
+    write_metric(results, "program_time", "s", program_s);
+    write_metric(results, "warmup_time", "s", results->warm_s);
+    write_metric(results, "molecular_dynamics_time", "s",
+                 spread->most[RANK_DYNAMICS] + spread->most[RANK_REFRESH]);
+    write_metric(results, "measurement_time", "s", spread->most[RANK_MEASUREMENT]);
+    write_metric(results, "communication_time", "s", messages_s);
+    write_metric(results, "global_sum_time", "s", spread->mean[RANK_GLOBAL_SUMS]);
+    write_metric(results, "cpu_time", "s", spread->mean[RANK_CPU] * simulation->lattice.ranks);
+    if (program_s <= 0 || site_steps <= 0)
+        return; /* no trajectory, no rate */
+    write_metric(results, "communication_share", "1", messages_s / program_s);
+    write_metric(results, "site_step_time", "s", program_s / site_steps);
+    write_metric(results, "rate", "flop/s", total.original_flop / program_s);
+}
+
+static void write_ranks(const struct results *results, const struct spread *spread) {
+    struct json line;
+    begin_note(&line, "ranks");
+    json_open(&line, "value", '{');
+    for (int i = 0; i < RANK_NUMBERS; i++) {
+        json_open(&line, rank_names[i], '{');
+        json_number(&line, "least", spread->least[i]);
+        json_number(&line, "mean", spread->mean[i]);
+        json_number(&line, "greatest", spread->most[i]);
+        json_close(&line, '}');
+    }
+    json_close(&line, '}');
+    write_line(results, &line, "ranks");
+}
+
+static void write_kernels(const struct results *results, const struct simulation *simulation) {
+    const struct total total = total_work(simulation);
+    struct json line;
+    begin_note(&line, "kernels");
+    json_open(&line, "value", '{');
+    json_string(&line, "set", simulation->kernels->name);
+    json_integer(&line, "lanes", simulation->lattice.lanes);
+    json_string(&line, "precision", REAL_NAME);
+    json_number(&line, "original_flop", total.original_flop);
+    json_number(&line, "done_flop", total.done_flop);
+    json_number(&line, "moved_bytes", total.moved_bytes);
+    json_number(&line, "intensity_flop_per_byte",
+                total.moved_bytes > 0 ? total.done_flop / total.moved_bytes : 0);
+    json_open(&line, "parts", '[');
+    for (int part = 0; part < COST_PARTS; part++) {
+        json_open(&line, NULL, '{');
+        json_string(&line, "part", kernel_costs[part].part);
+        json_number(&line, "original_flop_per_site", kernel_costs[part].original_flop);
+        json_number(&line, "done_flop_per_site", kernel_costs[part].done_flop);
+        json_number(&line, "bytes_per_site", kernel_costs[part].moved_reals * sizeof(real));
+        json_string(&line, "derivation", kernel_costs[part].derivation);
+        json_close(&line, '}');
+    }
+    json_close(&line, ']');
+    json_close(&line, '}');
+    write_line(results, &line, "kernels");
+}
+
+static void write_answer(const struct results *results, const struct simulation *simulation,
+                         double deviation) {
+    struct json line;
+    begin_note(&line, "answer");
+    json_open(&line, "value", '{');
+    json_integer(&line, "trajectories", results->trajectories);
+    json_integer(&line, "measurements", results->measurements);
+    if (results->measurements > 0) {
+        json_number(&line, "plaquette", (results->last.space + results->last.time) / 6);
+        json_number(&line, "plaquette_space", results->last.space);
+        json_number(&line, "plaquette_time", results->last.time);
+    }
+    json_number(&line, "deviation_before_reunitarising", simulation->deviation);
+    json_number(&line, "deviation_from_su3", deviation);
+    json_close(&line, '}');
+    write_line(results, &line, "answer");
+}
+
+static void write_end(const struct results *results) {
+    struct json line;
+    json_begin(&line);
+    json_string(&line, "assay", "end");
+    json_string(&line, "program", "su3_rmd");
+    json_boolean(&line, "ok", 1);
+    write_line(results, &line, "end");
+}
+
+void results_finish(const struct results *results, const struct simulation *simulation) {
+    struct spread spread;
+    double own = fields_deviation(&simulation->lattice, &simulation->fields), deviation;
+    memset(&spread, 0, sizeof spread);
+    if (isnan(own))
+        own = HUGE_VAL;
+    MPI_Allreduce(&own, &deviation, 1, MPI_DOUBLE, MPI_MAX, simulation->comm);
+    fail_all(!(deviation <= SIMULATION_DEVIATION), "results_finish",
+             "links deviate from SU(3) by %g at the end, allowed is %g", deviation,
+             SIMULATION_DEVIATION);
+    reduce_ranks(simulation, &spread);
+    if (results->rank != 0 || !results->json)
+        return;
+    write_metrics(results, simulation, &spread);
+    write_answer(results, simulation, deviation);
+    write_ranks(results, &spread);
+    write_kernels(results, simulation);
+    write_end(results);
+}

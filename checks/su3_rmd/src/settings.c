@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700 /* sysconf */
+#include "settings.h"
+
+#include "assay/fail.h"
+#include "layout.h"
+#include "simulation.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PURPOSE "pure SU(3) gauge theory, refreshed molecular dynamics; input as of the original"
+#define MEMORY_SHARE 0.9    /* of a host's memory, at most */
+#define SITES_MOST 0x1p30   /* of sums.h */
+#define VECTORS_MOST 0x1p26 /* vector sites a rank: numbers of matrices stay below 2^31 */
+#define COUNTS_SHOWN 64
+
+static const char *text_input = "-", *text_json, *text_geometry, *text_comm = "isend",
+                  *text_overlap = "yes", *text_kernel = "auto";
+
+static const struct arg table[] = {
+    {"input", ARG_TEXT, &text_input, 0, 0, NULL, "file with the input, - = standard input (-)"},
+    {"json", ARG_TEXT, &text_json, 0, 0, NULL, "file for JSON lines, - = standard output (none)"},
+    {"geometry", ARG_TEXT, &text_geometry, 0, 0, NULL, "process grid Px,Py,Pz,Pt (by the rule)"},
+    {"comm", ARG_TEXT, &text_comm, 0, 0, NULL, "isend, ssend or persistent (isend)"},
+    {"overlap", ARG_TEXT, &text_overlap, 0, 0, NULL,
+     "yes or no: compute while messages are under way (yes)"},
+    {"kernel", ARG_TEXT, &text_kernel, 0, 0, NULL,
+     "auto, plain, baseline, avx2 or avx512 (auto: the best this CPU has)"},
+};
+
+enum { OPTIONS = sizeof table / sizeof *table };
+
+static enum halo_mode read_mode(void) {
+    int mode = 0;
+    while (mode < HALO_MODES && strcmp(text_comm, halo_mode_names[mode]) != 0)
+        mode++;
+    fail_all(mode == HALO_MODES, "su3_rmd",
+             "option --comm: found '%s', allowed is isend, ssend or persistent", text_comm);
+    return (enum halo_mode)mode;
+}
+
+void settings_read(struct settings *settings, int argc, char **argv) {
+    char why[256] = "";
+    args_read("su3_rmd", PURPOSE, table, OPTIONS, argc, argv);
+    settings->kernels = kernels_select(text_kernel, why, sizeof why);
+    fail_all(!settings->kernels, "su3_rmd",
+             "option --kernel: found '%s', possible with this program on this CPU is %s",
+             text_kernel, why);
+    settings->mode = read_mode();
+    settings->overlap = strcmp(text_overlap, "yes") == 0;
+    fail_all(!settings->overlap && strcmp(text_overlap, "no") != 0, "su3_rmd",
+             "option --overlap: found '%s', allowed is yes or no", text_overlap);
+    settings->input = text_input;
+    settings->json = text_json;
+    settings->geometry = text_geometry;
+    settings->table = table;
+    settings->count = OPTIONS;
+}
+
+static void use_geometry(const char *text, struct lattice *lattice) {
+    int *procs = lattice->procs;
+    const int *size = lattice->size;
+    fail_all(layout_read(text, procs) != 0, "su3_rmd",
+             "option --geometry: found '%s', allowed is Px,Py,Pz,Pt: four numbers of at least 1",
+             text);
+    double product = (double)procs[0] * procs[1] * procs[2] * procs[3];
+    fail_all((double)lattice->ranks != product, "su3_rmd",
+             "option --geometry: %s makes %.0f ranks, but there are %d", text, product,
+             lattice->ranks);
+    for (int d = 0; d < DIRECTIONS; d++)
+        fail_all(size[d] % procs[d] != 0, "su3_rmd",
+                 "option --geometry: %d ranks along %c do not divide the length %d", procs[d],
+                 "xyzt"[d], size[d]);
+}
+
+static void use_rule(struct lattice *lattice) {
+    char counts[512];
+    const int *size = lattice->size;
+    if (layout_choose(size, lattice->ranks, lattice->procs) == 0)
+        return;
+    int most = 2 * lattice->ranks > COUNTS_SHOWN ? 2 * lattice->ranks : COUNTS_SHOWN;
+    layout_counts(size, most, counts, sizeof counts);
+    fail_all(1, "su3_rmd",
+             "a lattice of %d x %d x %d x %d cannot be divided among %d ranks; possible are %s",
+             size[0], size[1], size[2], size[3], lattice->ranks, counts);
+}
+
+/* How many ranks share this rank's host. */
+static int ranks_here(MPI_Comm comm) {
+    char own[MPI_MAX_PROCESSOR_NAME] = "";
+    int length, ranks, here = 0;
+    MPI_Comm_size(comm, &ranks);
+    MPI_Get_processor_name(own, &length);
+    char *all = malloc((size_t)ranks * sizeof own);
+    fail_if(!all, "su3_rmd", "no memory for the names of %d hosts", ranks);
+    MPI_Allgather(own, sizeof own, MPI_CHAR, all, sizeof own, MPI_CHAR, comm);
+    for (int rank = 0; rank < ranks; rank++)
+        here += strncmp(own, all + (size_t)rank * sizeof own, sizeof own) == 0;
+    free(all);
+    return here;
+}
+
+static void check_memory(const struct settings *settings, const struct lattice *lattice,
+                         MPI_Comm comm) {
+    const int *size = lattice->size;
+    double sites = 1, local_sites = 1;
+    for (int d = 0; d < DIRECTIONS; d++) {
+        sites *= size[d];
+        local_sites *= size[d] / lattice->procs[d];
+    }
+    fail_all(sites > SITES_MOST || local_sites > VECTORS_MOST, "su3_rmd",
+             "a lattice of %d x %d x %d x %d on %d ranks is too large: allowed are %.0f sites and "
+             "%.0f a rank",
+             size[0], size[1], size[2], size[3], lattice->ranks, SITES_MOST, VECTORS_MOST);
+    double need = simulation_bytes(lattice, settings->kernels) * ranks_here(comm);
+    double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    double excess = need - MEMORY_SHARE * have, worst;
+    MPI_Allreduce(&excess, &worst, 1, MPI_DOUBLE, MPI_MAX, comm);
+    fail_all(worst > 0, "su3_rmd",
+             "a lattice of %d x %d x %d x %d needs %.3g bytes on this host, which has %.3g; use "
+             "more hosts or a smaller lattice",
+             size[0], size[1], size[2], size[3], need, have);
+}
+
+void settings_lattice(const struct settings *settings, struct lattice *lattice, MPI_Comm comm) {
+    if (settings->geometry)
+        use_geometry(settings->geometry, lattice);
+    else
+        use_rule(lattice);
+    check_memory(settings, lattice, comm);
+}
