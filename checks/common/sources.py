@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the C sources of the checks are: the shared library, and each program in its check's folder."""
+"""Where the C sources of the checks are: the shared library, and each check's own program."""
 
 from __future__ import annotations
 
