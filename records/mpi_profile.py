@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The MPI profile of a launch as a record keeps it: what each rank called, with whom, how long.
 
-The fields are those of the line that checks/src/mpiprofile prints for each rank.
+The fields are those of the line that checks/common/src/mpiprofile prints for each rank.
 """
 
 from __future__ import annotations

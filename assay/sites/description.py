@@ -26,7 +26,9 @@ class EnvironmentDescription(_Described):
     launcher_options: list[str] = []
     library: str = Field(description="regular expression that the library's own version matches")
     features: list[str] = ["mpi"]
-    preload: str = Field("", description="remedy of src/daemon that its ranks are started with")
+    preload: str = Field(
+        "", description="remedy of checks/common/src/daemon preloaded into its ranks"
+    )
     programs: dict[str, str] = Field(
         {},
         description="paths of foreign programs built for it, by name: su3_rmd, osu, netpipe; with"

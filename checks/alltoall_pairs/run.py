@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Latency and bandwidth of every pair of nodes (src/alltoall_pairs)."""
+"""Latency and bandwidth of every pair of nodes (alltoall_pairs.c)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All nodes in random pairs that send at once (src/bisection)."""
+"""All nodes in random pairs that send at once (bisection.c)."""
 
 from __future__ import annotations
 

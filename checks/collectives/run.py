@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collective operations over all ranks (src/collectives).
+"""Collective operations over all ranks (collectives.c).
 
 The program compares every result with what it must be, before and after the timed calls of each
 operation and size; a wrong element ends the launch as `wrong`.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Echo between two ranks, or of a rank with itself, timed in two ways (src/echo).
+"""Echo between two ranks, or of a rank with itself, timed in two ways (echo.c).
 
-Over TCP the same echo without MPI (src/tcp_echo), started by tcp_pair on the hosts of two ranks.
+Over TCP the same echo without MPI (tcp_echo/), started by tcp_pair on the hosts of two ranks.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What messages and computing cost each other (src/interference).
+"""What messages and computing cost each other (interference.c).
 
 The program compares every message with what was sent and every counting loop with the closed form
 of its result; a difference ends the launch as `wrong`.

@@ -2,7 +2,7 @@
 """NetPIPE (the distribution's, or a site's own) between two ranks: the witness of our own echo.
 
 For an MPI library the program is NetPIPE's MPI module, with our evidence laid before it. Its
-modules for TCP and PVM are two ends that our own programs (src/tcp_pair, src/pvm/pvm_pair) start on
+modules for TCP and PVM are two ends that our own programs (common/src: tcp_pair, pvm_pair) start on
 both hosts; those give the evidence.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every node by itself (src/node): STREAM, DGEMM, one-node HPL, LINPACK, operations, memory.
+"""Every node by itself (node.c): STREAM, DGEMM, one-node HPL, LINPACK, operations, memory.
 
 The program proves every result before it prints. Here the flop counts are held against a bound, and
 the papers' figures that follow from one launch are derived: clock and operations per cycle.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ping-pong between two ranks for eight pairs of send and receive calls (src/pt2pt).
+"""Ping-pong between two ranks for eight pairs of send and receive calls (pt2pt.c).
 
 The payload carries a counter from which the answer is computed, so an answer that was sent before
 the message was in ends the launch. `reply_before_wait` does just that on purpose, as the program of

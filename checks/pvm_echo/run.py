@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Echo between two PVM tasks (src/pvm), as Casanova, Dongarra and Jiang measured it in 1995.
+"""Echo between two PVM tasks (pvm_echo.c), as Casanova, Dongarra and Jiang measured it in 1995.
 
 The task that the session starts spawns its partner on another host of the virtual machine that the
 daemons make of the allocation. Its evidence is that of an MPI program: two ranks, one library, and

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message round a ring of all ranks (src/ring)."""
+"""A message round a ring of all ranks (ring.c)."""
 
 from __future__ import annotations
 

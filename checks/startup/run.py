@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start-up: from the launcher to the first instruction, through MPI_Init, until all are heard.
 
-The program is src/startup; the phases around it are stamped by launch/session.sh on the host where
+The program is startup.c; the phases around it are stamped by launch/session.sh on the host where
 rank 0 runs, so that no clocks of two hosts are subtracted. A library that lives in daemons also
 gives the times of booting and halting them.
 """

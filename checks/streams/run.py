@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows of non-blocking messages between two ranks, one way and both ways (src/streams)."""
+"""Windows of non-blocking messages between two ranks, one way and both ways (streams.c)."""
 
 from __future__ import annotations
 

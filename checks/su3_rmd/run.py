@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lattice gauge application: wall, CPU and communication time of a real program.
 
-The program is ours (src/su3_rmd), or the original where the site has it; the record says which.
+The program is ours (src/), or the original where the site has it; the record says which.
 Before any time counts: every trajectory was run and measured, the plaquette is one of a gauge field
 at this coupling, and the links are still SU(3).
 """
