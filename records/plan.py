@@ -61,7 +61,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     variants: dict[str, Any] = {}
     weights: dict[str, float]
     limits: dict[str, Any]
-    criteria: list[dict[str, Any]]
     totals: Totals
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []

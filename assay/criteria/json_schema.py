@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of criteria files, for editors: made from the model, shipped beside the files."""
+"""The JSON Schema of criteria files, for editors; `make schema` writes the shipped file again."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,11 @@ SCHEMA_FILE = (
 )
 
 
-def schema_text() -> str:
-    """The text of the shipped file."""
-    return json.dumps(criteria_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
 def criteria_schema() -> dict[str, Any]:
     """A JSON Schema (draft 2020-12) with a description and a unit on every key.
 
-    Names of checks and metrics are judged by loading only, so that the file outlives new checks.
+    Names of checks and metrics are not in it, only `load_criteria` knows them: a new check does not
+    change the schema.
     """
     schema = Criteria.model_json_schema(by_alias=True)
     schema["title"] = "Assay criteria"

@@ -7,9 +7,8 @@ import re
 from pathlib import Path
 
 from assay.criteria.rules import criteria_problems
-from assay.schema.document import clipped, parse
-from assay.schema.loading import read_text, refuse
-from assay.schema.messages import did_you_mean, found, listed
+from assay.schema.document import clipped, read_text
+from assay.schema.problems import checked, did_you_mean, listed
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.sections import NAME_PATTERN
@@ -34,23 +33,19 @@ def load_criteria(name_or_path: str) -> tuple[Criteria, str]:
 
 
 def criteria_from_text(file: str, text: str) -> Criteria:
-    """The criteria a text describes; `file` is its name for messages. Raises as `load_criteria`."""
-    document = parse(file, text, _NEEDS)
-    if not isinstance(document.value, dict):
-        raise AssayError(f"{file}:1: found {found(document.value)}; {_NEEDS}")
-    refuse(document, criteria_problems(document.value))
-    return Criteria.model_validate(document.value)
+    """The criteria of a text; `file` is its name for messages. Raises as `load_criteria`."""
+    return Criteria.model_validate(checked(file, text, _NEEDS, criteria_problems).value)
 
 
 def _find(name_or_path: str) -> Path:
-    packaged = FOLDER / f"{name_or_path}.yaml"
-    if re.fullmatch(NAME_PATTERN, name_or_path) and packaged.is_file():
-        return packaged
+    shipped = FOLDER / f"{name_or_path}.yaml"
+    if re.fullmatch(NAME_PATTERN, name_or_path) and shipped.is_file():
+        return shipped
     path = Path(name_or_path)
     try:
         if path.is_file():
             return path
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # a name that no file can have
         pass
     names = criteria_names()
     raise AssayError(

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
-from assay.schema.messages import model_problems
+from assay.schema.problems import model_problems
 from checks.common.definition import Parameters
 from checks.common.registry import CHECKS
 from records.errors import AssayError

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from assay.plan.expand import Case, expand
-from assay.schema import Campaign, Criterion
-from assay.schema.messages import did_you_mean, listed
+from assay.schema import Campaign
+from assay.schema.problems import did_you_mean, listed
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS, descriptions_of, metrics_of
 from records.errors import AssayError
@@ -21,13 +20,11 @@ LAUNCH_LIMIT_FACTOR = 10.0
 def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
     """The plan of a campaign on a site.
 
-    Raises AssayError for an environment the site lacks, a case given twice, a criterion that no
-    case can meet, and an estimate above the campaign's limits.
+    Raises AssayError for an environment the site lacks, a case given twice, and an estimate above
+    the campaign's limits.
     """
     _refuse_unknown_environments(campaign, site)
-    cases = expand(campaign)
-    _refuse_idle_criteria(campaign, cases)
-    planned = list(_lay_out(cases, site))
+    planned = list(_lay_out(expand(campaign), site))
     used = sorted({case.check for case in planned})
     plan = Plan(
         campaign=campaign.name,
@@ -39,7 +36,6 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
         weights=dict(campaign.weights),
         limits=campaign.limits.model_dump(),
-        criteria=[criterion.model_dump() for criterion in campaign.criteria],
         totals=_totals(planned, campaign.blocks),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
@@ -144,32 +140,3 @@ def _refuse_above_limits(plan: Plan) -> None:
             f" {longest.estimate_s:g} s; limits.launch_s ends it after"
             f" {launch_limit_s(plan, longest):g} s: raise it, or leave such cases out"
         )
-
-
-def _refuse_idle_criteria(campaign: Campaign, cases: list[Case]) -> None:
-    """A criterion that selects nothing would never be judged, which looks like a pass."""
-    for index, criterion in enumerate(campaign.criteria):
-        if not any(_selects(criterion, case) for case in cases):
-            where = " ".join(f"{key}={value}" for key, value in criterion.where.items())
-            raise AssayError(
-                f"campaign {campaign.name}: criteria[{index}]: no case of check {criterion.check}"
-                f" in {criterion.environment or 'any environment'} has {where or 'that metric'};"
-                " compare where and environment with cases"
-            )
-
-
-def _selects(criterion: Criterion, case: Case) -> bool:
-    if case.combination.check != criterion.check:
-        return False
-    if criterion.environment not in {None, case.environment}:
-        return False
-    params = case.combination.params
-    return all(_has(params, key, value) for key, value in criterion.where.items())
-
-
-def _has(params: dict[str, Any], key: str, value: object) -> bool:
-    """Whether a parameter has a value, or the points of a launch include it."""
-    listed_under = {"construct": "constructs", "message_bytes": "sizes"}
-    if key in listed_under:
-        return value in params.get(listed_under[key], ())
-    return bool(params.get(key) == value)

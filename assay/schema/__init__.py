@@ -3,12 +3,11 @@
 
 from assay.schema.json_schema import campaign_schema
 from assay.schema.loading import campaign_from_text, campaign_names, load_campaign
-from assay.schema.model import Campaign, CaseEntry, Criterion, Limits, Origin
+from assay.schema.model import Campaign, CaseEntry, Limits, Origin
 
 __all__ = [
     "Campaign",
     "CaseEntry",
-    "Criterion",
     "Limits",
     "Origin",
     "campaign_from_text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from assay.schema.document import Location
@@ -39,8 +39,8 @@ def combinations(entry: CaseEntry) -> Iterator[dict[str, Any]]:
 def probes(entry: CaseEntry) -> Iterator[dict[str, tuple[Any, Location]]]:
     """Combinations that use every value of every axis at least once, with each value's place.
 
-    The first combination, then each further value of each axis with the others at their first: as
-    many as there are values, not as many as there are combinations.
+    The first combination, then each further value of each axis with the others at their first:
+    their number grows with the values, not with the combinations.
     """
     first = dict.fromkeys(entry.matrix, 0)
     yield _placed(entry, first)
@@ -50,48 +50,34 @@ def probes(entry: CaseEntry) -> Iterator[dict[str, tuple[Any, Location]]]:
 
 
 def _placed(entry: CaseEntry, choice: Mapping[str, int]) -> dict[str, tuple[Any, Location]]:
+    """The parameters of one combination, each with its place inside the entry."""
+    known = CHECKS[entry.check].parameters.model_fields
     params: dict[str, tuple[Any, Location]] = {
         name: (value, ("fixed", name)) for name, value in entry.fixed.items()
     }
     for axis, index in choice.items():
-        value = entry.matrix[axis][index]
-        for name, setting in axis_settings(entry.check, axis, value).items():
-            place = _axis_place(entry.check, axis, index, name)
-            params[name] = (setting, place)
+        for name, value in axis_settings(entry.check, axis, entry.matrix[axis][index]).items():
+            place: Location = ("matrix", axis)
+            if name != axis:
+                place = (*place, index, name)
+            elif axis in known:
+                place = (*place, index)
+            params[name] = (value, place)
     return params
-
-
-def _axis_place(check: str, axis: str, index: int, name: str) -> Location:
-    """Where the file sets a parameter: by an axis of its name, or in a mapping of another axis."""
-    if name != axis:
-        return ("matrix", axis, index, name)
-    known = axis in CHECKS[check].parameters.model_fields
-    return ("matrix", axis, index) if known else ("matrix", axis)
-
-
-def entry_count(entry: CaseEntry, environments: int) -> int:
-    """Cases of an entry, without making them."""
-    return math.prod(len(values) for values in entry.matrix.values()) * environments
 
 
 def refuse_too_many_cases(campaign: Campaign) -> None:
     """Raise AssayError with the arithmetic when the entries stand for more than MAX_CASES cases."""
-    counts = [
-        (entry_count(entry, len(campaign.environments_of(entry))), place, entry)
-        for place, entry in enumerate(campaign.cases)
-    ]
-    total = sum(count for count, _, _ in counts)
-    if total <= MAX_CASES:
-        return
-    count, place, entry = max(counts, key=lambda counted: counted[0])
-    environments = len(campaign.environments_of(entry))
-    raise AssayError(
-        f"{campaign.place(place)}: {_product(entry.matrix.values())} ×"
-        f" {environments} environments = {count} cases, {total} in the whole campaign;"
-        f" allowed are at most {MAX_CASES}; shorten the axes or split the campaign"
-    )
-
-
-def _product(axes: Iterator[Any] | Any) -> str:
-    lengths: Sequence[int] = [len(values) for values in axes]
-    return " × ".join(map(str, lengths)) if lengths else "1"
+    counts = []
+    for index, entry in enumerate(campaign.cases):
+        lengths = [len(values) for values in entry.matrix.values()]
+        environments = len(campaign.environments_of(entry))
+        counts.append((math.prod(lengths) * environments, index, lengths, environments))
+    total = sum(count for count, *_ in counts)
+    if total > MAX_CASES:
+        count, index, lengths, environments = max(counts, key=lambda counted: counted[0])
+        raise AssayError(
+            f"{campaign.place(index)}: {' × '.join(map(str, lengths)) or '1'} × {environments}"
+            f" environments = {count} cases, {total} in the whole campaign; allowed are at most"
+            f" {MAX_CASES}; shorten the axes or split the campaign"
+        )

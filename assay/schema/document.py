@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A YAML file as plain values with the line of every key; the YAML we accept and no more.
+"""A YAML file that people write, read into plain values with the line of every key.
 
-Read at node level: one document, mappings with plain distinct keys, lists, and scalars by the rules
-of YAML 1.2. Tags, anchors, aliases and merge keys are refused before anything is built of them.
+Accepted are one document, mappings with distinct words as keys, lists, and scalars by the rules of
+YAML 1.2. Tags, anchors, aliases and merge keys are refused before any value is made of them.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
 import yaml
 
 from records.errors import AssayError
 
+MAX_FILE_BYTES = 2**20
 MAX_DEPTH = 20
 MAX_INTEGER_DIGITS = 30
 
@@ -26,7 +28,7 @@ Location = tuple[str | int, ...]
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _NULLS = {"", "~", "null", "Null", "NULL"}
-#: Unicode categories that a terminal obeys instead of showing: control, format, surrogate.
+#: Unicode categories that a terminal executes or hides: control, format, surrogate.
 _HIDDEN = {"Cc", "Cf", "Cs"}
 _YAML = "tag:yaml.org,2002:"
 
@@ -36,9 +38,30 @@ def clipped(text: str, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
+def read_text(path: Path) -> str:
+    """The text of a file that people write, at most MAX_FILE_BYTES of UTF-8."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise AssayError(
+            f"{path}: cannot be read ({error.strerror}); check the file and its permissions"
+        ) from None
+    if len(content) > MAX_FILE_BYTES:
+        raise AssayError(f"{path}: is larger than {MAX_FILE_BYTES} bytes; shorten or split it")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise AssayError(
+            f"{path}:{line}: is not UTF-8 text (byte 0x{content[error.start]:02x} at offset"
+            f" {error.start}); save it as UTF-8"
+        ) from None
+
+
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, at a place of a document."""
+    """One fault, at a place of a document."""
 
     location: Location
     message: str
@@ -46,7 +69,7 @@ class Problem:
 
 @dataclass
 class Document:
-    """The plain value of a file, the line (from 1) of every place, and what was refused."""
+    """The plain value of a file, the line (from 1) of every place, and what the reader refused."""
 
     file: str
     value: object = None
@@ -61,31 +84,31 @@ class Document:
 
 
 class _Refused(Exception):  # noqa: N818 - not an error of the program
-    """The file holds something we do not read; `line` counts from 1."""
+    """The file holds YAML that is not accepted; `line` counts from 1."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
 
 
-class _CampaignLoader(yaml.SafeLoader):
-    """Composes nodes; refuses what could run code, share, or nest without end."""
+class _Loader(yaml.SafeLoader):
+    """Composes nodes; refuses tags, references and deep nesting."""
 
     depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1
-        _refuse_references(event, line)
+        _refuse_tag_or_reference(event, line)
         if self.depth >= MAX_DEPTH:
-            raise _Refused(line, f"nested more than {MAX_DEPTH} deep; a campaign needs about 6")
+            raise _Refused(line, f"nested more than {MAX_DEPTH} deep; about 6 are needed")
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
 
 
-def _refuse_references(event: yaml.Event, line: int) -> None:
+def _refuse_tag_or_reference(event: yaml.Event, line: int) -> None:
     anchor = getattr(event, "anchor", None)
     if isinstance(event, yaml.AliasEvent):
         raise _Refused(line, f"the alias *{clipped(str(anchor))} is not allowed; write it out")
@@ -97,18 +120,15 @@ def _refuse_references(event: yaml.Event, line: int) -> None:
         raise _Refused(line, f"the tag {shown} is not allowed; write a plain value")
 
 
-CAMPAIGN_NEEDS = "a campaign needs at least name, question, environments and cases"
+def parse(file: str, text: str, needs: str) -> Document:
+    """Read a text; `file` is its name for messages, `needs` tells what an empty file lacks.
 
-
-def parse(file: str, text: str, needs: str = CAMPAIGN_NEEDS) -> Document:
-    """Read the text of a campaign file; `file` is its name for messages, `needs` what to fill in.
-
-    Raises AssayError where the text cannot be understood as YAML of the accepted kind; smaller
-    faults (a key twice, an unquoted `no`) are gathered in `problems`.
+    Raises AssayError for a text that is not YAML of the accepted kind; faults that leave the rest
+    readable (a key twice, an unquoted `no`) are gathered in `problems`.
     """
     document = Document(file)
     try:
-        node = _compose(text)
+        node: yaml.Node | None = _Loader(text).get_single_node()
     except _Refused as refused:
         raise AssayError(f"{file}:{refused.line}: {refused}") from None
     except yaml.YAMLError as error:
@@ -117,15 +137,6 @@ def parse(file: str, text: str, needs: str = CAMPAIGN_NEEDS) -> Document:
         raise AssayError(f"{file}: is empty; {needs}")
     document.value = _Reader(document).value(node, ())
     return document
-
-
-def _compose(text: str) -> yaml.Node | None:
-    loader = _CampaignLoader(text)
-    try:
-        node: yaml.Node | None = loader.get_single_node()
-        return node
-    finally:
-        loader.dispose()
 
 
 def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
@@ -137,12 +148,12 @@ def _syntax_message(file: str, text: str, error: yaml.YAMLError) -> str:
     line = mark.line + 1 if mark is not None else 1
     problem = getattr(error, "problem", None) or "cannot be read"
     if "document" in str(getattr(error, "context", None)):
-        return f"{file}:{line}: holds more than one document; a campaign is one, remove the ---"
+        return f"{file}:{line}: holds more than one document; allowed is one: remove the ---"
     return f"{file}:{line}: is not valid YAML: {problem}"
 
 
 class _Reader:
-    """Turns nodes into values, notes their lines and gathers what is wrong with them."""
+    """Turns nodes into values; notes their lines and gathers their faults."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -218,7 +229,7 @@ class _Unreadable:
     message: str
 
 
-#: Stands for a refused value, so that its place exists and is not judged again.
+#: Stands for a refused value: its place exists, but is not validated again.
 _REFUSED = object()
 
 

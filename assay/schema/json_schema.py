@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of campaign files, for editors: made from the models, shipped beside the files.
-
-`python -m assay.schema` writes `campaigns/campaign.schema.json` again.
-"""
+"""The JSON Schema of campaign files, for editors; `make schema` writes the shipped file again."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +14,6 @@ SCHEMA_FILE = Path(__file__).resolve().parents[2] / "campaigns" / "campaign.sche
 JsonSchema = dict[str, Any]
 
 
-def schema_text() -> str:
-    """The text of the shipped file."""
-    return json.dumps(campaign_schema(), indent=2, ensure_ascii=False) + "\n"
-
-
 def campaign_schema() -> JsonSchema:
     """A JSON Schema (draft 2020-12) with a description and a unit on every key."""
     schema = Campaign.model_json_schema(by_alias=True)
@@ -30,7 +21,6 @@ def campaign_schema() -> JsonSchema:
     entry = definitions["CaseEntry"]
     entry["properties"]["check"]["enum"] = list(CHECKS)
     entry["allOf"] = [_branch(name, definitions) for name in CHECKS]
-    definitions["Criterion"]["properties"]["check"]["enum"] = list(CHECKS)
     schema["properties"]["weights"]["propertyNames"] = {"enum": list(CHECKS)}
     schema["title"] = "Assay campaign"
     return {
@@ -40,7 +30,7 @@ def campaign_schema() -> JsonSchema:
 
 
 def _branch(check: str, definitions: JsonSchema) -> JsonSchema:
-    """If an entry's check is this one, its parameters are these."""
+    """What `fixed` and `matrix` may hold in an entry of this check."""
     model = CHECKS[check].parameters.model_json_schema(
         by_alias=True, ref_template="#/$defs/{model}"
     )
@@ -74,7 +64,7 @@ def _axis(parameter: JsonSchema) -> JsonSchema:
 
 
 def _without_titles(node: Any) -> Any:
-    """A schema without the titles that only repeat the keys; the whole's own is kept."""
+    """A schema without the titles that only repeat the keys; its own is kept."""
     if isinstance(node, list):
         return [_without_titles(item) for item in node]
     if not isinstance(node, dict):

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The campaign: what is asked, of which environments, how often, within which limits."""
+"""The campaign: its question, its environments, its cases, their repetitions and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field, PrivateAttr
 
-from records.sections import NAME_PATTERN, Name, Scalar, Section, key
+from records.sections import Name, Section, key
 
 SCHEMA = 1
 MAX_SEED = 2**63 - 1
-
-__all__ = ["NAME_PATTERN", "Campaign", "CaseEntry", "Criterion", "Limits", "Origin"]
 
 
 class CaseEntry(Section):
@@ -56,24 +53,9 @@ class Limits(Section):
     retries: int = key("Further attempts after a transient failure.", "attempts", 0, ge=0, le=3)
 
 
-class Criterion(Section):
-    """A limit on a metric, for every case and point that `where` and `environment` select."""
-
-    metric: str = key("Registered name of the metric.")
-    check: str = key("Check whose records it judges.")
-    where: dict[str, Scalar] = key(
-        "Parameters of the check, or keys of the metric's point, and the values they must have.",
-        default={},
-    )
-    environment: Name | None = key("Only this environment; without it, each.", default=None)
-    at_least: float | None = key("Least value that passes, in the criterion's unit.", "unit", None)
-    at_most: float | None = key("Greatest value that passes, in its unit.", "unit", None)
-    unit: str = key("Unit of the limit: the registered SI unit of the metric.")
-
-
 @dataclass(frozen=True)
 class Origin:
-    """Where a campaign was read: file, its text as it was, the line of each entry of `cases`."""
+    """Where a campaign was read from: file, text, the line of each entry of `cases`."""
 
     file: str
     text: str
@@ -81,7 +63,7 @@ class Origin:
 
 
 class Campaign(Section):
-    """A campaign as its file says it; `origin` is None for one that was not read from a file."""
+    """A campaign as its file states it; `origin` is None for one that was not read from a file."""
 
     schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
     name: Name = key("Short name; results lie in a folder called so.")
@@ -99,7 +81,6 @@ class Campaign(Section):
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
     cases: Annotated[list[CaseEntry], Field(min_length=1)] = key("What is measured.")
     limits: Limits = key("What the campaign may cost.", default=Limits())
-    criteria: list[Criterion] = key("Limits that decide acceptance.", default=[])
     weights: dict[str, Annotated[float, Field(gt=0)]] = key(
         "Weight of each check in the ranking of environments.", "1", {}
     )
@@ -122,7 +103,3 @@ class Campaign(Section):
         return [
             e for e in self.environments if entry.environments is None or e in entry.environments
         ]
-
-    def checks(self) -> Iterator[str]:
-        """Names of the checks, entry by entry."""
-        return (entry.check for entry in self.cases)

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from assay.schema.messages import did_you_mean, listed
 from assay.schema.model import Variant
+from assay.schema.problems import did_you_mean, listed
 from records.errors import AssayError
 
 #: What stands for the value in the words and variables of a setting.

@@ -20,8 +20,6 @@ cases:
   fixed: {sizes: [300, 600]}
   environments: [lam]
 limits: {node_hours: 5, launch_s: 100}
-criteria:
-- {metric: rate, check: hpl, where: {n: 2000}, at_least: 1.0e+9, unit: flop/s}
 weights: {hpl: 2, pt2pt: 0.5}
 """
 

@@ -179,20 +179,6 @@ def test_an_estimate_above_a_limit_is_refused_with_numbers(key: str, value: str)
     assert "raise it" in said
 
 
-def test_a_criterion_that_selects_nothing_is_refused() -> None:
-    said = refusal(spoiled("where: {n: 2000}", "where: {n: 2001}"))
-    assert "criteria[0]: no case of check hpl in any environment has n=2001" in said
-
-
-def test_a_criterion_may_select_a_point_of_a_launch() -> None:
-    text = spoiled(
-        "metric: rate, check: hpl, where: {n: 2000}",
-        "metric: bandwidth, check: pt2pt, where: {message_bytes: 600, construct: Send/Recv}",
-    ).replace("unit: flop/s", "unit: bytes/s")
-    assert plan_of(text).criteria[0]["where"] == {"message_bytes": 600, "construct": "Send/Recv"}
-    assert "message_bytes=601" in refusal(text.replace("600, c", "601, c"))
-
-
 def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:
     plan = plan_of(GOOD)
     assert launch_limit_s(plan, plan.cases[0]) == 100.0
@@ -218,6 +204,14 @@ def test_a_plan_survives_its_file() -> None:
 def test_what_is_no_plan_is_refused(text: str | bytes) -> None:
     with pytest.raises(AssayError, match=r"^plan\.json: not a plan"):
         Plan.from_json(text)
+
+
+def test_a_plan_with_the_criteria_of_former_campaigns_is_read() -> None:
+    plan = plan_of(GOOD)
+    text = plan.to_json().replace('"totals":', '"criteria":[{"metric":"rate"}],"totals":', 1)
+    assert Plan.from_json(text) == plan
+    former = Plan.from_json(text.replace('"schema":2', '"schema":1', 1))
+    assert (former.schema, former.cases) == (1, plan.cases)
 
 
 def test_a_plan_of_another_schema_is_refused() -> None:

@@ -18,13 +18,13 @@ def refusal(text: str) -> str:
 
 
 def test_plain_values_follow_yaml_1_2() -> None:
-    document = parse("c.yaml", 'a: [1, -2, +3, 0.5, 1e9, true, null, word, "5", 2003-01-01]\n')
+    document = parse("c.yaml", 'a: [1, -2, +3, 0.5, 1e9, true, null, word, "5", 2003-01-01]\n', "")
     assert document.value == {"a": [1, -2, 3, 0.5, 1e9, True, None, "word", "5", "2003-01-01"]}
     assert document.problems == []
 
 
 def test_every_place_knows_its_line() -> None:
-    document = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n")
+    document = parse("c.yaml", "a:\n  b: 1\n  c:\n  - x\n  - y\n", "")
     assert document.line(("a", "b")) == 2
     assert document.line(("a", "c", 1)) == 5
     assert document.line(("a", "no such key")) == 1

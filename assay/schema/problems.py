@@ -1,25 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a validator's error to one sentence: what was found, what is allowed, what was meant."""
+"""Faults of files that people write, as messages: place, what was found, what is allowed."""
 
 from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assay.schema.document import Location, Problem, clipped
+from assay.schema.document import Document, Location, Problem, clipped, parse
+from records.errors import AssayError
+
+MAX_SHOWN_PROBLEMS = 20
 
 JsonSchema = dict[str, Any]
+
+
+def checked(
+    file: str, text: str, needs: str, problems_of: Callable[[dict[str, Any]], Iterable[Problem]]
+) -> Document:
+    """The document of a text whose value is a mapping without problems.
+
+    Raises AssayError with all problems, those of the YAML and those of its value; `needs` says
+    what the file must hold.
+    """
+    document = parse(file, text, needs)
+    if not isinstance(document.value, dict):
+        raise AssayError(f"{file}:1: found {found(document.value)}; {needs}")
+    unreadable = [problem.location for problem in document.problems]
+    further = (
+        problem
+        for problem in problems_of(document.value)
+        if not any(problem.location[: len(place)] == place for place in unreadable)
+    )
+    problems = [*document.problems, *islice(further, MAX_SHOWN_PROBLEMS + 1)]
+    if not problems:
+        return document
+    problems.sort(key=lambda problem: document.line(problem.location))
+    lines = [
+        f"{file}:{document.line(p.location)}: {_dotted(p.location)}{p.message}"
+        for p in problems[:MAX_SHOWN_PROBLEMS]
+    ]
+    if len(problems) > MAX_SHOWN_PROBLEMS:
+        lines.append(f"{file}: … and more, not shown; mend these first")
+    raise AssayError("\n".join(lines))
+
+
+def _dotted(location: Location) -> str:
+    """A place as people write it: "cases[0].fixed.nb: "."""
+    text = ""
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part != "again" and not part.startswith("line "):
+            text += f".{clipped(part)}"
+    return text.removeprefix(".") + ": " if text else ""
+
+
+def one_of(value: str, allowed: Iterable[str], place: Location) -> Iterator[Problem]:
+    """A problem when a word is none of those allowed."""
+    allowed = sorted(set(allowed))
+    if value not in allowed:
+        hint = did_you_mean(value, allowed)
+        yield Problem(place, f"found {found(value)}{hint}; allowed is {listed(allowed) or 'none'}")
 
 
 def model_problems(
     error: ValidationError, model: type[BaseModel], value: object
 ) -> Iterator[Problem]:
-    """One problem for each wrong place of `value`, which `model` has refused with `error`."""
+    """One problem for each wrong place of `value`, which `model` refused with `error`."""
     schema = _json_schema(model)
     seen: set[Location] = set()
     for detail in error.errors(include_url=False):
@@ -35,7 +88,7 @@ def _json_schema(model: type[BaseModel]) -> JsonSchema:
 
 
 def did_you_mean(word: str, allowed: Iterable[str]) -> str:
-    """A hint " (did you mean …?)" where an allowed word is close, else nothing."""
+    """The hint " (did you mean …?)" where an allowed word is close, else nothing."""
     close = difflib.get_close_matches(word[:100], list(allowed), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
@@ -55,7 +108,7 @@ def found(value: object) -> str:
 
 
 def listed(words: Iterable[str]) -> str:
-    """Words in a row, shortened after the thirtieth."""
+    """Words with commas; at most thirty."""
     words = list(words)
     return ", ".join(words[:30]) + (", …" if len(words) > 30 else "")
 
@@ -119,13 +172,15 @@ def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     value = detail["input"]
     options = node.get("enum", [])
     hint = did_you_mean(value, map(str, options)) if isinstance(value, str) else ""
-    return f"found {found(value)}{hint}; allowed is {allowed_text(node, schema)}"
+    number_for_text = kind == "string_type" and isinstance(value, bool | int | float)
+    quotes = "; put it in quotes" if number_for_text else ""
+    return f"found {found(value)}{hint}; allowed is {allowed_text(node, schema)}{quotes}"
 
 
 def _existing(location: Location, value: object, *, missing: bool) -> Location:
-    """The location without the validator's own words for the branches of a union.
+    """The location without the names that the validator gives to the branches of a union.
 
-    A `missing` key is the one part that does not exist in the value.
+    The last part of a `missing` location does not exist in the value.
     """
     kept: list[str | int] = []
     for i, part in enumerate(location):
