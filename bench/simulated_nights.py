@@ -122,7 +122,7 @@ def _history(values: Matrix, reruns: Matrix, context_at: int | None) -> History:
         for place in range(values.shape[1])
     ]
     keys = [
-        SeriesKey(f"case-{place}", "hpl", "mpich", {}, "time", "s", "lower", {})
+        SeriesKey(f"case-{place}", "hpl", "mpich", {}, "time", "s", "lower", {}, "time", "HPL")
         for place in range(len(values))
     ]
     counts = np.full(values.shape, LAUNCHES)

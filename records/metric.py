@@ -89,6 +89,14 @@ class Register:
         known = self.checks.get(name)
         return known.title if known else name
 
+    def decides(self, check: str, metric: str) -> bool:
+        """Whether a metric is the one that environments are compared by in a check.
+
+        Each metric is, of a check that names none.
+        """
+        known = self.checks.get(check)
+        return known is None or known.deciding in ("", metric)
+
 
 @cache
 def schema_1_register() -> Register:

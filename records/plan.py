@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -59,8 +61,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     blocks: int
     environments: list[str]
     variants: dict[str, Any] = {}
-    weights: dict[str, float]
-    limits: dict[str, Any]
+    weights: dict[str, float] = {}
+    limits: dict[str, Any] = {}
     totals: Totals
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
@@ -96,4 +98,26 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 f"{file}: is a plan of schema {plan.schema}; this Assay reads"
                 f" schemas {', '.join(map(str, READABLE))}"
             )
+        if plan.blocks < 1:
+            raise AssayError(f"{file}: `blocks` is {plan.blocks}; allowed: 1 or more")
+        names = Counter(case.id for case in plan.cases)
+        for name, count in names.items():
+            if count > 1:
+                raise AssayError(f"{file}: {count} cases have the id {name!r}; ids must be unique")
+        try:
+            plan.register  # noqa: B018 names with two definitions are found here
+        except ValueError as error:
+            raise AssayError(f"{file}: {error}") from error
         return plan
+
+
+def read_plan(path: Path) -> Plan:
+    """The plan of the file. Raises AssayError when it is missing or is no plan."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise AssayError(
+            f"{path}: cannot be read ({error.strerror}); a run directory holds the plan.json that"
+            " `assay run` wrote when the run began"
+        ) from error
+    return Plan.from_json(text, str(path))

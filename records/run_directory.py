@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError, InfrastructureError
-from records.plan import Plan
+from records.plan import Plan, read_plan
 from records.record import Record, read_records
 
 #: Where runs are kept, below the folder in which `assay` is called.
@@ -42,7 +42,7 @@ class RunDirectory:
 
     def plan(self) -> Plan:
         """The plan as written when the run began."""
-        return Plan.from_json(self.plan_file.read_bytes(), str(self.plan_file))
+        return read_plan(self.plan_file)
 
     def provenance(self) -> dict[str, Any]:
         """The provenance as written so far."""

@@ -10,9 +10,10 @@ from functools import cached_property
 
 import msgspec
 
-from records.metrics import REGISTER
+from records.metric import Register
+from records.plan import PlannedCase
 from reports.choice.compare import Comparisons, compare_environments
-from reports.load.loading import INVALID_ON_PURPOSE, Launch, PlanCase, Run, Series, stacked
+from reports.load.loading import INVALID_ON_PURPOSE, Launch, Run, Series, stacked
 from reports.show.labels import CheckLabels, check_labels
 from reports.show.palette import Look, looks
 from reports.statistics.descriptive import Summary, summarise_rows
@@ -24,23 +25,19 @@ _MANY_ROWS = 200_000
 
 
 class Row(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """One (case, metric, point) with its statistics; `flags` stand beside the numbers."""
+    """One (case, metric, point) with its statistics in SI unit `unit`; `flags` stand beside it."""
 
     series: Series
+    unit: str
     summary: Summary
     flags: tuple[str, ...]
-
-    @property
-    def unit(self) -> str:
-        """SI unit of the metric."""
-        return REGISTER[self.series.metric].unit
 
 
 @dataclass(frozen=True, slots=True)
 class Hole:
     """A planned (case, block) without a record, and why."""
 
-    case: PlanCase
+    case: PlannedCase
     block: int
     reason: str
 
@@ -57,6 +54,11 @@ class Analysis:
     comparisons: Comparisons
     counts: Counter[str]
     holes: list[Hole]
+
+    @property
+    def register(self) -> Register:
+        """The metrics and checks that the run's plan defines."""
+        return self.run.plan.register
 
     @property
     def complete(self) -> bool:
@@ -100,16 +102,20 @@ class Analysis:
 
     def metrics_of(self, check: str) -> list[str]:
         """Metrics with values, in the order of the register."""
-        return [name for name in REGISTER if name in self._by_check.get(check, {})]
+        return [name for name in self.register.metrics if name in self._by_check.get(check, {})]
 
     def rows_of(self, check: str, *metrics: str) -> list[Row]:
         """Rows of one check, of the metrics named or of all."""
         found = self._by_check.get(check, {})
         return [row for name in metrics or found for row in found.get(name, ())]
 
-    def case(self, row: Row) -> PlanCase:
+    def case(self, row: Row) -> PlannedCase:
         """The planned case of a row."""
         return self.run.plan.cases[row.series.case]
+
+    def title(self, case: PlannedCase) -> str:
+        """The check of a case and what tells the case from the check's others."""
+        return f"{self.register.check_title(case.check)}: {self.labels[case.check].label(case)}"
 
     @cached_property
     def checks(self) -> list[str]:
@@ -123,8 +129,8 @@ def analyse(run: Run) -> Analysis:
     names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
     return Analysis(
         run=run,
-        rows=summary_rows(run.series, _case_flags(run, on_purpose=False)),
-        invalid=summary_rows(run.invalid, _case_flags(run, on_purpose=True)),
+        rows=summary_rows(run, run.series, on_purpose=False),
+        invalid=summary_rows(run, run.invalid, on_purpose=True),
         labels=labels,
         looks=looks(names),
         comparisons=compare_environments(run, labels),
@@ -140,8 +146,8 @@ def _status_counts(run: Run) -> Counter[str]:
     return counts
 
 
-def summary_rows(series: Sequence[Series], flags: dict[int, tuple[Counter[str], int]]) -> list[Row]:
-    """Summaries of many series, computed together for each n."""
+def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> list[Row]:
+    """Summaries of many series of a run, computed together for each n."""
     by_n: dict[int, list[int]] = {}
     for position, item in enumerate(series):
         by_n.setdefault(len(item.values), []).append(position)
@@ -151,9 +157,16 @@ def summary_rows(series: Sequence[Series], flags: dict[int, tuple[Counter[str], 
             part = positions[start : start + _MANY_ROWS]
             rows = summarise_rows(stacked([series[position] for position in part]))
             summaries.update(zip(part, rows, strict=True))
+    flags = _case_flags(run, on_purpose=on_purpose)
     texts = {case: _flag_texts(*found) for case, found in flags.items()}
+    metrics = run.plan.register.metrics
     return [
-        Row(item, summaries[position], _row_flags(item, summaries[position], texts))
+        Row(
+            item,
+            metrics[item.metric].unit,
+            summaries[position],
+            _row_flags(item, summaries[position], texts),
+        )
         for position, item in enumerate(series)
     ]
 

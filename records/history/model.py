@@ -20,7 +20,10 @@ Stage = Literal["tonight", "lasting", "drift"]
 
 @dataclass(frozen=True, slots=True)
 class SeriesKey:
-    """What one value a night is kept of: a metric at one point of one case. `at` in SI units."""
+    """What one value a night is kept of: a metric at one point of one case. `at` in SI units.
+
+    `title` and `check_title` name metric and check to readers.
+    """
 
     case_id: str
     check: str
@@ -30,6 +33,8 @@ class SeriesKey:
     unit: str
     better: Better
     at: Mapping[str, Any]
+    title: str
+    check_title: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,13 +57,23 @@ def _read(store: Store, site: str, campaign: str) -> History:
 
 def _series(store: Store, site: str, campaign: str) -> tuple[list[int], list[SeriesKey]]:
     rows = store.database.execute(
-        "SELECT id, case_id, check_name, environment, params, metric, unit, better, at FROM series"
+        "SELECT id, case_id, check_name, environment, params, metric, unit, better, at, title,"
+        " check_title FROM series"
         " WHERE site=? AND campaign=? ORDER BY check_name, environment, case_id, metric, id",
         (site, campaign),
     ).fetchall()
     keys = [
         SeriesKey(
-            row[1], row[2], row[3], json.loads(row[4]), row[5], row[6], row[7], json.loads(row[8])
+            case_id=row[1],
+            check=row[2],
+            environment=row[3],
+            params=json.loads(row[4]),
+            metric=row[5],
+            unit=row[6],
+            better=row[7],
+            at=json.loads(row[8]),
+            title=row[9],
+            check_title=row[10],
         )
         for row in rows
     ]

@@ -17,7 +17,7 @@ from typing import Any
 
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Acceptance, Change, Night, NightValues, SeriesKey
-from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, UPGRADES
+from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
 
 #: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
 DEFAULT = Path("results/history.sqlite")
@@ -48,8 +48,8 @@ class Store:
             self.database.executescript(TABLES)
         elif kind != APPLICATION_ID:
             raise AssayError(f"{self.path}: is a database, but no history of Assay; give another")
-        elif version in UPGRADES:
-            self.database.executescript(UPGRADES[version])
+        elif 0 < version < SCHEMA:
+            upgrade(self.database)
         elif version != SCHEMA:
             raise AssayError(
                 f"{self.path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
@@ -136,17 +136,23 @@ class Store:
         return self.night(place)
 
     def _series_id(self, night: Night, key: SeriesKey) -> int:
+        """The series of the night's value, new or known; a known one takes the newest titles."""
         row = _series_row(night, key)
-        self.database.execute(
-            f"INSERT OR IGNORE INTO series ({','.join(row)})"  # noqa: S608 own names
-            f" VALUES ({','.join('?' * len(row))})",
+        number: int
+        number, unit, better = self.database.execute(
+            f"INSERT INTO series ({','.join(row)})"  # noqa: S608 own names
+            f" VALUES ({','.join('?' * len(row))})"
+            " ON CONFLICT (site, campaign, case_id, metric, at)"
+            " DO UPDATE SET title=excluded.title, check_title=excluded.check_title"
+            " RETURNING id, unit, better",
             tuple(row.values()),
-        )
-        found = self.database.execute(
-            "SELECT id FROM series WHERE site=? AND campaign=? AND case_id=? AND metric=? AND at=?",
-            (night.site, night.campaign, key.case_id, key.metric, row["at"]),
         ).fetchone()
-        number: int = found[0]
+        if (unit, better) != (key.unit, key.better):
+            raise AssayError(
+                f"{self.path}: holds {key.metric} of case {key.case_id} in {unit}, {better} is"
+                f" better; run {night.run_id} has it in {key.unit}, {key.better} is better. Nothing"
+                " was added; give the metric of another meaning another name."
+            )
         return number
 
     def night(self, number: int) -> Night:
@@ -270,6 +276,8 @@ def _series_row(night: Night, key: SeriesKey) -> dict[str, Any]:
         "unit": key.unit,
         "better": key.better,
         "at": json.dumps(key.at, sort_keys=True),
+        "title": key.title,
+        "check_title": key.check_title,
     }
 
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of a history. Values in SI base units; lists and mappings as JSON text."""
 
-SCHEMA = 2
+import sqlite3
+
+from records.metric import schema_1_register
+
+SCHEMA = 3
 APPLICATION_ID = 0x41535359
 
 TABLES = f"""
@@ -18,6 +22,7 @@ CREATE TABLE series (
   id INTEGER PRIMARY KEY, site TEXT NOT NULL, campaign TEXT NOT NULL, case_id TEXT NOT NULL,
   check_name TEXT NOT NULL, environment TEXT NOT NULL, params TEXT NOT NULL, metric TEXT NOT NULL,
   unit TEXT NOT NULL, better TEXT NOT NULL, at TEXT NOT NULL,
+  title TEXT NOT NULL, check_title TEXT NOT NULL,
   UNIQUE (site, campaign, case_id, metric, at)
 ) STRICT;
 CREATE TABLE value (
@@ -37,12 +42,32 @@ PRAGMA user_version={SCHEMA};
 COMMIT;
 """
 
-#: What makes the tables of an earlier schema those of the next one.
-UPGRADES = {
-    1: """
-BEGIN;
-ALTER TABLE night ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0;
-PRAGMA user_version=2;
-COMMIT;
-"""
-}
+
+def upgrade(database: sqlite3.Connection) -> None:
+    """Make the tables of an earlier schema those of today, in one transaction.
+
+    Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then.
+    """
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        version: int = database.execute("PRAGMA user_version").fetchone()[0]
+        if version < 2:
+            database.execute("ALTER TABLE night ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0")
+        if version < 3:
+            register = schema_1_register()
+            for column in ("title", "check_title"):
+                database.execute(f"ALTER TABLE series ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+            names = database.execute("SELECT DISTINCT metric, check_name FROM series").fetchall()
+            database.executemany(
+                "UPDATE series SET title=?, check_title=? WHERE metric=? AND check_name=?",
+                [
+                    (register.metric_title(metric), register.check_title(check), metric, check)
+                    for metric, check in names
+                ],
+            )
+        database.execute(f"PRAGMA user_version={SCHEMA}")
+        database.execute("COMMIT")
+    except BaseException:
+        if database.in_transaction:
+            database.execute("ROLLBACK")
+        raise

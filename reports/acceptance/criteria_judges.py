@@ -14,11 +14,10 @@ from records.criteria import (
     Selection,
     SpreadCriterion,
 )
-from records.metrics import REGISTER
 from reports.acceptance.bounds import Bounds, decide, median_bounds, spread_bounds
 from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, empty, limit_text
 from reports.acceptance.values import Evidence, Values, environments_of
-from reports.show.labels import CheckLabels, check_labels, metric_title
+from reports.show.labels import CheckLabels, check_labels
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,14 @@ class Bench:
     def subject(self, values: Values, without: Sequence[str] = ()) -> str:
         """A value's place in words: its case's varying parameters and its point."""
         return self.point(values, without) or values.case.check
+
+    def metric_title(self, name: str) -> str:
+        """Readable name of a metric."""
+        return self.evidence.register.metric_title(name)
+
+    def lower_is_better(self, name: str) -> bool:
+        """Whether less of a metric that the run has values of is better."""
+        return self.evidence.register.metrics[name].better == "lower"
 
     def bounds(self, values: Sequence[float]) -> Bounds:
         """Bounds of the median as the criteria ask for them; of nothing, none."""
@@ -59,7 +66,7 @@ def keys_of(*parts: Values) -> tuple[LaunchKey, ...]:
 def judge_limit(criterion: LimitCriterion, at: Bench) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
     limit = limit_text(criterion.at_least, criterion.at_most, criterion.unit)
-    statement = f"{metric_title(criterion.metric)} {limit}"
+    statement = f"{at.metric_title(criterion.metric)} {limit}"
     items = [_limit_item(criterion, values, at) for values in _selected(criterion, at)]
     return judged(criterion, statement, items, at)
 
@@ -92,7 +99,7 @@ def _place(values: Values) -> tuple[str, ...]:
 def judge_spread(criterion: SpreadCriterion, at: Bench) -> JudgedCriterion:
     """The coefficient of variation of every selected value's launches."""
     statement = (
-        f"{metric_title(criterion.metric)}: coefficient of variation over the launches at most"
+        f"{at.metric_title(criterion.metric)}: coefficient of variation over the launches at most"
         f" {criterion.cv_at_most:g}"
     )
     items = []
@@ -123,7 +130,7 @@ def judge_ratio(criterion: RatioCriterion, at: Bench) -> JudgedCriterion:
     limit = limit_text(criterion.at_least, criterion.at_most, "1")
     reference = criterion.reference
     statement = (
-        f"{metric_title(criterion.metric)} over {metric_title(reference.metric)} of"
+        f"{at.metric_title(criterion.metric)} over {at.metric_title(reference.metric)} of"
         f" {reference.check} {limit}"
     )
     items = []
@@ -185,7 +192,7 @@ def ratio_item(
         place=_place(values),
         metric=values.metric,
         measured=at.bounds(values.values.tolist()).centre,
-        measured_unit=REGISTER[values.metric].unit,
+        measured_unit=at.evidence.register.metrics[values.metric].unit,
         shares=tuple(numbers),
     )
 
@@ -194,7 +201,7 @@ def judge_efficiency(criterion: EfficiencyCriterion, at: Bench) -> JudgedCriteri
     """A rate over the peak of its ranks."""
     peak = "measured DGEMM" if criterion.peak == "measured" else "nominal"
     statement = (
-        f"{metric_title(criterion.metric)} of {criterion.check} over {peak} peak at least"
+        f"{at.metric_title(criterion.metric)} of {criterion.check} over {peak} peak at least"
         f" {criterion.at_least:g}"
     )
     if criterion.peak == "nominal":

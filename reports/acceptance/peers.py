@@ -8,13 +8,11 @@ from dataclasses import replace
 from statistics import median
 
 from records.criteria import LinksCriterion, NodesCriterion
-from records.metrics import REGISTER
 from reports.acceptance.bounds import Verdict, decide
 from reports.acceptance.criteria_judges import Bench, keys_of, nothing_found
 from reports.acceptance.model import Item, JudgedCriterion, State, empty, limit_text
 from reports.acceptance.uniformity import shares_of_best, shares_of_median
 from reports.acceptance.values import Values, environments_of
-from reports.show.labels import metric_title
 from reports.statistics.estimators import modified_z
 
 #: Re-runs that must show a suspect before it fails.
@@ -27,13 +25,13 @@ def judge_nodes(criterion: NodesCriterion, at: Bench) -> JudgedCriterion:
     """Every node's share of the nodes' median, paired by block, against 1 − within."""
     least = 1 - criterion.within
     statement = (
-        f"{metric_title(criterion.metric)} of every node at least {100 * least:g} % of the nodes'"
-        f" median; a node stands out beyond a modified z of {criterion.modified_z:g}"
+        f"{at.metric_title(criterion.metric)} of every node at least {100 * least:g} % of the"
+        f" nodes' median; a node stands out beyond a modified z of {criterion.modified_z:g}"
     )
     items: list[Item] = []
     for group, members in _groups(criterion, at, _node_name):
-        inverse = REGISTER[criterion.metric].better == "lower"
-        by_block = {name: _merged(parts) for name, parts in members.items()}
+        inverse = at.lower_is_better(criterion.metric)
+        by_block = {name: _merged(parts, at) for name, parts in members.items()}
         shares = shares_of_median(by_block, inverse=inverse)
         centres = {name: median(blocks.values()) for name, blocks in shares.items() if blocks}
         scores = dict(zip(centres, _scores(centres), strict=True))
@@ -52,13 +50,12 @@ def judge_links(criterion: LinksCriterion, at: Bench) -> JudgedCriterion:
     """Every pair's share of the best pair, or of the pairs' median."""
     limit = limit_text(criterion.at_least, criterion.at_most, "1")
     other = "best pair's" if criterion.of == "best" else "pairs' median"
-    statement = f"{metric_title(criterion.metric)} of every pair of nodes {limit} × the {other}"
+    statement = f"{at.metric_title(criterion.metric)} of every pair of nodes {limit} × the {other}"
     items: list[Item] = []
-    lower = REGISTER[criterion.metric].better == "lower"
     for group, members in _groups(criterion, at, _pair_name):
-        by_block = {name: _merged(parts) for name, parts in members.items()}
+        by_block = {name: _merged(parts, at) for name, parts in members.items()}
         if criterion.of == "best":
-            shares = shares_of_best(by_block, least=lower)
+            shares = shares_of_best(by_block, least=at.lower_is_better(criterion.metric))
         else:
             shares = shares_of_median(by_block, inverse=False)
         limits = (criterion.at_least, criterion.at_most)
@@ -115,9 +112,9 @@ def _groups(
     ]
 
 
-def _merged(parts: Sequence[Values]) -> dict[int, float]:
+def _merged(parts: Sequence[Values], at: Bench) -> dict[int, float]:
     """Value by block; where both directions of a pair were measured, the worse of them."""
-    worse = max if REGISTER[parts[0].metric].better == "lower" else min
+    worse = max if at.lower_is_better(parts[0].metric) else min
     merged: dict[int, float] = {}
     for part in parts:
         for block, value in part.by_block().items():
@@ -155,7 +152,7 @@ def _item(
         group=group,
         metric=values.metric,
         measured=median(measured.values()),
-        measured_unit=REGISTER[values.metric].unit,
+        measured_unit=at.evidence.register.metrics[values.metric].unit,
         shares=tuple(numbers),
     )
 

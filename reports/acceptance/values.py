@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
-from reports.load.loading import INVALID_ON_PURPOSE, AtKey, PlanCase, Run
+from records.metric import Register
+from records.plan import PlannedCase
+from reports.load.loading import INVALID_ON_PURPOSE, AtKey, Run
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]
@@ -24,7 +26,7 @@ class Values:
     Blocks of re-runs are numbered on after those of the run; `fresh` says from which block on.
     """
 
-    case: PlanCase
+    case: PlannedCase
     metric: str
     at: Mapping[str, Any]
     blocks: Blocks
@@ -67,11 +69,12 @@ class LaunchRef:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All values, all launches, and what the site declares of itself."""
+    """All values, all launches, the run's metrics, and what the site declares of itself."""
 
     values: list[Values]
     launches: Mapping[tuple[str, int], LaunchRef]
-    planned: list[PlanCase]
+    planned: list[PlannedCase]
+    register: Register
     core_peak_flop_per_s: float | None
     fresh: int
 
@@ -135,6 +138,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         values,
         launches,
         list(run.plan.cases),
+        run.plan.register,
         float(peak) if isinstance(peak, int | float) and peak > 0 else None,
         fresh,
     )

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from records.metrics import REGISTER
+from records.metric import Register
 from reports.analysis import Analysis, Row
 from reports.checks.node.values import spread_cell
-from reports.show.labels import metric_title
 from reports.show.tables import Cell, Column, Table, columns_of
 from reports.show.units import bytes_text, readable_unit
 
@@ -53,7 +52,7 @@ def benchmarks_table(analysis: Analysis) -> Table | None:
             *columns_of(["benchmark", "case"], ["message"], ["quantity"]),
             *(Column(name, numeric=True, environment=name) for name in names),
         ],
-        [_line(key, found[key], names) for key in order],
+        [_line(analysis.register, key, found[key], names) for key in order],
         "Median of the launches, in brackets least and greatest. Each benchmark by its own"
         " quantity: mean latency over ranks, bandwidth, message rate, overall time of a collective"
         " operation beside computing, mean time of MPI_Init, time of the launch of osu_hello.",
@@ -74,15 +73,19 @@ def _by_test(analysis: Analysis) -> dict[str, list[Row]]:
     return found
 
 
-def _line(key: _Key, rows: dict[str, list[Row]], names: list[str]) -> list[Cell]:
+def _line(
+    register: Register, key: _Key, rows: dict[str, list[Row]], names: list[str]
+) -> list[Cell]:
     test, other, size, metric = key
     values = {name: _values(rows.get(name, [])) for name in names}
-    unit = readable_unit(REGISTER[metric].unit, [v for of_one in values.values() for v in of_one])
+    unit = readable_unit(
+        register.metrics[metric].unit, [v for of_one in values.values() for v in of_one]
+    )
     return [
         Cell(test),
         Cell(other or "–"),
         Cell("–" if size is None else bytes_text(size)),
-        Cell(f"{metric_title(metric)}, {unit.label}"),
+        Cell(f"{register.metric_title(metric)}, {unit.label}"),
         *(_spread(values[name], unit.factor, rows.get(name, [])) for name in names),
     ]
 

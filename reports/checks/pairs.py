@@ -11,10 +11,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from records.metrics import REGISTER
 from reports.analysis import Analysis, Row
 from reports.show.canvas import Panel, finish, new_panel
-from reports.show.labels import metric_title
 from reports.show.lines import MOST_PANELS, Picture, footer, size_picture
 from reports.show.palette import INK
 from reports.show.units import ReadableUnit, count_text, readable_unit
@@ -68,7 +66,7 @@ def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
         return None
     shown = list(groups.items())[:MOST_PANELS]
     unit = readable_unit(
-        REGISTER[metric].unit, (row.summary.median for _, rows in shown for row in rows)
+        shown[0][1][0].unit, (row.summary.median for _, rows in shown for row in rows)
     )
     caption = (
         f"Medians over launches in {unit.label}; darker is slower; outlined in red: {limit} of the"
@@ -78,7 +76,7 @@ def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
         caption += f" The first {MOST_PANELS} of {len(groups)} panels; all are in the table."
     return Picture(
         f"picture-{metric.replace('_', '-')}",
-        f"{metric_title(metric).capitalize()}: every pair of nodes",
+        f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
         caption,
         [_panel(analysis, ", ".join(filter(None, key)), rows, unit) for key, rows in shown],
         [],
@@ -92,7 +90,7 @@ def _panel(analysis: Analysis, title: str, rows: Sequence[Row], unit: ReadableUn
     for (node, peer), row in zip(ends, rows, strict=True):
         i, j = nodes.index(node), nodes.index(peer)
         values[i, j] = values[j, i] = row.summary.median
-    higher = REGISTER[rows[0].series.metric].better == "higher"
+    higher = analysis.register.metrics[rows[0].series.metric].better == "higher"
     bad = _bad(values, higher=higher)
     counts = [row.summary.n for row in rows]
     figure, axes = new_panel(title, footer(analysis, min(counts), max(counts)))

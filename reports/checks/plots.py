@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.show.labels import metric_title
 from reports.show.lines import (
     Curves,
     Picture,
@@ -67,7 +66,7 @@ def startup(analysis: Analysis) -> Picture | None:
     for metric in (*_STARTUP, *_DAEMONS):
         rows = list(analysis.rows_of("startup", metric))
         curves += [
-            Curves(joined(metric_title(metric), item.title), item.rows)
+            Curves(joined(analysis.register.metric_title(metric), item.title), item.rows)
             for item in grouped(analysis, rows, without=("ranks",))
         ]
     return lines_picture(

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from records.metrics import REGISTER
 from reports.analysis import Analysis
 from reports.checks import (
     collectives,
@@ -24,7 +23,6 @@ from reports.checks import (
 from reports.checks import osu as osu_tables
 from reports.checks.mpi_profile import profile_pictures, profile_tables
 from reports.show import tables
-from reports.show.labels import check_title
 from reports.show.lines import Picture
 from reports.show.size_tables import pt2pt_tables
 
@@ -111,7 +109,7 @@ def check_section(analysis: Analysis, check: str) -> CheckSection:
     """Pictures and tables of one check, those without content left out."""
     return CheckSection(
         tables.slug(check),
-        check_title(check),
+        analysis.register.check_title(check),
         tables.constant_note(analysis.labels[check]),
         [*_own_pictures(analysis, check), *profile_pictures(analysis, check)],
         section_tables(analysis, check),
@@ -138,6 +136,7 @@ def statistics_tables(analysis: Analysis, check: str) -> tuple[tables.Table, ...
     """
     if check == "pt2pt":
         return tuple(pt2pt_tables(analysis))
-    measured = [name for name in analysis.metrics_of(check) if REGISTER[name].measured]
+    metrics = analysis.register.metrics
+    measured = (name for name in analysis.metrics_of(check) if metrics[name].measured)
     made = (tables.metric_table(analysis, check, name) for name in measured)
     return tuple(table for table in made if table is not None)

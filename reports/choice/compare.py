@@ -64,10 +64,10 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
     The reference is the first environment of the plan. With very many points curves and points
     are compared with the reference only.
     """
-    names = list(dict.fromkeys(run.plan.environments))
+    names, register = list(dict.fromkeys(run.plan.environments)), run.plan.register
     keys = [params_key(case) for case in run.plan.cases]
     table = points_by_environment(run, keys)
-    planned = Planned(run.plan.cases, keys, labels)
+    planned = Planned(run.plan.cases, keys, labels, register)
     every_pair = _every_pair(table, len(names))
     overall: list[_Cell] = []
     groups: list[_Cell] = []
@@ -76,7 +76,7 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
     for reference, environment in combinations(names, 2):
         for check, metric in table:
             pairs, without_logarithm = paired_points(
-                table[check, metric], environment, reference, metric
+                table[check, metric], environment, reference, register.metrics[metric].better
             )
             cells = _Cells(planned, check, metric, environment, reference, pairs)
             overall += cells.overall()
@@ -93,7 +93,7 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
         groups=_by_scope(_judged(groups)),
         points=_by_scope(_judged(points)),
         unranked=wrong,
-        score=overall_score(table, names, run.plan.weights, wrong),
+        score=overall_score(run, table, names, wrong),
         every_pair=every_pair,
         unusable=unusable,
     )

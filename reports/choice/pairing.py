@@ -9,9 +9,10 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from records.metrics import CHECK_METRICS, REGISTER
-from reports.load.loading import AtKey, PlanCase, Run, Series, stacked
-from reports.show.labels import CheckLabels, check_title
+from records.metric import Better, Register
+from records.plan import PlannedCase
+from reports.load.loading import AtKey, Run, Series, stacked
+from reports.show.labels import CheckLabels
 from reports.statistics.signed_rank import LEAST_N
 
 PointKey = tuple[bytes, AtKey]
@@ -20,19 +21,13 @@ Point = tuple[NDArray[np.int64], NDArray[np.float64]]
 Table = dict[tuple[str, str], dict[str, dict[PointKey, Series]]]
 
 
-def deciding_metric(check: str) -> str:
-    """The metric that decides between environments, the others follow from it; "" for all."""
-    known = CHECK_METRICS.get(check)
-    return known.deciding if known else ""
-
-
 def points_by_environment(run: Run, keys: Sequence[bytes]) -> Table:
     """Series of the deciding metrics, ordered for pairing; `keys` stand for parameters."""
     cases = run.plan.cases
     table: Table = {}
     for series in sorted(run.series, key=lambda item: item.case):
         case = cases[series.case]
-        if deciding_metric(case.check) in ("", series.metric):
+        if run.plan.register.decides(case.check, series.metric):
             by_environment = table.setdefault((case.check, series.metric), {})
             found = by_environment.setdefault(case.environment, {})
             found[keys[series.case], series.at] = series
@@ -40,12 +35,12 @@ def points_by_environment(run: Run, keys: Sequence[bytes]) -> Table:
 
 
 def paired_points(
-    table: Mapping[str, dict[PointKey, Series]], environment: str, reference: str, metric: str
+    table: Mapping[str, dict[PointKey, Series]], environment: str, reference: str, better: Better
 ) -> tuple[dict[PointKey, Point], int]:
     """ln of the advantage for each point and common block; points with a value <= 0 are left out,
     and how many they are."""
     first, second = table.get(environment, {}), table.get(reference, {})
-    sign = 1.0 if REGISTER[metric].better == "higher" else -1.0
+    sign = 1.0 if better == "higher" else -1.0
     alike: dict[bytes, list[PointKey]] = {}
     result: dict[PointKey, Point] = {}
     shared = 0
@@ -106,17 +101,19 @@ class Planned:
 
     def __init__(
         self,
-        cases: Iterable[PlanCase],
+        cases: Iterable[PlannedCase],
         keys: Iterable[bytes],
         labels: Mapping[str, CheckLabels],
+        register: Register,
     ) -> None:
         self._labels = labels
+        self._register = register
         self._names: dict[tuple[str, bytes, AtKey], tuple[str, str]] = {}
         self._case = {
             (case.check, key, case.environment): case for case, key in zip(cases, keys, strict=True)
         }
 
-    def case(self, check: str, key: bytes, environment: str) -> PlanCase:
+    def case(self, check: str, key: bytes, environment: str) -> PlannedCase:
         """The case with these parameters in this environment."""
         return self._case[check, key, environment]
 
@@ -130,13 +127,13 @@ class Planned:
             found = self._names[curve] = self.scope(case), self.group(case, at)
         return found
 
-    def scope(self, case: PlanCase) -> str:
+    def scope(self, case: PlannedCase) -> str:
         """Placements are never mixed: between nodes and within a node are two scopes."""
         placement = case.params.get("placement")
-        title = check_title(case.check)
+        title = self._register.check_title(case.check)
         return f"{title}, {str(placement).replace('-', ' ')}" if placement else title
 
-    def group(self, case: PlanCase, at: AtKey) -> str:
+    def group(self, case: PlannedCase, at: AtKey) -> str:
         """The curve a point belongs to."""
         parts = self._labels[case.check].parts(case, without=("placement",))
         parts += [str(value) for name, value in at if name != "message_bytes"]

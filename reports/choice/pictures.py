@@ -9,7 +9,6 @@ from typing import Any
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
 from reports.show.canvas import Panel, finish, new_panel
-from reports.show.labels import metric_title
 from reports.show.lines import MOST_PANELS, Picture, footer
 from reports.show.palette import INK, QUIET
 
@@ -101,7 +100,7 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     axes.set_yticks(range(len(labels)), [""] * len(labels))
     axes.tick_params(axis="y", length=0)
     axes.set_position((0.04, axes.get_position().y0, 0.92, axes.get_position().height))
-    axes.set_xlabel(f"advantage in {metric_title(shown[0].metric)}, %")
+    axes.set_xlabel(f"advantage in {analysis.register.metric_title(shown[0].metric)}, %")
     alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
     return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from records.metrics import REGISTER
+from records.metric import Register
 from reports.choice.cells import ALPHA
 from reports.choice.pairing import PointKey, Table
 from reports.choice.ranking import Pair, Standing, standings
-from reports.load.loading import Series
+from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.rank_tests import Friedman, friedman
 from reports.statistics.signed_rank import LEAST_N, least_n
@@ -57,16 +57,16 @@ class OverallScore:
 
 
 def overall_score(
+    run: Run,
     table: Table,
     environments: Sequence[str],
-    weights: Mapping[str, float],
     wrong: frozenset[tuple[str, str]],
 ) -> OverallScore | None:
     """Score and rank the environments; None where fewer than two have what it takes.
 
     An environment with wrong records in a weighted check, or without values in one, has no score.
     """
-    checks = _weighted(table, weights)
+    checks = _weighted(table, run.plan.weights)
     excluded = _vetoed(table, environments, checks, wrong)
     named = {name for name, _ in excluded}
     scored = [name for name in environments if name not in named]
@@ -74,7 +74,7 @@ def overall_score(
         return None
     costs, shares = [], []
     for check, weight in checks.items():
-        cost, points, planned = _relative_cost(table, check, scored)
+        cost, points, planned = _relative_cost(run.plan.register, table, check, scored)
         costs.append(weight * cost)
         shares.append(CheckShare(check, weight, points, planned))
     scores = np.sum(costs, axis=0) / sum(checks.values())
@@ -84,7 +84,7 @@ def overall_score(
     ranked, pairs = standings(scored, scores)
     return OverallScore(
         scored[0],
-        bool(weights),
+        bool(run.plan.weights),
         shares,
         scores.shape[1],
         ranked,
@@ -130,7 +130,7 @@ def _series_of(table: Table, check: str, environment: str) -> dict[tuple[str, Po
 
 
 def _relative_cost(
-    table: Table, check: str, environments: Sequence[str]
+    register: Register, table: Table, check: str, environments: Sequence[str]
 ) -> tuple[Matrix, int, int]:
     """Cost by environment and block relative to the first environment's median, shape
     (environments, blocks), NaN where a block has no point that all have; points used, points known.
@@ -139,7 +139,8 @@ def _relative_cost(
     common = [key for key in found[0] if all(key in other for other in found[1:])]
     blocks = max((int(s.blocks[-1]) for other in found for s in other.values()), default=0)
     logs = np.full((len(environments), len(common), blocks), np.nan)
-    signs = [1.0 if REGISTER[metric].better == "lower" else -1.0 for metric, _ in common]
+    lower = {name for name, metric in register.metrics.items() if metric.better == "lower"}
+    signs = [1.0 if metric in lower else -1.0 for metric, _ in common]
     for row, other in enumerate(found if common else ()):
         series = [other[key] for key in common]
         lengths = [len(item.values) for item in series]

@@ -6,8 +6,6 @@ from __future__ import annotations
 import numpy as np
 
 from reports.analysis import Analysis, Row
-from reports.choice.pairing import deciding_metric
-from reports.show.labels import metric_title
 from reports.show.tables import Cell, Column, Table
 from reports.show.units import ReadableUnit, decimals, fixed, level_text, readable_unit
 from reports.statistics.signed_rank import LEAST_N, paired_effects
@@ -17,7 +15,8 @@ CHECK = "startup"
 
 def startup_table(analysis: Analysis) -> Table | None:
     """Median time by ranks and environment, with the paired difference from the reference."""
-    metric = deciding_metric(CHECK)
+    check = analysis.register.checks.get(CHECK)
+    metric = check.deciding if check else ""
     rows = analysis.rows_of(CHECK, metric)
     reference = analysis.comparisons.reference
     names = [name for name in analysis.looks if any(_is(analysis, row, name) for row in rows)]
@@ -37,7 +36,8 @@ def startup_table(analysis: Analysis) -> Table | None:
     ]
     columns = [Column("case"), *(Column("", numeric=True, environment=name) for name in names)]
     note = (
-        f"{metric_title(metric).capitalize()}, medians in {unit.label}; in brackets the difference"
+        f"{analysis.register.metric_title(metric).capitalize()}, medians in {unit.label}; in"
+        " brackets the difference"
         f" from {reference}, paired by block (Hodges–Lehmann estimate; its interval is the cell's"
         " title). Every job pays this once; starting LAM's daemons comes on top."
     )

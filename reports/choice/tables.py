@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from records.metric import Register
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
@@ -12,7 +13,6 @@ from reports.choice.matrix import Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.choice.startup_cost import startup_table
-from reports.show.labels import check_title, metric_title
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.show.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
 
@@ -35,14 +35,20 @@ def score_table(analysis: Analysis) -> Table | None:
     )
     rows = [_standing_row(score, standing) for standing in score.standings]
     rows += [_excluded_row(name, why) for name, why in score.excluded]
-    return Table("table-score", "Overall score and places", columns, rows, score_note(score))
+    return Table(
+        "table-score",
+        "Overall score and places",
+        columns,
+        rows,
+        score_note(score, analysis.register),
+    )
 
 
-def score_note(score: OverallScore) -> str:
+def score_note(score: OverallScore, register: Register) -> str:
     """Formula, weights and what the test can reach, in words."""
     total = sum(share.weight for share in score.shares)
     shares = ", ".join(
-        f"{check_title(share.check)} {percent(share.weight / total, 0)}"
+        f"{register.check_title(share.check)} {percent(share.weight / total, 0)}"
         f" ({share.points} of {share.points_planned} points)"
         for share in score.shares
     )
@@ -192,12 +198,15 @@ def comparison_tables(analysis: Analysis) -> list[Table]:
     """Every judged cell: over all points, by curve, by point."""
     comparisons = analysis.comparisons
     whom = "every pair" if comparisons.every_pair else f"against {comparisons.reference}"
-    made = [
-        comparison_table("table-overall", "Over all points, every pair", comparisons.overall),
-        comparison_table("table-groups", f"Each curve, {whom}", comparisons.groups),
-        comparison_table("table-points", f"Each point, {whom}", comparisons.points),
+    return [
+        comparison_table(analysis.register, anchor, title, cells)
+        for anchor, title, cells in (
+            ("table-overall", "Over all points, every pair", comparisons.overall),
+            ("table-groups", f"Each curve, {whom}", comparisons.groups),
+            ("table-points", f"Each point, {whom}", comparisons.points),
+        )
+        if cells
     ]
-    return [table for table in made if table.rows]
 
 
 #: Tables of the choice in their order; models add theirs here.
@@ -210,7 +219,9 @@ CHOICE_TABLES: tuple[Callable[[Analysis], Table | None], ...] = (
 )
 
 
-def comparison_table(anchor: str, title: str, cells: Sequence[Comparison], note: str = "") -> Table:
+def comparison_table(
+    register: Register, anchor: str, title: str, cells: Sequence[Comparison]
+) -> Table:
     """Comparisons with effect, interval and verdict."""
     columns = columns_of(
         ["scope", "cell", "environment", "against"],
@@ -222,16 +233,16 @@ def comparison_table(anchor: str, title: str, cells: Sequence[Comparison], note:
     for cell in cells[:MOST_ROWS]:
         if f"{cell.scope}/{cell.label}" != last:
             groups.add(len(rows))
-        rows.append(_comparison_row(cell))
+        rows.append(_comparison_row(cell, register.metric_title(cell.metric)))
         last = f"{cell.scope}/{cell.label}"
-    return Table(anchor, title, columns, rows, note, len(cells), frozenset(groups))
+    return Table(anchor, title, columns, rows, "", len(cells), frozenset(groups))
 
 
-def _comparison_row(cell: Comparison) -> list[Cell]:
+def _comparison_row(cell: Comparison, metric: str) -> list[Cell]:
     effect = cell.effect
     points = f"{cell.points} of {cell.points_planned} points" if cell.points_planned > 1 else ""
     head = [
-        Cell(cell.scope, title=metric_title(cell.metric)),
+        Cell(cell.scope, title=metric),
         Cell(cell.label, title=points),
         Cell(
             cell.environment, environment=cell.environment, href=f"#case-{slug(cell.case_ids[0])}"

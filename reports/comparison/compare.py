@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import AssayError
-from records.metrics import REGISTER
+from records.metric import Better
 from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import belongs_to_builds, build_differences
 from reports.load.loading import AtKey, load_run
-from reports.show.labels import check_title, metric_title
 from reports.show.listings import provenance_rows
 from reports.show.tables import Cell, Column, Table, in_reading_order, row_label
 from reports.show.units import count_text, decimals, fixed, readable_unit, signed_percent
@@ -157,7 +156,9 @@ def _check_table(first: Analysis, second: Analysis, check: str) -> Table | None:
         for title in ("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval")
     ]
     columns += [Column("unit"), Column("reading")]
-    return Table(f"compare-{check}", check_title(check), columns, cells, total=len(keys))
+    return Table(
+        f"compare-{check}", first.register.check_title(check), columns, cells, total=len(keys)
+    )
 
 
 def _rows(analysis: Analysis, check: str) -> list[Row]:
@@ -181,7 +182,7 @@ def _pair_cells(first: Analysis, a: Row | None, second: Analysis, b: Row | None)
     head = [
         Cell(row_label(analysis, row)),
         Cell(case.environment, environment=case.environment),
-        Cell(metric_title(row.series.metric)),
+        Cell(analysis.register.metric_title(row.series.metric)),
     ]
     means = [cell for found in (a, b) for cell in _mean_cells(found, unit.factor)]
     if result is None:
@@ -195,7 +196,8 @@ def _pair_cells(first: Analysis, a: Row | None, second: Analysis, b: Row | None)
         ]
     ratio, interval = result
     ends = f"{signed_percent(interval.low)} … {signed_percent(interval.high)}"
-    reading = _reading(row.series.metric, interval.low, interval.high)
+    better = analysis.register.metrics[row.series.metric].better
+    reading = _reading(better, interval.low, interval.high)
     return [*head, *means, Cell(signed_percent(ratio)), Cell(ends), Cell(unit.label), Cell(reading)]
 
 
@@ -210,9 +212,9 @@ def _mean_cells(row: Row | None, factor: float) -> list[Cell]:
     return [Cell(str(row.summary.n)), Cell(text, badges=row.flags)]
 
 
-def _reading(metric: str, low: float, high: float) -> str:
+def _reading(better: Better, low: float, high: float) -> str:
     """Which run was better where the interval leaves no doubt at its level."""
     if low <= 1 <= high:
         return "not resolved"
-    better = (low > 1) == (REGISTER[metric].better == "higher")
-    return f"B {'better' if better else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"
+    gained = (low > 1) == (better == "higher")
+    return f"B {'better' if gained else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"

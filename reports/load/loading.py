@@ -5,27 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from records.errors import AssayError
+from records.plan import read_plan
 from reports.load.reader import Reader
-from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, PlanCase, Run, Series, stacked
+from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Run, Series, stacked
 
 __all__ = [
     "INVALID_ON_PURPOSE",
     "AtKey",
     "Launch",
-    "Plan",
-    "PlanCase",
     "Run",
     "Series",
     "load_run",
     "stacked",
 ]
-
-_T = TypeVar("_T")
 
 
 def load_run(directory: Path) -> Run:
@@ -38,7 +35,7 @@ def load_run(directory: Path) -> Run:
             f"{directory}: no such run directory. Give the directory that `assay run` printed,"
             " e.g. results/quick/<run-id>."
         )
-    plan = _load_plan(directory / "plan.json")
+    plan = read_plan(directory / "plan.json")
     warnings: list[str] = []
     provenance = _load_provenance(directory / "provenance.json", warnings)
     reader = Reader(plan)
@@ -62,38 +59,17 @@ def load_run(directory: Path) -> Run:
     )
 
 
-def _read_json(path: Path, kind: type[_T], remedy: str) -> _T:
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
-    except FileNotFoundError:
-        raise AssayError(f"{path}: not found. {remedy}") from None
-    except OSError as error:
-        raise AssayError(f"{path}: cannot be read ({error.strerror}). {remedy}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise AssayError(f"{path}: not valid: {error}. {remedy}") from error
-
-
-def _load_plan(path: Path) -> Plan:
-    plan = _read_json(
-        path, Plan, "A run directory holds the plan.json that `assay run` wrote at its start."
-    )
-    if plan.blocks < 1:
-        raise AssayError(f"{path}: `blocks` is {plan.blocks}; allowed: 1 or more.")
-    seen: set[str] = set()
-    for case in plan.cases:
-        if case.id in seen:
-            raise AssayError(f"{path}: case id {case.id!r} stands twice; ids must be unique.")
-        seen.add(case.id)
-    return plan
-
-
 def _load_provenance(path: Path, warnings: list[str]) -> Mapping[str, Any]:
     if not path.exists():
         warnings.append("provenance.json is missing: what software and machine ran is not known.")
         return {}
-    return _read_json(
-        path, dict[str, Any], "It is written by `assay run`; restore it or remove it."
-    )
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise AssayError(
+            f"{path}: cannot be read: {error}. It is written by `assay run`; restore it or remove"
+            " it."
+        ) from error
 
 
 def _torn_tail(path: Path) -> list[str]:

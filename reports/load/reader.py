@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.errors import AssayError
-from records.metrics import REGISTER
+from records.plan import Plan
 from reports.load.record_lines import Batch, Line, Value, batches
-from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Plan, Series
+from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
 KEEP_ARTIFACTS_OF_BAD = 5000
@@ -150,10 +150,16 @@ class Reader:
 
     def _new_place(self, metric: Value) -> int:
         """The number of a metric and point, the same however the point is written."""
-        definition = REGISTER.get(metric.name)
-        if definition is None or definition.unit != metric.unit:
-            allowed = definition.unit if definition else "a registered metric"
-            raise self._error(f"metric {metric.name!r} in {metric.unit!r}; allowed: {allowed}.")
+        definition = self.plan.register.metrics.get(metric.name)
+        if definition is None:
+            raise self._error(
+                f"metric {metric.name!r}; allowed: a metric that plan.json defines. The line or"
+                " the plan was changed after the run."
+            )
+        if definition.unit != metric.unit:
+            raise self._error(
+                f"metric {metric.name!r} in {metric.unit!r}; allowed: {definition.unit}."
+            )
         key = (metric.name, self._point(metric))
         place = self._shared.get(key)
         if place is None:
@@ -225,7 +231,8 @@ class Reader:
         """Values below zero of what cannot be below zero: they leave the columns, in words."""
         values = np.frombuffer(self._values)
         below = np.flatnonzero(values < 0)
-        units = [REGISTER[name].unit for name, _ in self._keys]
+        metrics = self.plan.register.metrics
+        units = [metrics[name].unit for name, _ in self._keys]
         named = [place for place in below.tolist() if units[self._places[place]] in NEVER_NEGATIVE]
         self._impossible = np.array(named, dtype=np.int64)
         texts = []
@@ -235,7 +242,7 @@ class Reader:
             point = f" at {dict(at)}" if at else ""
             texts.append(
                 f"Case {self.plan.cases[launch.case].id}, block {launch.block}: {name}{point} is"
-                f" {values[place]:.6g} {REGISTER[name].unit}, below zero, which cannot be; the"
+                f" {values[place]:.6g} {metrics[name].unit}, below zero, which cannot be; the"
                 " value is left out."
             )
         if len(named) > MOST_WARNINGS:

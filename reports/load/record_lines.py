@@ -15,8 +15,8 @@ import msgspec
 import numpy as np
 
 from records.errors import AssayError
+from records.plan import Plan, PlannedCase
 from records.record import Status
-from reports.load.run import Plan, PlanCase
 
 #: Bytes read and decoded together.
 _BATCH = 1 << 18
@@ -152,7 +152,7 @@ def _name_the_first_wrong(
             raise AssayError(f"{path}:{number}: {wrong}")
 
 
-def _wrong(line: Line, case: PlanCase | None) -> str | None:
+def _wrong(line: Line, case: PlannedCase | None) -> str | None:
     """What does not agree with the plan."""
     if line.schema != 1:
         return f"schema is {line.schema}; allowed: 1."

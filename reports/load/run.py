@@ -8,44 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from records.plan import Plan, PlannedCase
 from records.record import Status
 
 INVALID_ON_PURPOSE = "invalid-reply-before-wait"
 
 AtKey = tuple[tuple[str, Any], ...]
-
-
-class PlanCase(msgspec.Struct, frozen=True):
-    """One case of the plan: a check with all parameters fixed, in one environment."""
-
-    id: str
-    check: str
-    environment: str
-    params: dict[str, Any]
-    ranks: int = 0
-    nodes: int = 0
-    estimate_s: float | None = None
-    skipped: str | None = None
-
-
-class Plan(msgspec.Struct, frozen=True):
-    """What was planned: the cases, and how many blocks of them."""
-
-    schema: Literal[1, 2]
-    campaign: str
-    site: str
-    blocks: int
-    environments: list[str]
-    cases: list[PlanCase]
-    question: str = ""
-    seed: int | None = None
-    weights: dict[str, float] = {}
 
 
 class Launch(msgspec.Struct, gc=False):
@@ -103,7 +77,7 @@ class Run:
     warnings: tuple[str, ...]
     profiled: bool
 
-    def case(self, launch: Launch) -> PlanCase:
+    def case(self, launch: Launch) -> PlannedCase:
         """The planned case of a launch."""
         return self.plan.cases[launch.case]
 

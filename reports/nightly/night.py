@@ -8,7 +8,6 @@ from pathlib import Path
 
 from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
-from records.metrics import CHECK_METRICS, REGISTER
 from reports.load.loading import load_run
 from reports.load.run import Run, Series
 
@@ -25,24 +24,21 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
     run = load_run(directory)
     warnings = list(run.warnings)
     values = []
+    register = run.plan.register
     for series in run.series:
-        if not _kept(run, series):
+        case = run.plan.cases[series.case]
+        if not register.decides(case.check, series.metric):
             continue
-        if (series.values <= 0).any() and not REGISTER[series.metric].may_be_zero:
-            case = run.plan.cases[series.case]
+        if (series.values <= 0).any() and not register.metrics[series.metric].may_be_zero:
             warnings.append(f"{case.id}: {series.metric} is not positive; it was left out")
             continue
         values.append(NightValues(_key(run, series), tuple(series.values.tolist())))
     return _night(run, directory, warnings), values
 
 
-def _kept(run: Run, series: Series) -> bool:
-    check = CHECK_METRICS.get(run.plan.cases[series.case].check)
-    return check is None or check.deciding in ("", series.metric)
-
-
 def _key(run: Run, series: Series) -> SeriesKey:
-    case, metric = run.plan.cases[series.case], REGISTER[series.metric]
+    case, register = run.plan.cases[series.case], run.plan.register
+    metric = register.metrics[series.metric]
     return SeriesKey(
         case_id=case.id,
         check=case.check,
@@ -52,6 +48,8 @@ def _key(run: Run, series: Series) -> SeriesKey:
         unit=metric.unit,
         better=metric.better,
         at=dict(series.at),
+        title=register.metric_title(metric.name),
+        check_title=register.check_title(case.check),
     )
 
 

@@ -36,7 +36,6 @@ from reports.nightly.wording import (
     short_text,
 )
 from reports.show.canvas import ID_MARK, STYLE, Panel
-from reports.show.labels import check_title, metric_title
 from reports.show.units import count_text, readable_unit
 from reports.write.html import without_control_characters
 
@@ -48,7 +47,10 @@ _KINDS = {"regression": "bad", "open": "bad", "suspect": "warn", "improvement": 
 
 @dataclass(frozen=True)
 class CaseTrends:
-    """The pictures of one case, those of series with a finding first; `total` counts its series."""
+    """The pictures of one case, those of series with a finding first; `total` counts its series.
+
+    `check` is the check's title.
+    """
 
     title: str
     anchor: str
@@ -178,7 +180,7 @@ def _cases(checked: Checked) -> list[CaseTrends]:
                 )
                 for place in chosen
             ]
-            check = checked.history.series[places[0]].check
+            check = checked.history.series[places[0]].check_title
             title = names[case_id]
             cases.append(CaseTrends(title, f"case-{case_id}", check, panels, len(places)))
     return cases
@@ -190,8 +192,7 @@ def _words(history: History, label: str, series: int) -> tuple[str, str]:
     title = f"{key.environment}: {', '.join(filter(None, (label, at_text(key))))}"
     known = int(np.isfinite(history.values[series]).sum())
     side = "less" if key.better == "lower" else "more"
-    name = metric_title(key.metric)
-    return title.removesuffix(": "), f"{name}, {side} is better; {count_text(known, 'night')}"
+    return title.removesuffix(": "), f"{key.title}, {side} is better; {count_text(known, 'night')}"
 
 
 def _tonight(checked: Checked) -> list[tuple[str, ...]]:
@@ -234,7 +235,7 @@ def _by_check(cases: list[CaseTrends]) -> list[tuple[str, list[CaseTrends]]]:
     """Cases under the title of their check, checks with findings first."""
     found: dict[str, list[CaseTrends]] = {}
     for item in cases:
-        found.setdefault(check_title(item.check), []).append(item)
+        found.setdefault(item.check, []).append(item)
     return list(found.items())
 
 

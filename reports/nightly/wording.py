@@ -11,7 +11,7 @@ from records.history.model import History, SeriesKey
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
-from reports.show.labels import check_labels, check_title, metric_title, value_text
+from reports.show.labels import check_labels, value_text
 from reports.show.units import bytes_text, count_text, fixed, percent, readable_unit
 
 HEADLINES = {
@@ -36,7 +36,7 @@ def case_names(history: History) -> dict[str, str]:
     """For each case id its check, what tells it from the check's others, and the environment."""
     labels = case_labels(history)
     return {
-        key.case_id: f"{check_title(key.check)} in {key.environment}"
+        key.case_id: f"{key.check_title} in {key.environment}"
         + (f" ({labels[key.case_id]})" if labels[key.case_id] else "")
         for key in history.series
     }
@@ -52,8 +52,8 @@ def at_text(key: SeriesKey) -> str:
 
 def point_name(key: SeriesKey) -> str:
     """Metric and point."""
-    title, at = metric_title(key.metric), at_text(key)
-    return f"{title} at {at}" if at else title
+    at = at_text(key)
+    return f"{key.title} at {at}" if at else key.title
 
 
 def amount(key: SeriesKey, before: float, after: float) -> str:

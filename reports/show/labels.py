@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import msgspec
 
-from records.metrics import CHECK_METRICS, REGISTER
 from reports.show.units import fixed
 
 #: Parameters whose values are lists of points; the points themselves carry them.
@@ -32,18 +31,6 @@ class Parametrised(Protocol):
     @property
     def params(self) -> Mapping[str, Any]:
         """Its parameters by name."""
-
-
-def metric_title(name: str) -> str:
-    """Readable name of a metric."""
-    known = REGISTER.get(name)
-    return (known.title if known else "") or name.replace("_", " ")
-
-
-def check_title(name: str) -> str:
-    """Readable name of a check."""
-    known = CHECK_METRICS.get(name)
-    return known.title if known else name
 
 
 def value_text(value: Any) -> str:

@@ -18,7 +18,7 @@ from reports.show.canvas import (
     log_value_axis,
     new_panel,
 )
-from reports.show.labels import metric_title, value_text
+from reports.show.labels import value_text
 from reports.show.palette import QUIET
 from reports.show.units import ReadableUnit, fixed, readable_unit
 
@@ -115,7 +115,7 @@ def lines_picture(  # noqa: PLR0917
                 axes.set_xticks(places, [fixed(place, 0) for place in places])
         if log_y:
             log_value_axis(axes)
-        axes.set_ylabel(f"{metric_title(first.series.metric)} / {unit.label}")
+        axes.set_ylabel(f"{analysis.register.metric_title(first.series.metric)} / {unit.label}")
         if line_rate and analysis.case(first).params.get("placement") != "within-node":
             _draw_line_rate(axes, line_rate / unit.factor, unit.label)
         if from_zero and not log_y:

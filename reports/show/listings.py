@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 from reports.analysis import STATUSES, Analysis
 from reports.load.loading import INVALID_ON_PURPOSE, Launch
-from reports.show.labels import check_title
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.show.units import fixed
 
@@ -48,7 +47,7 @@ def status_table(analysis: Analysis) -> Table:
     columns += [Column(titles.get(kind, kind), numeric=True) for kind in kinds]
     rows = [
         [
-            Cell(check_title(check)),
+            Cell(analysis.register.check_title(check)),
             Cell(name, environment=name),
             *(Cell(fixed(found[kind], 0) if found[kind] else "·") for kind in kinds),
         ]
@@ -80,10 +79,9 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
     rows = []
     for launch in launches[:MOST_ROWS]:
         case = analysis.run.case(launch)
-        label = analysis.labels[case.check].label(case)
         rows.append(
             [
-                Cell(f"{check_title(case.check)}: {label}", title=case.id),
+                Cell(analysis.title(case), title=case.id),
                 Cell(case.environment, environment=case.environment),
                 Cell(str(launch.block)),
                 Cell(str(launch.attempt)),
@@ -129,7 +127,7 @@ def holes_table(analysis: Analysis) -> Table | None:
         rows.append(
             [
                 Cell(case_id),
-                Cell(f"{check_title(case.check)}: {analysis.labels[case.check].label(case)}"),
+                Cell(analysis.title(case)),
                 Cell(case.environment, environment=case.environment),
                 Cell(", ".join(str(block) for block in blocks if block) or "–"),
                 Cell(reason),
@@ -170,12 +168,11 @@ def evidence(analysis: Analysis, root: str) -> list[EvidenceCase]:
     result = []
     for index, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES]):
         launches = sorted(by_case.get(index, []), key=lambda item: (item.block, item.attempt))
-        label = f"{check_title(case.check)}: {analysis.labels[case.check].label(case)}"
         result.append(
             EvidenceCase(
                 f"case-{slug(case.id)}",
                 case.id,
-                label,
+                analysis.title(case),
                 case.environment,
                 [_evidence_launch(launch, root) for launch in launches],
             )

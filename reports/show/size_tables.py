@@ -5,9 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from records.metrics import REGISTER
 from reports.analysis import OUTLIER, Analysis, Row
-from reports.show.labels import metric_title
 from reports.show.lines import line_rate
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.show.units import (
@@ -57,16 +55,21 @@ def _sizes_table(
 ) -> Table:
     names = [name for name in analysis.looks if any(key[2] == name for key in found)]
     sizes = sorted({key[0] for key in found})
+    metrics = analysis.register.metrics
     units = {
         metric: readable_unit(
-            REGISTER[metric].unit, (r.summary.mean for k, r in found.items() if k[1] == metric)
+            metrics[metric].unit, (r.summary.mean for k, r in found.items() if k[1] == metric)
         )
         for metric in ("half_round_trip", "bandwidth")
     }
     columns = [Column("message", numeric=True)]
     for metric, unit in units.items():
         columns += [
-            Column(f"{metric_title(metric)}, {unit.label}", numeric=True, environment=name)
+            Column(
+                f"{analysis.register.metric_title(metric)}, {unit.label}",
+                numeric=True,
+                environment=name,
+            )
             for name in names
         ]
     cells = [

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nsmallest
 
-from records.metrics import REGISTER
 from reports.analysis import Analysis, Row
-from reports.show.labels import CheckLabels, metric_title, value_text
+from reports.show.labels import CheckLabels, value_text
 from reports.show.units import (
     ReadableUnit,
     bytes_text,
@@ -126,13 +125,14 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
             groups.add(len(cells))
         cells.append(_statistics_row(analysis, row, label, unit, repeated=label == last))
         last = label
-    title = f"{metric_title(metric)}, {REGISTER[metric].better} is better"
+    definition = analysis.register.metrics[metric]
+    title = f"{analysis.register.metric_title(metric)}, {definition.better} is better"
     return Table(
         f"table-{slug(check)}-{slug(metric)}",
         title[:1].upper() + title[1:] if title[0].islower() else title,
         columns,
         cells,
-        REGISTER[metric].definition + ".",
+        f"{definition.definition}.",
         len(found),
         frozenset(groups),
     )

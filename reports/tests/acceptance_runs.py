@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from reports.tests.synthetic import totals
+
 NODES = ("n1", "n2", "n3", "n4")
 RATES = {"stream_triad": (8e9, "bytes/s"), "dgemm_rate": (4e10, "flop/s")}
 BANDWIDTH, LATENCY = 11.7e6, 60e-6
@@ -47,6 +49,7 @@ def write_run(
         "seed": seed,
         "blocks": blocks,
         "environments": ["mpich"],
+        "totals": totals(cases, blocks),
         "cases": cases,
     }
     (directory / "plan.json").write_bytes(msgspec.json.encode(plan))
@@ -72,6 +75,8 @@ def _case(check: str, nodes: int) -> dict[str, Any]:
         "params": params,
         "ranks": nodes if check != "hpl" else 4,
         "nodes": nodes if check != "hpl" else 4,
+        "ranks_per_node": 1,
+        "memory_bytes_per_node": 0,
         "estimate_s": 1.0,
         "skipped": None,
     }

@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from records.metrics import REGISTER
+from records.metric import schema_1_register
 from reports.analysis import analyse
 from reports.checks.hops import hops_1988, hops_picture, hops_table
 from reports.checks.hops.measured import hop_series, slope, slopes_by_block
@@ -22,7 +22,7 @@ BLOCKS = 7
 
 
 def metric(name, value, **at):
-    one = REGISTER[name]
+    one = schema_1_register().metrics[name]
     made = {"name": name, "unit": one.unit, "better": one.better, "value": value}
     return made | ({"at": at} if at else {})
 

@@ -109,7 +109,7 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
         ({"environment": "other"}, "plan.json has"),
         ({"schema": 2}, "schema is 2"),
         ({"block": 0}, "`block` is 0"),
-        ({"metrics": [METRIC | {"name": "velocity"}]}, "registered metric"),
+        ({"metrics": [METRIC | {"name": "velocity"}]}, "a metric that plan.json defines"),
         ({"metrics": [METRIC | {"unit": "Gflop/s"}]}, "allowed: flop/s"),
         ({"metrics": [METRIC, METRIC]}, "stands twice"),
         ({"metrics": [METRIC | {"at": {"sizes": [1, 2]}}]}, "list or an object"),
@@ -132,10 +132,10 @@ def test_gigantic_number_is_refused(run: Path) -> None:
 def test_directory_must_be_a_run(tmp_path: Path, run: Path) -> None:
     with pytest.raises(AssayError, match="no such run directory"):
         load_run(tmp_path / "nothing")
-    with pytest.raises(AssayError, match=r"plan\.json: not found"):
+    with pytest.raises(AssayError, match=r"plan\.json: cannot be read"):
         load_run(tmp_path)
     (run / "plan.json").write_text('{"schema": 1}')
-    with pytest.raises(AssayError, match="not valid"):
+    with pytest.raises(AssayError, match="not a plan"):
         load_run(run)
 
 

@@ -120,13 +120,20 @@ def test_elsewhere_is_of_a_rerun(folder, capsys):
     assert "--rerun-of" in capsys.readouterr().err
 
 
-def test_history_of_the_first_schema_is_read(folder, capsys):
+@pytest.mark.parametrize("schema", [1, 2])
+def test_history_of_an_earlier_schema_is_read(folder, capsys, schema):
     add_nights(folder)
     with sqlite3.connect("results/history.sqlite") as database:
-        database.execute("ALTER TABLE night DROP COLUMN elsewhere")
-        database.execute("PRAGMA user_version=1")
+        for column in ("title", "check_title"):
+            database.execute(f"ALTER TABLE series DROP COLUMN {column}")
+        if schema == 1:
+            database.execute("ALTER TABLE night DROP COLUMN elsewhere")
+        database.execute(f"PRAGMA user_version={schema}")
     status, night = check(folder, capsys)
     assert (status, night["judged"]) == (0, 2)
+    with sqlite3.connect("results/history.sqlite") as database:
+        titles = database.execute("SELECT DISTINCT title, check_title FROM series").fetchall()
+    assert titles == [("rate", "HPL")]
 
 
 def test_good_rerun_dismisses(folder, capsys):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from records.metrics import REGISTER
+from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
 from reports.checks import node
 from reports.checks.node.netpipe_comparison import ratio_interval_cell
@@ -27,7 +27,7 @@ CASES = [
 
 
 def metric(name: str, value: float, **at: str | int) -> dict[str, Any]:
-    definition = REGISTER[name]
+    definition = schema_1_register().metrics[name]
     return {
         "name": name,
         "unit": definition.unit,

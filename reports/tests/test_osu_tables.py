@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from records.metrics import REGISTER
+from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
 from reports.checks import osu as osu_tables
 from reports.load.loading import load_run
@@ -35,8 +35,8 @@ def with_metrics(record: dict[str, Any]) -> dict[str, Any]:
     record["metrics"] = [
         {
             "name": name,
-            "unit": REGISTER[name].unit,
-            "better": REGISTER[name].better,
+            "unit": schema_1_register().metrics[name].unit,
+            "better": schema_1_register().metrics[name].better,
             "value": record["block"] * value,
             **({} if size is None else {"at": {"message_bytes": size}}),
         }

@@ -13,7 +13,6 @@ import msgspec
 from reports.analysis import NOT_RUN, Analysis
 from reports.choice.cells import as_json
 from reports.load.loading import Launch
-from reports.show.labels import check_title
 from reports.write.html import without_control_characters
 from reports.write.summary import summary_sentences
 
@@ -102,7 +101,7 @@ def render_json(analysis: Analysis) -> bytes:
         "choice": {
             "reference": comparisons.reference,
             "not_ranked": [
-                {"check": check_title(check), "environment": name}
+                {"check": analysis.register.check_title(check), "environment": name}
                 for check, name in sorted(comparisons.unranked)
             ],
             "overall": [as_json(cell) for cell in comparisons.overall],

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from records.metrics import REGISTER
+from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
-from reports.load.loading import AtKey, PlanCase
+from reports.load.loading import AtKey
 from reports.statistics.descriptive import Interval
 from reports.write.html import without_control_characters
 
@@ -133,15 +133,14 @@ def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     """What names a row: check, environment, case, parameters, metric, point, unit."""
     places = np.array([row.series.case for row in rows], dtype=np.int64)
     points = _texts((row.series.at for row in rows), _at_text)
-    units = {name: definition.unit for name, definition in REGISTER.items()}
     return _named(analysis)[places].with_columns(
         pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
         pl.Series("at", points, dtype=pl.String),
-        pl.Series("unit", [units[row.series.metric] for row in rows], dtype=pl.String),
+        pl.Series("unit", [row.unit for row in rows], dtype=pl.String),
     )
 
 
-def _params_text(case: PlanCase) -> str:
+def _params_text(case: PlannedCase) -> str:
     return "; ".join(
         f"{name}={value}"
         for name, value in case.params.items()

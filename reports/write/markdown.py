@@ -10,7 +10,6 @@ from reports.analysis import Analysis
 from reports.checks.sections import section_tables
 from reports.choice.tables import choice_tables, comparison_tables
 from reports.show import listings, tables
-from reports.show.labels import check_title
 from reports.show.size_tables import invalid_table
 from reports.show.units import count_text
 from reports.write import html as render
@@ -53,7 +52,7 @@ def _lines(analysis: Analysis, root: str) -> Iterator[str]:
         if table:
             yield from markdown_table(table)
     for check in analysis.checks:
-        yield f"## {md(check_title(check))}"
+        yield f"## {md(analysis.register.check_title(check))}"
         yield ""
         yield md(tables.constant_note(analysis.labels[check]))
         yield ""

@@ -6,7 +6,6 @@ from __future__ import annotations
 from reports.analysis import Analysis
 from reports.choice.leaders import Ranking, rankings
 from reports.choice.sentences import Sentence, choice_sentences
-from reports.show.labels import metric_title
 from reports.show.tables import slug
 from reports.show.units import count_text
 
@@ -29,7 +28,7 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
                 "#invalid",
             )
         )
-    best = [_best(ranking) for ranking in rankings(analysis.comparisons)]
+    best = [_best(analysis, ranking) for ranking in rankings(analysis.comparisons)]
     room = MOST_SENTENCES - len(head) - len(tail)
     if len(best) > room:
         rest = len(best) - room + 1
@@ -69,9 +68,9 @@ def _unfinished(analysis: Analysis) -> Sentence:
 _NOUN = {"all_heard": "time until all ranks are heard"}
 
 
-def _best(ranking: Ranking) -> Sentence:
+def _best(analysis: Analysis, ranking: Ranking) -> Sentence:
     cell = ranking.comparison
-    what = _NOUN.get(ranking.metric, metric_title(ranking.metric))
+    what = _NOUN.get(ranking.metric, analysis.register.metric_title(ranking.metric))
     if cell.word == "equivalent":
         lead = (
             f"{ranking.best} and {ranking.runner_up} lead in {what} and are equivalent within"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
-from reports.load.loading import PlanCase
 from reports.show.labels import lattice_text
 
 CHECK = "su3_rmd"
@@ -23,7 +23,7 @@ _LAYOUT = frozenset({"ranks", "ranks_per_node", "plaquette", "plaquette_toleranc
 class LatticeCase:
     """One case and its rows by metric."""
 
-    case: PlanCase
+    case: PlannedCase
     rows: dict[str, Row]
 
     @property
@@ -83,7 +83,7 @@ def _series(analysis: Analysis, key: Callable[[LatticeCase], str]) -> list[list[
     return [series for series in found if len(series) > 1]
 
 
-def _settings(case: PlanCase, without: tuple[str, ...]) -> str:
+def _settings(case: PlannedCase, without: tuple[str, ...]) -> str:
     kept: dict[str, Any] = {
         name: value
         for name, value in case.params.items()

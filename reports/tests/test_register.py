@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run is read by the metrics and checks of its own plan."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from records.errors import AssayError
+from records.history.reading import read_history
+from records.history.store import Store
+from reports.load.loading import load_run
+from reports.nightly.check import check_history
+from reports.nightly.night import read_night
+from reports.nightly.pages import render_page
+from reports.tests.synthetic import case, write_run
+from reports.write.report import build_report
+
+WOBBLE = {
+    "name": "wobble",
+    "unit": "quanta/s",
+    "better": "lower",
+    "definition": "quanta that left the pendulum, over the time of the launch",
+    "title": "wobble of the pendulum",
+}
+PENDULUM = {"name": "pendulum", "title": "Foucault's pendulum", "deciding": "wobble", "shown": ""}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Check and metric that stand in this run's plan only; in environment `lam` it wobbles more."""
+
+    def measured(record: dict[str, Any]) -> dict[str, Any]:
+        value = (20.0 if record["environment"] == "lam" else 10.0) + record["block"] / 100
+        metric = {"name": "wobble", "unit": "quanta/s", "better": "lower", "value": value}
+        return record | {"metrics": [metric]}
+
+    cases = [case("pendulum", name, {"length": 67}) for name in ("mpich", "lam")]
+    run = write_run(tmp_path / "run", cases, blocks=6, edit=measured)
+    define(run, [WOBBLE])
+    return run
+
+
+def define(run: Path, metrics: list[dict[str, Any]]) -> None:
+    plan = json.loads((run / "plan.json").read_text())
+    plan |= {"schema": 2, "metrics": metrics, "checks": [PENDULUM]}
+    (run / "plan.json").write_text(json.dumps(plan))
+
+
+def test_a_metric_that_only_the_plan_defines_is_reported(run: Path) -> None:
+    build_report(run)
+    with (run / "report/summary.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["metric"], row["unit"], row["n"]) for row in rows} == {("wobble", "quanta/s", "6")}
+    text = (run / "report/report.md").read_text()
+    assert "Foucault's pendulum" in text
+    assert "Wobble of the pendulum, lower is better" in text
+    verdicts = json.loads((run / "report/verdicts.json").read_text())
+    (cell,) = verdicts["choice"]["overall"]
+    assert (cell["environment"], cell["reference"]) == ("lam", "mpich")
+    assert cell["advantage"] == pytest.approx(0.5, rel=0.01)
+
+
+def test_a_metric_that_the_plan_does_not_define_is_refused_by_line(run: Path) -> None:
+    define(run, [WOBBLE | {"name": "rate"}])
+    with pytest.raises(AssayError, match=r"records\.jsonl:1: metric 'wobble'; allowed: a metric"):
+        load_run(run)
+
+
+def test_two_definitions_of_a_name_are_refused(run: Path) -> None:
+    define(run, [WOBBLE, WOBBLE | {"unit": "s"}])
+    with pytest.raises(AssayError, match=r"plan\.json: the metric wobble has two definitions"):
+        load_run(run)
+
+
+def test_a_history_keeps_the_titles_of_its_series(run: Path, tmp_path: Path) -> None:
+    night, values = read_night(run)
+    with Store(tmp_path / "history.sqlite", create=True) as store:
+        store.add(night, values)
+        (key, _) = read_history(store, night.site, night.campaign).series
+        page = render_page(check_history(store, night.site, night.campaign))
+    assert (key.title, key.check_title) == ("wobble of the pendulum", "Foucault's pendulum")
+    assert "wobble of the pendulum, less is better" in page
+
+
+def test_a_metric_of_another_unit_does_not_enter_a_series(run: Path, tmp_path: Path) -> None:
+    night, values = read_night(run)
+    with Store(tmp_path / "history.sqlite", create=True) as store:
+        store.add(night, values)
+        define(run, [WOBBLE | {"unit": "s"}])
+        records = run / "records.jsonl"
+        records.write_text(records.read_text().replace("quanta/s", "s").replace('"run"', '"other"'))
+        (run / "provenance.json").unlink()
+        night, values = read_night(run)
+        with pytest.raises(AssayError, match=r"holds wobble of case pendulum-.* in quanta/s"):
+            store.add(night, values)
+        assert len(store.nights(night.site, night.campaign)) == 1
