@@ -3,20 +3,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
 
 from reports.analysis import Analysis, Row
 from reports.checks.node.values import by_block, scaled, spread_cell
 from reports.show.tables import Cell, Column, Table
 from reports.show.units import bytes_text, fixed
+from reports.studies.hypercubes_1988 import HYPERCUBES, RING_STEPS, ring_s
 
-_STUDY = Path(__file__).resolve().parents[1] / "studies/reference/hypercube-1988/ring.csv"
-#: Steps of the study's message: 100 turns round 64 nodes.
-_STEPS_1988 = 100 * 64
-_MACHINES = ("ametek_s14", "intel_ipsc1", "intel_ipsc2", "ncube")
 #: Parameters in which the cases of one row may differ.
 _FREE = ("sizes", "turns", "warmup", "seed")
 
@@ -46,7 +40,7 @@ def ring_table(analysis: Analysis) -> Table | None:
         Column("case"),
         Column("message", numeric=True),
         *(Column("today, µs", numeric=True, environment=name) for name in names),
-        *(Column(f"{machine}, µs (s)", numeric=True) for machine in _MACHINES),
+        *(Column(f"{machine}, µs (s)", numeric=True) for machine in HYPERCUBES),
     ]
     return Table("table-ring-1988", "Round the ring, beside 1988", columns, rows, _NOTE)
 
@@ -75,20 +69,10 @@ def _step_cell(analysis: Analysis, row: Row | None) -> Cell:
 
 
 def _study_cells(size: int) -> list[Cell]:
-    found = [_study().get((size, machine)) for machine in _MACHINES]
+    found = [ring_s().get((size, machine)) for machine in HYPERCUBES]
     return [
         Cell("–", title="not in the study")
         if wall_s is None
-        else Cell(f"{fixed(1e6 * wall_s / _STEPS_1988, 0)} ({wall_s:g})")
+        else Cell(f"{fixed(1e6 * wall_s / RING_STEPS, 0)} ({wall_s:g})")
         for wall_s in found
     ]
-
-
-@lru_cache(maxsize=1)
-def _study() -> dict[tuple[int, str], float]:
-    """Seconds of 100 turns by message length and machine, as printed."""
-    with _STUDY.open(newline="") as file:
-        return {
-            (int(row["length_bytes"]), row["machine"]): float(row["wall_s"])
-            for row in csv.DictReader(file)
-        }

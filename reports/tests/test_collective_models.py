@@ -8,7 +8,6 @@ import pytest
 
 from bench.collectives import COUNTS, DELAYS, SIZES, STARTUPS, verdicts
 from reports.checks.collectives.expressions import expression_text
-from reports.checks.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import (
     Choice,
     Law,
@@ -17,6 +16,7 @@ from reports.models.collectives import (
     fit_collective,
     points,
 )
+from reports.studies.collectives_1996 import MACHINES, published, quoted_bandwidths
 
 NARROW, WIDE = COUNTS.values()
 

@@ -11,10 +11,10 @@ from records.metric import schema_1_register
 from reports.analysis import analyse
 from reports.checks.hops import hops_1988, hops_picture, hops_table
 from reports.checks.hops.measured import hop_series, slope, slopes_by_block
-from reports.checks.hops.study import times_1988
 from reports.checks.sections import section_tables
 from reports.load.loading import load_run
 from reports.show.canvas import STYLE
+from reports.studies.hypercubes_1988 import times_by_hops
 from reports.tests.synthetic import case, write_run
 
 PER_HOP_S = {"mpich": 1.2e-6, "lam": 0.0}
@@ -126,7 +126,7 @@ def test_the_slope_is_that_of_least_squares():
 
 
 def test_the_hypercubes_of_1988_are_those_of_the_study():
-    times = times_1988()
+    times = times_by_hops()
     assert {machine for machine, _ in times} == {"intel_ipsc1", "intel_ipsc2", "ncube"}
     assert times["ncube", 8192][1] == pytest.approx(8192 / 380.6e3, rel=1e-3)
     assert slope(times["ncube", 8]) == pytest.approx(190e-6, rel=0.01)

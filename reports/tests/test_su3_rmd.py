@@ -5,8 +5,8 @@ import pytest
 
 from reports.analysis import analyse
 from reports.checks.su3_rmd import overview, share_picture, strong_scaling, study_2003, weak_scaling
-from reports.checks.su3_rmd.tables import _study
 from reports.load.loading import load_run
+from reports.studies.wyeast_2003 import su3_rmd
 from reports.tests.synthetic import case, write_run
 
 LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 50, "ranks_per_node": 1}
@@ -70,5 +70,5 @@ def test_the_study_stands_beside_what_it_ran_too(analysis):
 
 
 def test_the_study_has_both_libraries_in_each_of_its_experiments():
-    assert len(_study()) == 16
-    assert all(set(rows) == {"lam", "mpich"} for rows in _study().values())
+    assert len(su3_rmd()) == 16
+    assert all(set(rows) == {"lam", "mpich"} for rows in su3_rmd().values())

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from reports.analysis import Analysis
 from reports.checks.collectives.expressions import delay_text, expression_text, startup_text
 from reports.checks.collectives.measured import Measured, measured, words
-from reports.checks.collectives.published import MACHINES, published, quoted_bandwidths
 from reports.models.collectives import Choice, Law, asymptotic_bandwidth
 from reports.show.tables import Cell, Column, Table, columns_of
 from reports.show.units import bytes_text, fixed, percent, three_digits
+from reports.studies.collectives_1996 import MACHINES, published, quoted_bandwidths
 
 _UNDETERMINED = "undetermined"
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from reports.analysis import Analysis
 from reports.checks.hops.measured import HopSeries, hop_series, slope
-from reports.checks.hops.study import times_1988
 from reports.show.tables import Cell, Column, Table
 from reports.show.units import bytes_text, fixed, level_text
+from reports.studies.hypercubes_1988 import times_by_hops
 
 #: Series beyond these are not shown; the note says so.
 MOST_SERIES = 120
@@ -55,7 +55,7 @@ def hops_1988(check: str) -> Callable[[Analysis], Table | None]:
     def table(analysis: Analysis) -> Table | None:
         if not hop_series(analysis, check):
             return None
-        shown = {key: t for key, t in times_1988().items() if key[1] in _LENGTHS_1988}
+        shown = {key: t for key, t in times_by_hops().items() if key[1] in _LENGTHS_1988}
         counts = sorted({hops for times in shown.values() for hops in times})
         rows = [
             [

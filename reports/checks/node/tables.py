@@ -7,10 +7,6 @@ ORNL/TM-13006, 1996, table 3.1.
 
 from __future__ import annotations
 
-import csv
-from functools import lru_cache
-from pathlib import Path
-
 from reports.analysis import Analysis, Row
 from reports.checks.node.values import (
     ByBlock,
@@ -22,8 +18,9 @@ from reports.checks.node.values import (
     together,
 )
 from reports.show.tables import Cell, Column, Table
+from reports.studies.hypercubes_1988 import MACHINES, operation_us, synthetic_s
+from reports.studies.ornl_1996 import balances
 
-_REFERENCE = Path(__file__).resolve().parents[2] / "studies" / "reference"
 _CHECK = "node"
 #: Columns of the rates: metric, heading, SI units in one of the heading's.
 _RATES = (
@@ -42,7 +39,13 @@ _SYNTHETIC = {
     "floatmath": "floatmath_time",
     "whetstone": "whetstone_time",
 }
-_MACHINES_1988 = ("ametek_s14", "intel_ipsc1", "intel_ipsc2", "ncube", "vax_11_780")
+_COLUMNS_1996 = (
+    "linpack100_ops_per_cycle",
+    "linpack1000_ops_per_cycle",
+    "latency_us",
+    "latency_cycles",
+    "lost",
+)
 _SPREAD = "Median of the launches, in brackets their least and greatest."
 
 
@@ -103,14 +106,14 @@ def operations_table(analysis: Analysis) -> Table | None:
                 )
                 for name in names
             ),
-            *(Cell(_time_1988(operand, operation, machine)) for machine in _MACHINES_1988),
+            *(Cell(operation_us(operand, operation, machine)) for machine in MACHINES),
         ]
         for operand, operation in points
     ]
     columns = [
         Column("operation"),
         *(Column("today, ns", numeric=True, environment=name) for name in names),
-        *(Column(f"{machine}, µs", numeric=True) for machine in _MACHINES_1988),
+        *(Column(f"{machine}, µs", numeric=True) for machine in MACHINES),
     ]
     note = (
         f"{_SPREAD} Median over the nodes. Today each operation waits for the one before; in 1988"
@@ -128,14 +131,14 @@ def synthetic_table(analysis: Analysis) -> Table | None:
         [
             Cell(test),
             *(spread_cell(scaled(over_nodes(analysis, name, metric), 1e-3), 3) for name in names),
-            *(Cell(_synthetic_1988(test, machine)) for machine in _MACHINES_1988),
+            *(Cell(synthetic_s(test, machine)) for machine in MACHINES),
         ]
         for test, metric in _SYNTHETIC.items()
     ]
     columns = [
         Column("test"),
         *(Column("today, ms", numeric=True, environment=name) for name in names),
-        *(Column(f"{machine}, s", numeric=True) for machine in _MACHINES_1988),
+        *(Column(f"{machine}, s", numeric=True) for machine in MACHINES),
     ]
     note = (
         f"{_SPREAD} 100 sieves of 1 to 8190, 50 000 Dhrystones, 256 000 repetitions of four"
@@ -149,7 +152,10 @@ def balance_table(analysis: Analysis) -> Table | None:
     """Operations a cycle, and what a message costs in cycles, operations and multiplications."""
     names = _environments(analysis, "core_clock")
     rows = [_balance_row(analysis, name) for name in names]
-    rows += [_row_1996(row) for row in _read("ornl-1996/computation.csv") if row["latency_cycles"]]
+    rows += [
+        [Cell(row["name"]), *(Cell(row[name] or "–") for name in _COLUMNS_1996), Cell("–")]
+        for row in balances()
+    ]
     if not names:
         return None
     return Table(
@@ -198,48 +204,6 @@ def _balance_row(analysis: Analysis, name: str) -> list[Cell]:
     ]
 
 
-def _row_1996(row: dict[str, str]) -> list[Cell]:
-    name = " ".join(part for part in (row["machine"], row["variant"]) if part)
-    lost = "–"
-    if row["latency_us"] and row["linpack100_mflops"]:
-        lost = f"{float(row['latency_us']) * float(row['linpack100_mflops']):.0f}"
-    texts = (
-        row["linpack100_ops_per_cycle"],
-        row["linpack1000_ops_per_cycle"],
-        row["latency_us"],
-        row["latency_cycles"],
-        lost,
-        "",
-    )
-    return [Cell(name), *(Cell(text or "–") for text in texts)]
-
-
 def _environments(analysis: Analysis, *metrics: str) -> list[str]:
     measured = {analysis.case(row).environment for row in analysis.rows_of(_CHECK, *metrics)}
     return [name for name in analysis.looks if name in measured]
-
-
-def _time_1988(operand: str, operation: str, machine: str) -> str:
-    kind, bits = operand.rstrip("0123456789"), int(operand.lstrip("abcdefghijklmnopqrstuvwxyz"))
-    for row in _read("hypercube-1988/arithmetic.csv"):
-        same_operand = row["data_type"].rstrip("0123456789") == kind
-        if (
-            same_operand
-            and int(row["operand_bytes"]) * 8 == bits
-            and (row["operation"], row["machine"]) == (operation, machine)
-        ):
-            return row["time_us"]
-    return "–"
-
-
-def _synthetic_1988(test: str, machine: str) -> str:
-    for row in _read("hypercube-1988/synthetic.csv"):
-        if (row["test"], row["machine"]) == (test, machine):
-            return row["wall_s"]
-    return "–"
-
-
-@lru_cache(maxsize=4)
-def _read(name: str) -> tuple[dict[str, str], ...]:
-    with (_REFERENCE / name).open(newline="") as file:
-        return tuple(csv.DictReader(file))

@@ -9,10 +9,10 @@ from itertools import groupby
 
 from reports.analysis import Analysis, Row
 from reports.checks.pvm.measured import PVM, Key, Line, cost_ratios, lines_of
-from reports.checks.pvm.study import copies, study_rows
 from reports.show.tables import Cell, Table, columns_of
 from reports.show.units import bytes_text, decimals, fixed
 from reports.statistics.descriptive import Summary, summarise
+from reports.studies.pvm_1995 import STUDY, copies, latencies_and_bandwidths
 
 #: In the study's order of cost: psend, then InPlace and Raw, then Default (XDR).
 PROTOCOLS = ("psend", "InPlace", "Raw", "Default")
@@ -20,8 +20,6 @@ PROTOCOLS = ("psend", "InPlace", "Raw", "Default")
 ORDER = (("psend", "InPlace"), ("psend", "Raw"), ("InPlace", "Default"), ("Raw", "Default"))
 STEPS = ("pack_time", "send_time", "wait_time", "unpack_time")
 LEAST_N = 3
-
-_STUDY = "the study of 1995 (H. Casanova, J. Dongarra, W. Jiang)"
 
 
 def protocols_table(analysis: Analysis) -> Table | None:
@@ -41,7 +39,7 @@ def protocols_table(analysis: Analysis) -> Table | None:
         ),
         [_protocol_row(line, medians.get(line.key, line)) for line in lines],
         "From the mean of each launch's half round trips, as in"
-        f" {_STUDY}: latency is the intercept of a straight line through the messages up to 1024"
+        f" {STUDY}: latency is the intercept of a straight line through the messages up to 1024"
         " bytes, no measured time; bandwidth is that of the longest message. Beside them the half"
         " round trip of the shortest message, as the launches' medians have it. Mean and standard"
         " deviation over launches, n of them. direct: a TCP connection of the two tasks; daemon:"
@@ -133,7 +131,7 @@ def order_table(analysis: Analysis) -> Table | None:
 
 def _copies_text() -> str:
     counted = copies()
-    parts = [f"{counted[name][0]} copies in memory for {name}" for name in PROTOCOLS[:3]]
+    parts = [f"{counted[name]} copies in memory for {name}" for name in PROTOCOLS[:3]]
     return ", ".join(parts)
 
 
@@ -244,21 +242,21 @@ def study_table(analysis: Analysis) -> Table | None:
         return None
     rows = [
         [
-            Cell(row.machine),
-            Cell(row.library),
-            Cell(row.protocol),
-            Cell(row.mode.replace("_", " ") or "–"),
-            Cell(row.latency_us),
-            Cell(row.bandwidth_mb_s),
+            Cell(row["machine"]),
+            Cell(row["library"]),
+            Cell(row["protocol"]),
+            Cell(row["mode"].replace("_", " ") or "–"),
+            Cell(row["latency_us"]),
+            Cell(row["bandwidth_mb_s"]),
         ]
-        for row in study_rows()
+        for row in latencies_and_bandwidths()
     ]
     return Table(
         "table-pvm-study",
         "The machines of 1995",
         columns_of(["machine", "library", "protocol", "mode"], ["latency, µs", "bandwidth, MB/s"]),
         rows,
-        f"As printed in Table 2 of {_STUDY}, PVM 3.3.8 beside the native calls (CMMD, NX, MPL) and"
+        f"As printed in Table 2 of {STUDY}, PVM 3.3.8 beside the native calls (CMMD, NX, MPL) and"
         " IBM's PVMe.",
         total=len(rows),
         groups=_starts([cells[0].text for cells in rows]),

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import lru_cache
-from pathlib import Path
 
 from reports.analysis import Analysis, Row
 from reports.checks.su3_rmd.cases import (
@@ -20,8 +17,7 @@ from reports.checks.su3_rmd.cases import (
 )
 from reports.show.tables import Cell, Column, Table, slug
 from reports.show.units import ReadableUnit, decimals, fixed, percent, readable_unit, si_text
-
-_STUDY = Path(__file__).resolve().parents[2] / "studies" / "reference" / "wyeast-2003"
+from reports.studies.wyeast_2003 import LIBRARIES, su3_rmd
 
 
 def overview(analysis: Analysis) -> Table | None:
@@ -154,7 +150,7 @@ def study_2003(analysis: Analysis) -> Table | None:
     rows = [
         _study_row(analysis, item, known)
         for item in lattice_cases(analysis)
-        if (known := _study().get(_study_key(item)))
+        if (known := su3_rmd().get(_study_key(item)))
     ]
     if not rows:
         return None
@@ -162,8 +158,8 @@ def study_2003(analysis: Analysis) -> Table | None:
     columns += [
         Column("environment"),
         Column("wall time today ± s", numeric=True),
-        *(Column(f"2003: {mpi}, wall ± s", numeric=True) for mpi in _LIBRARIES),
-        *(Column(f"2003: {mpi}, CPU of wall", numeric=True) for mpi in _LIBRARIES),
+        *(Column(f"2003: {mpi}, wall ± s", numeric=True) for mpi in LIBRARIES),
+        *(Column(f"2003: {mpi}, CPU of wall", numeric=True) for mpi in LIBRARIES),
     ]
     note = (
         "2003: B. P. Kearns, Portland State University, Tables 6 to 8, nodes with two processors on"
@@ -171,9 +167,6 @@ def study_2003(analysis: Analysis) -> Table | None:
         " not be as long as its own."
     )
     return Table("su3-2003", "Beside the study of 2003", columns, rows, note, len(rows))
-
-
-_LIBRARIES = ("lam", "mpich")
 
 
 def _study_key(item: LatticeCase) -> tuple[int, ...]:
@@ -184,7 +177,7 @@ def _study_key(item: LatticeCase) -> tuple[int, ...]:
 def _study_row(
     analysis: Analysis, item: LatticeCase, known: dict[str, dict[str, str]]
 ) -> list[Cell]:
-    rows = [known[mpi] for mpi in _LIBRARIES]
+    rows = [known[mpi] for mpi in LIBRARIES]
     walls = [Cell(f"{row['wall_s_mean']} ± {float(row['wall_s_stddev']):.2f} s") for row in rows]
     shares = [percent(float(row["cpu_s_mean"]) / float(row["wall_s_mean"])) for row in rows]
     return [
@@ -193,14 +186,3 @@ def _study_row(
         *walls,
         *(Cell(share) for share in shares),
     ]
-
-
-@lru_cache(maxsize=1)
-def _study() -> dict[tuple[int, ...], dict[str, dict[str, str]]]:
-    """Rows of the study by (nx, ny, nz, nt, trajectories, ranks), then by library."""
-    found: dict[tuple[int, ...], dict[str, dict[str, str]]] = {}
-    with (_STUDY / "su3_rmd.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            key = tuple(int(row[name]) for name in (*EXTENTS, "traj", "procs"))
-            found.setdefault(key, {})[row["mpi"]] = row
-    return found

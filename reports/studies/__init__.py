@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the papers measured, read from the transcribed tables in `reference/`."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def rows(table: str) -> tuple[dict[str, str], ...]:
+    """The rows of a table, "hypercube-1988/ring" for example: texts as printed, by column."""
+    path = Path(__file__).with_name("reference") / f"{table}.csv"
+    with path.open(newline="") as file:
+        return tuple(csv.DictReader(file))
