@@ -200,55 +200,45 @@ def _line(m: Vector, t: Vector, alpha: float, beta: float) -> Line:
 
 
 def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:
-    alpha, beta = solve(*(np.array([s]) for s in _sums(m, t)), free=free)
+    x, y = 1 / t, m / t
+    sums = ((x * x).sum(), (x * y).sum(), (y * y).sum(), x.sum(), y.sum())
+    alpha, beta = solve(*(np.array([float(s)]) for s in sums), free=free)
     return _line(m, t, float(alpha[0]), float(beta[0]))
 
 
-def _sums(m: Vector, t: Vector) -> tuple[float, ...]:
-    x, y = 1 / t, m / t
-    return tuple(float(s) for s in ((x * x).sum(), (x * y).sum(), (y * y).sum(), x.sum(), y.sum()))
-
-
 def _break(m: Vector, pair: tuple[Line, Line], edge: int, rms: float) -> Break:
+    """Between two lines; the step is 0 where they cross between the two sizes."""
     below, above = int(m[edge - 1]), int(m[edge])
-    step = _least_step([_ratio(pair, size) for size in (below, above)])
+    times = [[line.at(size) for line in pair] for size in (below, above)]
+    ratios = [r / left if left > 0 and r > 0 else math.inf for left, r in times]
+    step = 0.0
+    if not min(ratios) <= 1 <= max(ratios):
+        step = min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
     is_switch = abs(step) > max(LEAST_STEP, LEAST_STEP_RMS * rms)
     return Break(below, above, step, is_switch, 1.0, below, above)
-
-
-def _ratio(pair: tuple[Line, Line], message_bytes: int) -> float:
-    left, right = (line.at(message_bytes) for line in pair)
-    return right / left if left > 0 and right > 0 else math.inf
-
-
-def _least_step(ratios: Sequence[float]) -> float:
-    """The ratio nearest to 1, minus 1; 0 where the lines cross between the two ends."""
-    if min(ratios) <= 1 <= max(ratios):
-        return 0.0
-    return min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
 
 
 def _replicated_edges(
     m: Vector, t: Vector, chosen: Segmentation, replicates: int, seed: int
 ) -> NDArray[np.int64]:
-    """Inner edges of each replicate, shape (replicates, breaks)."""
+    """Inner edges of each replicate, shape (replicates, breaks).
+
+    A replicate is the lines' times, each multiplied by the residual of a point drawn at random.
+    """
     generator = np.random.default_rng(seed)
     edges = np.cumsum([0, *(line.points for line in chosen.segments)]).tolist()
     found = np.zeros((replicates, len(chosen.breaks)), dtype=np.int64)
+    parts = []
+    for low, high in pairwise(edges):
+        line = _fit(m[low:high], t[low:high], free=True)
+        times = line.alpha_s + line.beta_s_per_byte * m[low:high]
+        times = np.where(times > 0, times, t[low:high])
+        parts.append((times, t[low:high] / times))
     for row in range(replicates):
-        parts = [_redrawn(m[low:high], t[low:high], generator) for low, high in pairwise(edges)]
-        costs = costs_of_parts(m, np.concatenate(parts))
+        drawn = [times * generator.choice(ratios, len(ratios)) for times, ratios in parts]
+        costs = costs_of_parts(m, np.concatenate(drawn))
         found[row] = best_edges(costs, len(chosen.segments))[-1][1:-1]
     return found
-
-
-def _redrawn(m: Vector, t: Vector, generator: np.random.Generator) -> Vector:
-    """The best line's times, each multiplied by the residual of a point drawn at random."""
-    line = _fit(m, t, free=True)
-    fitted = line.alpha_s + line.beta_s_per_byte * m
-    fitted = np.where(fitted > 0, fitted, t)
-    times: Vector = fitted * generator.choice(t / fitted, len(m))
-    return times
 
 
 def _supported(m: Vector, one: Break, replicated: NDArray[np.int64]) -> Break:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import LEVEL, Interval, Matrix, mean_half_width
+from reports.statistics.descriptive import LEVEL, Interval, Matrix, mean_half_width, robust_spread
 
 RESAMPLES = 9999
 
@@ -42,8 +42,7 @@ def modified_z(values: Sequence[float]) -> NDArray[np.float64]:
     """
     row = np.asarray(values, dtype=np.float64)
     deviation = row - np.median(row)
-    size = np.abs(deviation)
-    spread = float(np.median(size)) / 0.6745 or 1.253314 * float(size.mean())
+    spread = float(robust_spread(np.abs(deviation)))
     scores: NDArray[np.float64] = deviation / spread if spread else np.zeros_like(row)
     return scores
 

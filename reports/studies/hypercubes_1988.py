@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hypercubes of 1988 (T. H. Dunigan, ORNL/TM-10881): arithmetic, synthetic tests, ring, echo."""
+"""The hypercubes of 1988 (T. H. Dunigan, ORNL/TM-10881): arithmetic, ring, echo."""
 
 from __future__ import annotations
 

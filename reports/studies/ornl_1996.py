@@ -13,5 +13,7 @@ def balances() -> list[dict[str, str]]:
         if row["latency_cycles"]:
             us, rate = row["latency_us"], row["linpack100_mflops"]
             lost = f"{float(us) * float(rate):.0f}" if us and rate else ""
-            found.append({**row, "name": f"{row['machine']} {row['variant']}".strip(), "lost": lost})
+            found.append(
+                {**row, "name": f"{row['machine']} {row['variant']}".strip(), "lost": lost}
+            )
     return found
