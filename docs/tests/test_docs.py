@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages tell the truth: commands run and print what is shown, links lead somewhere.
+
+A fenced block's info string says what it is:
+
+- `console`: lines after `$ ` are commands (`> ` continues one), the others what they print. Each
+  runs in a bash of its own, all of a page in one folder, and must succeed and print what the page
+  shows, if it shows anything. `exit=N` allows another status of the block's last command, `cluster`
+  says that a virtual cluster is needed, `skip="REASON"` that the block is not run.
+- any language with `file=PATH`: that file, to be written.
+- any other language: to be read only; a shell's are refused.
+
+In expected output `…` stands for any text, alone on a line for any lines; a word with a digit
+stands for any word with a digit; the number of blanks does not count.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+INDEX = ROOT / "docs/README.md"
+LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
+LIMIT_S = 300
+
+_FENCE = re.compile(r"^```(.*)$")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: where it stands, the words of its info string, its text."""
+
+    page: Path
+    line: int
+    language: str
+    options: dict[str, str]
+    text: str
+
+    @property
+    def place(self) -> str:
+        """Page and line of the opening fence."""
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    def commands(self) -> Iterator[tuple[str, str]]:
+        """Each command with the output that the page shows of it."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            lines = part.splitlines()
+            more = next((n for n, line in enumerate(lines[1:], 1) if line[:2] != "> "), len(lines))
+            command = "\n".join([lines[0], *(line[2:] for line in lines[1:more])])
+            yield command, "\n".join(lines[more:])
+
+    def follow(self, folder: Path) -> None:
+        """Do what the block says, in `folder`; an AssertionError tells what came out otherwise."""
+        if "file" in self.options:
+            target = folder / self.options["file"]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(self.text)
+            return
+        commands = list(self.commands())
+        for number, (command, shown) in enumerate(commands, 1):
+            allowed = int(self.options.get("exit", 0)) if number == len(commands) else 0
+            done = _run(command, folder)
+            told = f"{self.place}: $ {command}\nexit status {done.returncode}\n{done.stdout}"
+            assert done.returncode == allowed, told
+            if shown.strip():
+                assert re.search(pattern(shown), done.stdout), f"{told}\nthe page shows:\n{shown}"
+
+
+def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}:/usr/sbin:/sbin"
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "COLUMNS": "120"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+
+
+def pattern(shown: str) -> str:
+    """Expected output as a regular expression for the whole output."""
+    lines = [line.split() for line in shown.splitlines() if line.strip()]
+    return r"\A\s*" + "".join(_line(words) for words in lines) + r"\Z"
+
+
+def _line(words: list[str]) -> str:
+    if words == ["…"]:
+        return r"(?:.*\n)*?"
+    return r"[ \t]*" + r"[ \t]+".join(map(_word, words)) + r"[ \t]*\n\s*"
+
+
+def _word(word: str) -> str:
+    if word == "…":
+        return r".*"
+    if re.search(r"\d", word):
+        return r"\S*\d\S*"
+    return r"\S*".join(map(re.escape, word.split("…")))
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    found, lines, start = [], page.read_text().splitlines(), None
+    for number, line in enumerate(lines, 1):
+        if not (fence := _FENCE.match(line)):
+            continue
+        if start is None:
+            start = number
+            language, *words = shlex.split(fence[1]) or [""]
+            options = {name: value for name, _, value in (word.partition("=") for word in words)}
+            continue
+        text = "".join(f"{line}\n" for line in lines[start : number - 1])
+        found.append(Block(page, start, language, options, text))
+        start = None
+    assert start is None, f"{page}: the block of line {start} has no end"
+    return found
+
+
+def pages() -> list[Path]:
+    """The pages that have commands, in the order in which the index names them."""
+    linked = [INDEX.parent / found[1] for found in LINK.finditer(INDEX.read_text())]
+    of_docs = [path for path in dict.fromkeys(linked) if path.parent == INDEX.parent]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", INDEX, *of_docs]
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+PAGES = pages()
+ALL = [block for page in PAGES for block in blocks(page)]
+NEEDED = ("slurmctld", "slurmd", "munged", "mpicc.mpich", "mpicc.openmpi", "lamboot", "ip")
+MISSING = [
+    name for name in NEEDED if shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None
+]
+
+
+def run_of(kind: str, page: Path) -> list[Block]:
+    """The blocks of a page that a test of this kind follows."""
+    with_cluster = kind == "cluster"
+    return [
+        block
+        for block in blocks(page)
+        if "skip" not in block.options
+        and ("file" in block.options or block.language == "console")
+        and (with_cluster or "cluster" not in block.options)
+    ]
+
+
+def needs_cluster(page: Path) -> bool:
+    return any("cluster" in block.options for block in blocks(page))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_run_as_shown(page, tmp_path):
+    for block in run_of("plain", page):
+        block.follow(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Iterator[Path]:
+    """One folder for all pages: later ones go on with what earlier ones made."""
+    yield tmp_path_factory.mktemp("docs")
+    down = [str(Path(sys.executable).with_name("assay")), "cluster", "down", "--name", "docs"]
+    subprocess.run(down, check=True, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
+@pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup")
+@pytest.mark.parametrize("page", filter(needs_cluster, PAGES), ids=lambda page: page.name)
+def test_commands_run_as_shown_on_a_virtual_cluster(page, folder):
+    for block in run_of("cluster", page):
+        block.follow(folder)
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in ALL if "skip" in b.options], ids=lambda block: block.place
+)
+def test_commands_that_are_not_run(block):
+    assert list(block.commands())
+    pytest.skip(block.options["skip"])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_command_hides_in_another_kind_of_block(page):
+    for block in blocks(page):
+        assert block.language not in {"sh", "bash", "shell"}, f"{block.place}: use console"
+        assert block.options.keys() <= {"file", "cluster", "exit", "skip"}, block.place
+        if block.language != "console":
+            assert not re.search(r"^\$ ", block.text, re.MULTILINE), block.place
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for found in LINK.finditer(page.read_text()):
+        target = (page.parent / found[1]).resolve() if found[1] else page
+        assert target.exists(), f"{page.name}: {found[0]}"
+        if found[2]:
+            assert found[2] in anchors(target), f"{page.name}: {found[0]}"
+
+
+def test_the_index_names_every_page():
+    assert {path.name for path in INDEX.parent.glob("*.md")} <= {path.name for path in PAGES}
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "alike"),
+    [
+        ("up after 0.4 s", "up after 1.2 s\n", True),
+        ("…\nlast", "first\nsecond\nlast\n", True),
+        ("…\nlast", "first\nlast\nmore\n", False),
+        ("run …, done", "run of three, done\n", True),
+        ("a  b", " a b\n", True),
+        ("n1 idle", "n1 down\n", False),
+        ("20 ok", "some ok\n", False),
+    ],
+)
+def test_output_is_compared_by_words(shown, printed, alike):
+    assert bool(re.search(pattern(shown), printed)) is alike
+
+
+def test_citation_names_the_version_of_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
+    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
