@@ -44,6 +44,9 @@ schema: setup ## write the JSON Schemas of campaign and criteria files anew
 	@$(ASSAY) schema > campaigns/campaign.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 
+picture: ## docs/report.png anew: the head of the newest report of campaign quick
+	@docs/picture.sh "$$(ls -td results/quick/*/report | head -n 1)/.."
+
 lock: ## renew requirements.lock from pyproject.toml
 	@.venv/bin/pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
 		--no-emit-index-url --no-emit-find-links --extra develop -o requirements.lock pyproject.toml
@@ -51,4 +54,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test check lint bench spack test-spack physics doctor schema lock clean
+.PHONY: help setup demo test check lint bench spack test-spack physics doctor schema picture lock clean

@@ -106,11 +106,9 @@ def _line(words: list[str]) -> str:
 
 
 def _word(word: str) -> str:
-    if word == "…":
-        return r".*"
-    if re.search(r"\d", word):
-        return r"\S*\d\S*"
-    return r"\S*".join(map(re.escape, word.split("…")))
+    if "…" in word:
+        return ".*".join(map(re.escape, word.split("…")))
+    return r"\S*\d\S*" if re.search(r"\d", word) else re.escape(word)
 
 
 def blocks(page: Path) -> list[Block]:
@@ -153,25 +151,25 @@ MISSING = [
 ]
 
 
-def run_of(kind: str, page: Path) -> list[Block]:
-    """The blocks of a page that a test of this kind follows."""
-    with_cluster = kind == "cluster"
+def to_follow(page: Path, *, with_cluster: bool) -> list[Block]:
+    """The blocks of a page that a test follows."""
     return [
         block
         for block in blocks(page)
-        if "skip" not in block.options
-        and ("file" in block.options or block.language == "console")
+        if (block.language == "console" or "file" in block.options)
+        and "skip" not in block.options
         and (with_cluster or "cluster" not in block.options)
     ]
 
 
 def needs_cluster(page: Path) -> bool:
+    """Whether some command of the page needs a virtual cluster."""
     return any("cluster" in block.options for block in blocks(page))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_run_as_shown(page, tmp_path):
-    for block in run_of("plain", page):
+    for block in to_follow(page, with_cluster=False):
         block.follow(tmp_path)
 
 
@@ -186,9 +184,9 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 @pytest.mark.cluster
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
 @pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup")
-@pytest.mark.parametrize("page", filter(needs_cluster, PAGES), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [p for p in PAGES if needs_cluster(p)], ids=lambda page: page.name)
 def test_commands_run_as_shown_on_a_virtual_cluster(page, folder):
-    for block in run_of("cluster", page):
+    for block in to_follow(page, with_cluster=True):
         block.follow(folder)
 
 
