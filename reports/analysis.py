@@ -14,8 +14,8 @@ from records.metric import Register
 from records.plan import PlannedCase
 from reports.choice.compare import Comparisons, compare_environments
 from reports.load.loading import INVALID_ON_PURPOSE, Launch, Run, Series, stacked
-from reports.show.labels import CheckLabels, check_labels
-from reports.show.palette import Look, looks
+from reports.notation.labels import CheckLabels, check_labels
+from reports.notation.palette import Look, looks
 from reports.statistics.descriptive import Summary, summarise_rows
 
 NOT_RUN = "not run yet"

@@ -17,7 +17,7 @@ from records.criteria import (
 from reports.acceptance.bounds import Bounds, decide, median_bounds, spread_bounds
 from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, empty, limit_text
 from reports.acceptance.values import Evidence, Values, environments_of
-from reports.show.labels import CheckLabels, check_labels
+from reports.notation.labels import CheckLabels, check_labels
 
 
 @dataclass(frozen=True)

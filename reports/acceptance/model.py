@@ -9,7 +9,7 @@ from typing import Literal
 
 from records.criteria import Criterion, Waiver
 from reports.acceptance.bounds import Bounds, Verdict, worst
-from reports.show.units import readable_unit
+from reports.notation.units import readable_unit
 
 State = Literal["suspected", "confirmed", "not confirmed"]
 SubjectKind = Literal["node", "link", "pair"]

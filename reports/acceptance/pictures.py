@@ -13,9 +13,9 @@ from matplotlib.patches import Rectangle
 
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.peers import natural
+from reports.notation.palette import INK, QUIET
+from reports.notation.units import count_text, readable_unit
 from reports.show.canvas import STYLE, Panel, finish, new_panel
-from reports.show.palette import INK, QUIET
-from reports.show.units import count_text, readable_unit
 
 BAD, OPEN, GOOD = "#B3261E", "#8A6100", "#0072B2"
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "FAIL": BAD}

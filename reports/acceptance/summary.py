@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Finding
-from reports.show.units import count_text
+from reports.notation.units import count_text
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from reports.acceptance.model import Item
-from reports.show.units import decimals, fixed, readable_unit
+from reports.notation.units import decimals, fixed, readable_unit
 
 
 def _is_multiple(item: Item) -> bool:

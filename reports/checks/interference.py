@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reports.analysis import Analysis, Row
+from reports.notation.labels import value_text
+from reports.notation.palette import QUIET
+from reports.notation.units import bytes_text, percent, three_digits
 from reports.show.canvas import Line, Panel, draw_line, finish, log_bytes_axis, new_panel
-from reports.show.labels import value_text
 from reports.show.lines import Picture, footer
-from reports.show.palette import QUIET
 from reports.show.tables import Cell, Table, columns_of
-from reports.show.units import bytes_text, percent, three_digits
 
 _CHECK = "interference"
 _WHO = {

@@ -8,8 +8,8 @@ from dataclasses import replace
 from records.metric import Register
 from reports.analysis import Analysis, Row
 from reports.checks.node.values import spread_cell
+from reports.notation.units import bytes_text, readable_unit
 from reports.show.tables import Cell, Column, Table, columns_of
-from reports.show.units import bytes_text, readable_unit
 
 _CHECK = "osu"
 #: What a benchmark is read by: the first of these that it has.

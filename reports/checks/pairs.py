@@ -12,10 +12,10 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from reports.analysis import Analysis, Row
+from reports.notation.palette import INK
+from reports.notation.units import ReadableUnit, count_text, readable_unit
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import MOST_PANELS, Picture, footer, size_picture
-from reports.show.palette import INK
-from reports.show.units import ReadableUnit, count_text, readable_unit
 
 _CHECK = "alltoall_pairs"
 #: A pair below this share of the best bandwidth, or above this multiple of the least latency, is

@@ -20,11 +20,11 @@ from reports.models.point_to_point import (
     segmented,
     straight_line,
 )
+from reports.notation.palette import QUIET, Look
+from reports.notation.units import bytes_text, fixed, percent, signed_percent
 from reports.show.canvas import Panel, finish, log_bytes_axis, log_value_axis, new_panel
 from reports.show.lines import MOST_PANELS, Picture, footer
-from reports.show.palette import QUIET, Look
 from reports.show.tables import Cell, Table, columns_of
-from reports.show.units import bytes_text, fixed, percent, signed_percent
 
 #: Curves beyond these are not fitted; the note says so.
 MOST_CURVES = 24

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from reports.analysis import Analysis, Row
 from reports.checks.node.values import by_block, scaled, spread_cell
+from reports.notation.units import bytes_text, fixed
 from reports.show.tables import Cell, Column, Table
-from reports.show.units import bytes_text, fixed
 from reports.studies.hypercubes_1988 import HYPERCUBES, RING_STEPS, ring_s
 
 #: Parameters in which the cases of one row may differ.

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 
 from reports.load.loading import AtKey
-from reports.show.units import percent, signed_percent
+from reports.notation.units import percent, signed_percent
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio, least_n
 
 ALPHA = 0.05

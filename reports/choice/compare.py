@@ -22,8 +22,8 @@ from reports.choice.pairing import (
 )
 from reports.choice.score import OverallScore, overall_score
 from reports.load.loading import INVALID_ON_PURPOSE, AtKey, Run
-from reports.show.labels import CheckLabels, params_key
-from reports.show.units import bytes_text
+from reports.notation.labels import CheckLabels, params_key
+from reports.notation.units import bytes_text
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
-from reports.show.units import level_text, signed_percent
+from reports.notation.units import level_text, signed_percent
 
 
 @dataclass(frozen=True, slots=True)

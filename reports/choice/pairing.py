@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from records.metric import Better, Register
 from records.plan import PlannedCase
 from reports.load.loading import AtKey, Run, Series, stacked
-from reports.show.labels import CheckLabels
+from reports.notation.labels import CheckLabels
 from reports.statistics.signed_rank import LEAST_N
 
 PointKey = tuple[bytes, AtKey]

@@ -8,9 +8,9 @@ from typing import Any
 
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
+from reports.notation.palette import INK, QUIET
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import MOST_PANELS, Picture, footer
-from reports.show.palette import INK, QUIET
 
 MOST_FOREST_ROWS = 14
 MOST_SCORED = 12

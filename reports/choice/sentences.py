@@ -11,7 +11,7 @@ from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.matrix import crossovers
 from reports.choice.ranking import Standing
 from reports.choice.score import OverallScore
-from reports.show.units import bytes_text, count_text, fixed, level_text, signed_percent
+from reports.notation.units import bytes_text, count_text, fixed, level_text, signed_percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 
 from reports.analysis import Analysis, Row
+from reports.notation.units import ReadableUnit, decimals, fixed, level_text, readable_unit
 from reports.show.tables import Cell, Column, Table
-from reports.show.units import ReadableUnit, decimals, fixed, level_text, readable_unit
 from reports.statistics.signed_rank import LEAST_N, paired_effects
 
 CHECK = "startup"

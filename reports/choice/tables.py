@@ -13,8 +13,8 @@ from reports.choice.matrix import Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
 from reports.choice.startup_cost import startup_table
+from reports.notation.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
-from reports.show.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
 
 
 def choice_tables(analysis: Analysis) -> list[Table]:

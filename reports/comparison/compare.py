@@ -12,9 +12,9 @@ from records.metric import Better
 from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import belongs_to_builds, build_differences
 from reports.load.loading import AtKey, load_run
+from reports.notation.units import count_text, decimals, fixed, readable_unit, signed_percent
 from reports.show.listings import provenance_rows
 from reports.show.tables import Cell, Column, Table, in_reading_order, row_label
-from reports.show.units import count_text, decimals, fixed, readable_unit, signed_percent
 from reports.statistics.descriptive import LEVEL, log_ratio_interval
 from reports.write.markdown import markdown_table, md
 

@@ -35,8 +35,8 @@ from reports.nightly.wording import (
     point_name,
     short_text,
 )
+from reports.notation.units import count_text, readable_unit
 from reports.show.canvas import ID_MARK, STYLE, Panel
-from reports.show.units import count_text, readable_unit
 from reports.write.html import without_control_characters
 
 MOST_PANELS_A_CASE = 6

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from records.history.model import Change, History, Night, SeriesKey
 from reports.nightly.segments import context_starts
 from reports.nightly.wording import amount, point_name
+from reports.notation.palette import INK, QUIET, looks
+from reports.notation.units import ReadableUnit, readable_unit
 from reports.show.canvas import HOVER, WIDTH_IN, Panel, finish
-from reports.show.palette import INK, QUIET, looks
-from reports.show.units import ReadableUnit, readable_unit
 
 MOST_NIGHTS = 180
 _HEIGHT_IN = 2.15

@@ -11,8 +11,8 @@ from records.history.model import History, SeriesKey
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
-from reports.show.labels import check_labels, value_text
-from reports.show.units import bytes_text, count_text, fixed, percent, readable_unit
+from reports.notation.labels import check_labels, value_text
+from reports.notation.units import bytes_text, count_text, fixed, percent, readable_unit
 
 HEADLINES = {
     "regression": "Slower, confirmed",

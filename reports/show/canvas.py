@@ -18,8 +18,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedFormatter, FuncFormatter, LogLocator, NullLocator
 
-from reports.show.palette import INK, QUIET, RULE, Look
-from reports.show.units import fixed
+from reports.notation.palette import INK, QUIET, RULE, Look
+from reports.notation.units import fixed
 
 WIDTH_IN = 4.3
 HEIGHT_IN = 3.45

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.analysis import Analysis, Row
+from reports.notation.labels import value_text
+from reports.notation.palette import QUIET
+from reports.notation.units import ReadableUnit, fixed, readable_unit
 from reports.show.canvas import (
     MOST_POINTS,
     Line,
@@ -18,9 +21,6 @@ from reports.show.canvas import (
     log_value_axis,
     new_panel,
 )
-from reports.show.labels import value_text
-from reports.show.palette import QUIET
-from reports.show.units import ReadableUnit, fixed, readable_unit
 
 #: Panels of one picture; what is beyond is in the tables, and the caption says how many.
 MOST_PANELS = 8

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from reports.analysis import STATUSES, Analysis
 from reports.load.loading import INVALID_ON_PURPOSE, Launch
+from reports.notation.units import fixed
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
-from reports.show.units import fixed
 
 MOST_EVIDENCE_CASES = 300
 MOST_REASON = 600

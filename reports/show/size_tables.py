@@ -6,9 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reports.analysis import OUTLIER, Analysis, Row
-from reports.show.lines import line_rate
-from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
-from reports.show.units import (
+from reports.notation.units import (
     ReadableUnit,
     bytes_text,
     decimals,
@@ -17,6 +15,8 @@ from reports.show.units import (
     readable_unit,
     si_text,
 )
+from reports.show.lines import line_rate
+from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 from reports.statistics.descriptive import Summary
 
 

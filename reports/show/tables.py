@@ -9,8 +9,8 @@ from functools import lru_cache
 from heapq import nsmallest
 
 from reports.analysis import Analysis, Row
-from reports.show.labels import CheckLabels, value_text
-from reports.show.units import (
+from reports.notation.labels import CheckLabels, value_text
+from reports.notation.units import (
     ReadableUnit,
     bytes_text,
     decimals,

@@ -8,7 +8,7 @@ import pytest
 from reports.analysis import analyse
 from reports.checks import collectives, interference
 from reports.load.loading import load_run
-from reports.show.units import three_digits
+from reports.notation.units import three_digits
 from reports.tests import synthetic
 from reports.write.report import build_report
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import pytest
 
-from reports.show.palette import looks
-from reports.show.units import bytes_text, decimals, fixed, readable_unit, signed_percent
+from reports.notation.palette import looks
+from reports.notation.units import bytes_text, decimals, fixed, readable_unit, signed_percent
 from reports.write.markdown import md
 
 

@@ -22,11 +22,11 @@ from reports.checks.sections import CheckSection, check_section
 from reports.choice.compare import Comparisons
 from reports.choice.pictures import forest, score_picture
 from reports.choice.tables import choice_tables, comparison_tables
+from reports.notation.palette import Look
+from reports.notation.units import count_text
 from reports.show import listings, tables
 from reports.show.canvas import ID_MARK, STYLE, Panel, legend_sign
-from reports.show.palette import Look
 from reports.show.size_tables import invalid_table
-from reports.show.units import count_text
 from reports.write.summary import summary_sentences
 
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator
 from reports.analysis import Analysis
 from reports.checks.sections import section_tables
 from reports.choice.tables import choice_tables, comparison_tables
+from reports.notation.units import count_text
 from reports.show import listings, tables
 from reports.show.size_tables import invalid_table
-from reports.show.units import count_text
 from reports.write import html as render
 from reports.write.summary import summary_sentences
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from reports.analysis import Analysis
 from reports.choice.leaders import Ranking, rankings
 from reports.choice.sentences import Sentence, choice_sentences
+from reports.notation.units import count_text
 from reports.show.tables import slug
-from reports.show.units import count_text
 
 MOST_SENTENCES = 10
 

@@ -11,6 +11,8 @@ import numpy as np
 from reports.analysis import Analysis, Row
 from reports.checks.collectives.measured import OPERATIONS, Measured, measured, position, words
 from reports.models.collectives import Choice, Law
+from reports.notation.palette import QUIET
+from reports.notation.units import ReadableUnit, fixed, readable_unit
 from reports.show.canvas import (
     Line,
     Panel,
@@ -21,8 +23,6 @@ from reports.show.canvas import (
     new_panel,
 )
 from reports.show.lines import Picture, footer
-from reports.show.palette import QUIET
-from reports.show.units import ReadableUnit, fixed, readable_unit
 
 
 def against_length(analysis: Analysis) -> Picture | None:

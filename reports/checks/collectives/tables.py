@@ -9,8 +9,8 @@ from reports.analysis import Analysis
 from reports.checks.collectives.expressions import delay_text, expression_text, startup_text
 from reports.checks.collectives.measured import Measured, measured, words
 from reports.models.collectives import Choice, Law, asymptotic_bandwidth
+from reports.notation.units import bytes_text, fixed, percent, three_digits
 from reports.show.tables import Cell, Column, Table, columns_of
-from reports.show.units import bytes_text, fixed, percent, three_digits
 from reports.studies.collectives_1996 import MACHINES, published, quoted_bandwidths
 
 _UNDETERMINED = "undetermined"

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from reports.analysis import Analysis
 from reports.checks.hops.measured import HopSeries, hop_series
+from reports.notation.units import bytes_text
 from reports.show.canvas import Line, Panel, draw_line, finish, new_panel
 from reports.show.lines import MOST_PANELS, Picture, footer, joined
-from reports.show.units import bytes_text
 
 
 def hops_picture(check: str) -> Callable[[Analysis], Picture | None]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 
 from reports.analysis import Analysis
 from reports.checks.hops.measured import HopSeries, hop_series, slope
+from reports.notation.units import bytes_text, fixed, level_text
 from reports.show.tables import Cell, Column, Table
-from reports.show.units import bytes_text, fixed, level_text
 from reports.studies.hypercubes_1988 import times_by_hops
 
 #: Series beyond these are not shown; the note says so.

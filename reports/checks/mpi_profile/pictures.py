@@ -12,10 +12,10 @@ from matplotlib.patches import Patch
 from reports.analysis import Analysis
 from reports.checks.mpi_profile.load import CaseProfile, case_profiles
 from reports.checks.mpi_profile.totals import CaseTotals, case_totals
+from reports.notation.palette import INK
+from reports.notation.units import ReadableUnit, fixed, percent, readable_unit
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import MOST_PANELS, Picture, footer
-from reports.show.palette import INK
-from reports.show.units import ReadableUnit, fixed, percent, readable_unit
 
 #: Calls that get a colour of their own; the others are drawn together.
 MOST_CALLS = 5

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from reports.analysis import Analysis
 from reports.checks.mpi_profile.load import CaseProfile, case_profiles
 from reports.checks.mpi_profile.totals import CallTotals, CaseTotals, case_totals, traffic
+from reports.notation.units import ReadableUnit, bytes_text, decimals, fixed, percent, readable_unit
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
-from reports.show.units import ReadableUnit, bytes_text, decimals, fixed, percent, readable_unit
 
 #: Pairs of ranks in the table of messages; larger cases have too many to read.
 MOST_PAIRS = 240

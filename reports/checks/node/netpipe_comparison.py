@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.checks.node.values import ByBlock, by_block, echo_times, spread_cell, together
+from reports.notation.units import bytes_text, fixed
 from reports.show.tables import Cell, Column, Table
-from reports.show.units import bytes_text, fixed
 from reports.statistics.signed_rank import LEAST_N, paired_effect
 
 #: Lengths of the comparison, in bytes.

@@ -8,8 +8,8 @@ from statistics import median
 from typing import Any
 
 from reports.analysis import Analysis, Row
+from reports.notation.units import fixed, si_text
 from reports.show.tables import Cell
-from reports.show.units import fixed, si_text
 
 ByBlock = dict[int, float]
 

@@ -9,8 +9,8 @@ from itertools import groupby
 
 from reports.analysis import Analysis, Row
 from reports.checks.pvm.measured import PVM, Key, Line, cost_ratios, lines_of
+from reports.notation.units import bytes_text, decimals, fixed
 from reports.show.tables import Cell, Table, columns_of
-from reports.show.units import bytes_text, decimals, fixed
 from reports.statistics.descriptive import Summary, summarise
 from reports.studies.pvm_1995 import STUDY, copies, latencies_and_bandwidths
 

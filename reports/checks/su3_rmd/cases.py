@@ -11,7 +11,7 @@ from typing import Any
 
 from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
-from reports.show.labels import lattice_text
+from reports.notation.labels import lattice_text
 
 CHECK = "su3_rmd"
 EXTENTS = ("nx", "ny", "nz", "nt")

@@ -10,10 +10,10 @@ from matplotlib.ticker import FixedLocator, NullLocator
 
 from reports.analysis import Analysis, Row
 from reports.checks.su3_rmd.cases import CHECK, EXTENTS, LatticeCase, strong_series
+from reports.notation.palette import QUIET
+from reports.notation.units import ReadableUnit, readable_unit
 from reports.show.canvas import Line, Panel, draw_line, finish, log_value_axis, new_panel
 from reports.show.lines import MOST_PANELS, Picture, footer
-from reports.show.palette import QUIET
-from reports.show.units import ReadableUnit, readable_unit
 
 _Series = list[list[LatticeCase]]
 

@@ -15,8 +15,8 @@ from reports.checks.su3_rmd.cases import (
     strong_series,
     weak_series,
 )
+from reports.notation.units import ReadableUnit, decimals, fixed, percent, readable_unit, si_text
 from reports.show.tables import Cell, Column, Table, slug
-from reports.show.units import ReadableUnit, decimals, fixed, percent, readable_unit, si_text
 from reports.studies.wyeast_2003 import LIBRARIES, su3_rmd
 
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from reports.show.units import fixed
+from reports.notation.units import fixed
 
 #: Parameters whose values are lists of points; the points themselves carry them.
 _POINTS = {"constructs", "operations", "sizes"}
