@@ -88,7 +88,7 @@ def _open_to_all(path: Path) -> bool:
 
 
 def _site(site_name: str) -> Iterator[Finding]:
-    from assay.sites.site import load_site  # noqa: PLC0415
+    from assay.sites.loading import load_site  # noqa: PLC0415
 
     try:
         site = load_site(site_name)

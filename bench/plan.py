@@ -26,7 +26,7 @@ def main() -> None:
     """Plan 25,000 combinations in four environments and print the seconds of each step."""
     grids = ", ".join(f"{{p: {p}, q: {q}}}" for p in range(1, 6) for q in range(1, 6))
     sizes = ", ".join(str(1000 + n) for n in range(1000))
-    site = SiteFacts("bench", False, 64, 8, 2**37, {name: {"mpi"} for name in "abcd"})
+    site = SiteFacts("bench", 64, 8, 2**37, {name: {"mpi"} for name in "abcd"})
     begun = time.perf_counter()
     campaign = campaign_from_text(
         "bench.yaml", _CAMPAIGN.replace("{grids}", grids).replace("{sizes}", sizes)

@@ -19,7 +19,8 @@ from assay.build.digest import OUR_PACKAGES, sources_digest
 from assay.build.facts import Lock
 from assay.build.paths import SPACK_ENV, Spack
 from assay.build.scope import packages_files, write_scope
-from assay.sites.builds import SUFFIX, SpackDescription, environment_folder, facts_file
+from assay.sites.builds import environment_folder, facts_file
+from assay.sites.description import SPACK_SUFFIX, SpackDescription
 from records.errors import AssayError, InfrastructureError
 from records.run_directory import write_durably
 
@@ -46,7 +47,7 @@ class BuildRequest:
         known = ", ".join(self.built.name_of(name) for name in sorted(serving))
         views: dict[str, None] = {}
         for asked in self.asked:
-            view = serving.get(asked.removesuffix(SUFFIX))
+            view = serving.get(asked.removesuffix(SPACK_SUFFIX))
             if view is None:
                 raise AssayError(
                     f"--environments {asked!r}: Spack builds no such environment for site"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from records.errors import AssayError, ExitStatus
 
 if TYPE_CHECKING:
-    from assay.sites.builds import SpackDescription
+    from assay.sites.description import SpackDescription
 
 _DEFAULT_SITE = "virtual"
 
@@ -108,7 +108,7 @@ def _mirror(arguments: argparse.Namespace) -> int:
 
 
 def _described(site: str) -> SpackDescription:
-    from assay.sites.site import read_description  # noqa: PLC0415
+    from assay.sites.site_file import read_description  # noqa: PLC0415
 
     built = read_description(site).spack
     if built is None:

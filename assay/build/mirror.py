@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from assay.build.commands import Say, SpackCommands
 from assay.build.paths import ROOT, SPACK_ENV
 from assay.build.scope import MIRROR
-from assay.sites.builds import SpackDescription
+from assay.sites.description import SpackDescription
 from records.errors import AssayError, InfrastructureError
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import yaml
 
 from assay.build.paths import PACKAGES_RELEASE, SPACK_ENV, Spack
-from assay.sites.builds import SpackDescription, modules_folder
-from assay.sites.site import SITES
+from assay.sites.builds import modules_folder
+from assay.sites.description import SpackDescription
+from assay.sites.site_file import SITES
 from records.errors import AssayError
 
 #: The source mirror inside the Spack home; Spack's own layout, named by checksums.

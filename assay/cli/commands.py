@@ -84,7 +84,7 @@ def _add_campaign(parser: argparse.ArgumentParser) -> None:
 def _plan(arguments: argparse.Namespace) -> int:
     from assay.plan import make_plan, render_plan  # noqa: PLC0415
     from assay.schema import load_campaign  # noqa: PLC0415
-    from assay.sites.site import load_site  # noqa: PLC0415
+    from assay.sites.loading import load_site  # noqa: PLC0415
 
     campaign = load_campaign(arguments.campaign)
     site = load_site(arguments.site).with_variants(campaign.variants)

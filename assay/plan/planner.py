@@ -89,20 +89,21 @@ def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
             nodes=layout.nodes,
             memory_bytes_per_node=layout.memory_bytes_per_node,
             estimate_s=estimate_s,
-            skipped=_lacks(case, missing) if missing else unfit,
+            skipped=_lacks(case, missing, site) if missing else unfit,
         )
 
 
-def _lacks(case: Case, missing: frozenset[str]) -> str:
-    remedy = (
-        "; the site names it under `programs` of the environment in its site.yaml, by a path that"
-        " exists and whose variables are set"
-    )
-    return (
-        f"environment {case.environment} lacks {listed(sorted(missing))},"
+def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:
+    """The features that an environment does not offer, and why not each foreign program."""
+    text = (
+        f"environment {case.environment} lacks {listed(sorted(features))},"
         f" which check {case.combination.check} needs"
-        f"{remedy if any(name.startswith('program:') for name in missing) else ''}"
     )
+    for program in sorted(f.removeprefix("program:") for f in features if f.startswith("program:")):
+        reason = site.missing.get(case.environment, {}).get(program)
+        why = reason or "is not among them; name its path there"
+        text += f"; `programs` of the environment in the site's site.yaml: {program}: {why}"
+    return text
 
 
 def _totals(cases: list[PlannedCase], blocks: int) -> Totals:

@@ -33,30 +33,19 @@ _SLURM_SETTINGS = (
 
 def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
     """All that is known when the run begins."""
-    described = site.description
-    names = plan.environments
+    described = site.description.environments
     return {
         "schema": 1,
         "run_id": run_id,
         "started_at": _now(),
         "order_seed": plan.seed,
         "harness": _harness(),
-        "site": {
-            "name": site.name,
-            "virtual": site.cluster is not None,
-            "description": described.description,
-            "nodes": described.nodes,
-            "cores_per_node": described.cores_per_node,
-            "memory_bytes_per_node": described.memory_bytes_per_node,
-            "core_peak_flop_per_s": described.core_peak_flop_per_s,
-            "network": described.network.model_dump(),
-            "switches": site.cluster.site_facts()["tree"] if site.cluster else None,
-        },
+        "site": site.provenance(),
         "host": _host(),
         "slurm": _slurm(site),
         "environments": {
-            name: {**_environment(described.environments[name]), "spack": site.spack_facts(name)}
-            for name in names
+            name: {**_environment(described[name]), "spack": site.spack_facts(name)}
+            for name in plan.environments
         },
         "variables": {k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
     }

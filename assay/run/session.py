@@ -64,8 +64,7 @@ class Session:
         shutil.rmtree(self.prefix, ignore_errors=True)
         self.site.prepare_work_dir(self.work)
         self.site.prepare_work_dir(self.prefix)
-        description = self.site.description.model_dump(mode="json", by_alias=True)
-        described = {**description, "reframe_prefix": str(self.prefix)}
+        described = {**self.site.session_data(), "reframe_prefix": str(self.prefix)}
         (self.work / "site.json").write_text(json.dumps(described))
         lines = (json.dumps(launch.__dict__) for launch in launches)
         (self.work / "launches.jsonl").write_text("".join(f"{line}\n" for line in lines))

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
 
 from assay.build.home_lock import in_use
 from assay.build.paths import spack_home
@@ -19,7 +18,8 @@ from assay.run.provenance import gather
 from assay.run.status import RunStatus, render_status, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Variant
-from assay.sites.site import Site, load_site
+from assay.sites.loading import load_site, revival
+from assay.sites.site import Site
 from records.errors import AssayError
 from records.run_directory import RunDirectory, create_run, open_run, write_durably
 
@@ -74,32 +74,19 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
 
 
 def _load_again(run: RunDirectory, site_name: str | None) -> Site:
-    """The site a run began on; where its virtual cluster is gone, the command that brings it up."""
+    """The site a run began on; where that is gone, the error names what brings it up."""
     began_on = run.provenance().get("site", {})
+    name = site_name or began_on.get("asked_as") or run.plan().site
     try:
-        return load_site(site_name or began_on.get("asked_as") or run.plan().site)
+        return load_site(name)
     except AssayError as error:
-        if site_name is not None or not began_on.get("virtual"):
+        command = revival(name, began_on) if site_name is None else None
+        if command is None:
             raise
         raise AssayError(
-            f"{run.path} began on a virtual cluster that is not there: {error}. To go on with the"
-            f" run, bring up its like with `{_cluster_command(began_on)}`, then say"
-            f" `assay run --resume {run.path}`"
+            f"{run.path} began on site {name}, which is not there: {error}. To go on with the run,"
+            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`"
         ) from error
-
-
-def _cluster_command(began_on: Mapping[str, Any]) -> str:
-    """What brings up a virtual cluster like the one that a provenance describes."""
-    name = str(began_on.get("asked_as", "")).partition(":")[2]
-    options = {
-        "name": name,
-        "nodes": began_on.get("nodes"),
-        "cpus-per-node": began_on.get("cores_per_node"),
-        "network": began_on.get("network", {}).get("name"),
-        "switches": began_on.get("switches"),
-    }
-    words = [f"--{option} {value}" for option, value in options.items() if value]
-    return " ".join(["assay cluster up", *words])
 
 
 def _check_capacity(run: RunDirectory, site: Site) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""WHERE: descriptions of sites, and how programs are started there."""
+"""WHERE: sites as `site-config/` describes them, and how commands are started there."""

@@ -12,15 +12,15 @@ from records.topology import Topology
 
 @dataclass(frozen=True)
 class SiteFacts:
-    """Capacity of a site as `site-config` states it.
+    """Capacity of a site and what its environments offer when the site is used.
 
-    `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}.
+    `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}; `missing`
+    says for each environment why a foreign program of its description is not offered.
     `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
     modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
     """
 
     name: str
-    virtual: bool
     nodes: int
     cores_per_node: int
     memory_bytes_per_node: int
@@ -30,6 +30,7 @@ class SiteFacts:
     launch_overhead_s: float = 1.0
     topology: Topology | None = None
     shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
+    missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):

@@ -20,7 +20,8 @@ from assay.build.scope import write_scope
 from assay.build.stale_builds import refuse_stale_builds
 from assay.cli.main import main
 from assay.sites.builds import facts_file
-from assay.sites.site import Site, read_description
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
 from checks.common.sources import CHECKS
 from records.errors import AssayError, InfrastructureError
 
@@ -107,7 +108,7 @@ def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
     environments = read_description("virtual-newer").environments
     assert set(environments) == {"mpich-ofi", "openmpi5", "openmpi5-prte"}
     assert environments["openmpi5-prte"].compiler.startswith(str(home))
-    stand_ins = Site(read_description("virtual-newer")).with_builds("spack")
+    stand_ins = SlurmSite(read_description("virtual-newer")).with_builds("spack")
     assert stand_ins.description.environments == environments
 
 
@@ -176,21 +177,21 @@ def test_the_site_has_an_environment_for_each_that_spack_builds(home):
 def test_osu_is_offered_where_the_view_has_it(home):
     folder = home / "environments" / "virtual" / "views" / "mpich" / "libexec"
     (folder / "osu-micro-benchmarks" / "mpi" / "pt2pt").mkdir(parents=True)
-    offered = virtual().environments
-    assert offered["mpich-spack"].programs["osu"] == str(folder / "osu-micro-benchmarks")
-    assert "osu" not in offered["openmpi-spack"].programs
+    offered = SlurmSite(virtual()).session_data()["environments"]
+    assert offered["mpich-spack"]["programs"]["osu"] == str(folder / "osu-micro-benchmarks")
+    assert "osu" not in offered["openmpi-spack"]["programs"]
 
 
 def test_builds_can_stand_in_under_the_same_names(home):
-    site = Site(virtual()).with_builds("spack")
+    site = SlurmSite(virtual()).with_builds("spack")
     assert set(site.description.environments) >= {"lam", "lam-lamd", "mpich", "openmpi"}
     assert {e.source for e in site.description.environments.values()} == {"spack"}
-    assert Site(virtual()).with_builds("distribution").description == virtual()
+    assert SlurmSite(virtual()).with_builds("distribution").description == virtual()
 
 
 def test_what_is_not_built_is_not_measured(home):
     with pytest.raises(InfrastructureError, match=r"Spack has not built lam .*assay build"):
-        refuse_stale_builds(Site(virtual()), ["mpich", "lam-spack"])
+        refuse_stale_builds(SlurmSite(virtual()), ["mpich", "lam-spack"])
 
 
 def test_what_was_built_from_other_sources_is_not_measured(home):
@@ -198,9 +199,9 @@ def test_what_was_built_from_other_sources_is_not_measured(home):
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps({"sources": "of yesterday"}))
     with pytest.raises(InfrastructureError, match="lam-spack from other C sources"):
-        refuse_stale_builds(Site(virtual()), ["lam-spack"])
+        refuse_stale_builds(SlurmSite(virtual()), ["lam-spack"])
     path.write_text(json.dumps({"sources": sources_digest()}))
-    refuse_stale_builds(Site(virtual()), ["lam-spack"])
+    refuse_stale_builds(SlurmSite(virtual()), ["lam-spack"])
 
 
 def test_a_changed_source_changes_the_digest(tmp_path):

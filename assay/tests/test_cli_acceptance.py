@@ -17,7 +17,6 @@ from reports.tests import acceptance_runs as runs
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(
     name="virtual",
-    virtual=True,
     nodes=4,
     cores_per_node=1,
     memory_bytes_per_node=1_400_000_000,

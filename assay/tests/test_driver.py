@@ -18,7 +18,7 @@ cases:
   - check: startup
     matrix: {ranks: [1, 2, 64]}
 """
-SITE = SiteFacts("s", False, 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
+SITE = SiteFacts("s", 4, 1, 10**9, {"a": {"mpi"}, "b": {"mpi"}})
 
 
 def plan():

@@ -19,14 +19,13 @@ from records.identity import case_id, case_ids
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(
     name="virtual",
-    virtual=True,
     nodes=4,
     cores_per_node=1,
     memory_bytes_per_node=1_400_000_000,
     environments={"mpich": MPI, "openmpi": MPI, "lam": MPI, "lam-lamd": MPI},
 )
 WYEAST = dataclasses.replace(
-    SITE, name="wyeast", virtual=False, nodes=12, cores_per_node=2, memory_bytes_per_node=2**29
+    SITE, name="wyeast", nodes=12, cores_per_node=2, memory_bytes_per_node=2**29
 )
 
 

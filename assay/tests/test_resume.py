@@ -10,7 +10,7 @@ from assay.plan import make_plan
 from assay.run.start import resume_run
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
-from assay.sites.site import read_description
+from assay.sites.site_file import read_description
 from records import run_directory as directory
 from records.errors import AssayError
 
@@ -33,7 +33,7 @@ def run_begun_on(asked_as, tmp_path, monkeypatch):
     features = {"lam": set(site.environments["lam"].features)}
     plan = make_plan(
         campaign_from_text("small.yaml", CAMPAIGN),
-        SiteFacts("virtual", True, 3, 1, 10**9, features),
+        SiteFacts("virtual", 3, 1, 10**9, features),
     )
     run = directory.create_run(CAMPAIGN, plan)
     began_on = {

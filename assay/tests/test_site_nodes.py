@@ -3,20 +3,21 @@
 
 import pytest
 
-from assay.sites.site import Site, read_description
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
 from records.errors import AssayError
 
 
 def test_launches_are_kept_off_nodes():
     size = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
     description = read_description("virtual").model_copy(update=size)
-    site = Site(description).without_nodes({"n2", "n1"})
+    site = SlurmSite(description).without_nodes({"n2", "n1"})
     assert site.description.access[-1] == "--exclude=n1,n2"
     assert site.facts().nodes == 2
-    assert Site(description).without_nodes(()).description == description
+    assert SlurmSite(description).without_nodes(()).description == description
 
 
 def test_a_node_is_no_option():
-    site = Site(read_description("virtual"))
+    site = SlurmSite(read_description("virtual"))
     with pytest.raises(AssayError, match="no name of a node"):
         site.without_nodes(["n1 --uid=0"])

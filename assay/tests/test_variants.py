@@ -8,7 +8,8 @@ from assay.run.provenance import _environment
 from assay.schema import campaign_from_text
 from assay.schema.model import Variant
 from assay.sites.facts import SiteFacts
-from assay.sites.site import SITES, Site, _read
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import spoiled
 from records.errors import AssayError
 
@@ -21,8 +22,8 @@ variants:
 
 @pytest.fixture
 def site():
-    description = _read(SITES / "virtual" / "site.yaml")
-    return Site(
+    description = read_description("virtual")
+    return SlurmSite(
         description.model_copy(
             update={"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
         )
@@ -95,6 +96,6 @@ def test_a_variant_that_is_not_measured_is_refused():
 
 
 def test_a_campaign_without_its_variants_on_the_site_is_refused(campaign):
-    facts = SiteFacts("s", False, 4, 2, 2**33, {"mpich": {"mpi"}, "lam": {"mpi"}})
+    facts = SiteFacts("s", 4, 2, 2**33, {"mpich": {"mpi"}, "lam": {"mpi"}})
     with pytest.raises(AssayError, match="no environment 'lam-short'"):
         make_plan(campaign, facts)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from assay.plan import make_plan
 from assay.schema import campaign_from_text
-from assay.sites import site
+from assay.sites import loading, site_file
 from assay.tests.test_plan import SITE
 from records.errors import AssayError
 from records.topology import SwitchTree, TopologyDescription, switches_of
@@ -155,23 +155,23 @@ def described(folder, topology: str) -> str:
 
 
 def test_a_site_may_name_its_topology_conf(tmp_path, monkeypatch):
-    monkeypatch.setattr(site, "SITES", tmp_path)
-    facts = site.load_site(described(tmp_path, "{slurm: topology.conf}")).facts()
+    monkeypatch.setattr(site_file, "SITES", tmp_path)
+    facts = loading.load_site(described(tmp_path, "{slurm: topology.conf}")).facts()
     assert facts.topology is not None
     assert facts.topology.hops("n1", "n5") == 4
 
 
 def test_the_sections_that_the_readme_shows_are_sections():
-    shown = re.findall(r"^topology: .*$", (site.SITES / "README.md").read_text(), re.MULTILINE)
+    shown = re.findall(r"^topology: .*$", (site_file.SITES / "README.md").read_text(), re.MULTILINE)
     sections = [TopologyDescription.model_validate(yaml.safe_load(t)["topology"]) for t in shown]
     assert sections[0].slurm == "/etc/slurm/topology.conf"
     assert [one.topology().hop_counts for one in sections[1:]] == [[1, 3], [1, 2, 3]]
 
 
 def test_a_wrong_topology_is_told_with_the_site_s_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(site, "SITES", tmp_path)
+    monkeypatch.setattr(site_file, "SITES", tmp_path)
     with pytest.raises(AssayError, match=r"site.yaml: topology.slurm: .*none.conf: No such file"):
-        site.load_site(described(tmp_path, "{slurm: none.conf}"))
+        loading.load_site(described(tmp_path, "{slurm: none.conf}"))
 
 
 def test_pairs_that_the_site_does_not_have_are_skipped_with_the_counts_that_it_has():

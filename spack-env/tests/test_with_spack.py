@@ -15,7 +15,7 @@ from assay.build.facts import Lock
 from assay.build.mirror import _archives
 from assay.build.paths import SPACK_ENV, find_spack
 from assay.sites.builds import facts_file
-from assay.sites.site import read_description
+from assay.sites.site_file import read_description
 from records.errors import AssayError
 
 SPACK = Path(os.environ.get("SPACK_ROOT", "/nonexistent")) / "bin" / "spack"

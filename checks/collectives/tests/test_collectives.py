@@ -15,7 +15,7 @@ from checks.common import json_lines
 from checks.common.registry import CHECKS
 from checks.interference import InterferenceParameters
 
-SITE = SiteFacts("small", False, 4, 1, 10**9, {})
+SITE = SiteFacts("small", 4, 1, 10**9, {})
 
 
 def skipped(check, params):

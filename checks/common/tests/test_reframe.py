@@ -15,7 +15,7 @@ from assay.plan import make_plan
 from assay.run.driver import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
-from assay.sites.site import SITES, _read
+from assay.sites.site_file import read_description
 from checks.common.launchers import PrteSession
 from checks.common.launches import LEAVES
 from checks.hpl import HplParameters
@@ -89,13 +89,13 @@ def job_scripts(tmp_path_factory):
     """Job scripts of a dry run, by (environment, check)."""
     folder = tmp_path_factory.mktemp("dry")
     (folder / "session").mkdir()
-    site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
+    site = read_description("virtual").model_dump(mode="json", by_alias=True)
     site.update(cores_per_node=2, access=["--account=me"], reframe_prefix=str(folder / "session"))
     site["environments"]["lam"]["programs"] = {"su3_rmd": "/opt/milc/su3_rmd"}
     (folder / "site.json").write_text(json.dumps(site))
     features = {name: {"mpi"} for name in site["environments"]}
     features["lam"].add("program:su3_rmd")
-    facts = SiteFacts("virtual", False, 4, 2, 2**33, features)
+    facts = SiteFacts("virtual", 4, 2, 2**33, features)
     launches = launches_to_come(make_plan(campaign_from_text("dry.yaml", CAMPAIGN), facts), {})
     lines = "".join(json.dumps(launch.__dict__) + "\n" for launch in launches)
     (folder / "launches.jsonl").write_text(lines)
@@ -141,7 +141,7 @@ def test_every_check_is_launched_in_every_environment(job_scripts):
 
 
 def test_every_check_can_be_run_by_hand(tmp_path):
-    site = _read(SITES / "virtual" / "site.yaml").model_dump(mode="json", by_alias=True)
+    site = read_description("virtual").model_dump(mode="json", by_alias=True)
     (tmp_path / "site.json").write_text(json.dumps({**site, "reframe_prefix": str(tmp_path)}))
     listed = subprocess.run(
         [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "by_hand.py"), "--list"],

@@ -187,7 +187,7 @@ def test_without_a_daemon_the_program_says_so(program, daemon):
 
 
 def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
-    site = SiteFacts("s", False, 4, 2, 2**33, {"mpich": {"mpi"}, "pvm": {"pvm"}})
+    site = SiteFacts("s", 4, 2, 2**33, {"mpich": {"mpi"}, "pvm": {"pvm"}})
     plan = make_plan(campaign_from_text("a.yaml", CAMPAIGN), site)
     assert {(case.check, case.environment): case.skipped for case in plan.cases} == {
         ("pt2pt", "mpich"): None,

@@ -108,7 +108,7 @@ def test_the_original_s_layout_rule(lattice, ranks, fits):
 def test_a_rank_count_that_cannot_cut_the_lattice_is_skipped_with_counts_that_can():
     check = CHECKS["su3_rmd"]
     params = check.parameters(nx=4, ny=4, nz=4, nt=8, ranks=3, trajectories=1)
-    site = SiteFacts("s", False, 8, 1, 2**34, {})
+    site = SiteFacts("s", 8, 1, 2**34, {})
     reason = check.infeasible(params, check.layout(params, 1), site)
     assert "3 ranks cannot cut the lattice 4×4×4×8" in reason
     assert reason.endswith("; 1, 2, 4, 8, 16, 32, 64, 128 ranks can")

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site that is a virtual cluster of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.sites.description import NetworkDescription, SiteDescription
+from assay.sites.site import Site
+from records.errors import InfrastructureError
+from records.topology import TopologyDescription
+from virtual_cluster import Cluster, load
+
+
+class VirtualSite(Site):
+    """A cluster that is up; it fills in its capacity, network, topology and work folder."""
+
+    def __init__(self, description: SiteDescription, cluster: Cluster) -> None:
+        facts = cluster.site_facts()
+        switches = facts["switches"]
+        network = {"name": facts["network"], "bits_per_second": facts["network_bits_per_s"]}
+        filled = {
+            "nodes": len(facts["nodes"]),
+            "cores_per_node": facts["cores_per_node"],
+            "memory_bytes_per_node": facts["memory_bytes_per_node"],
+            "network": NetworkDescription(**network),
+            # One switch alone makes no topology: all nodes are alike.
+            "topology": TopologyDescription(switches=switches) if len(switches) > 1 else None,
+            "shared_cores": facts["cores"],
+            "work_dir": facts["work_dir"],
+        }
+        super().__init__(description.model_copy(update=filled))
+        self._cluster, self._facts = cluster, facts
+
+    @classmethod
+    def load(cls, description: SiteDescription, cluster: str) -> VirtualSite:
+        """The cluster of that name, or the one that the description names.
+
+        Raises AssayError when it is not up, InfrastructureError for a caller other than root.
+        """
+        name = cluster or description.virtual_cluster or "default"
+        if os.geteuid() != 0:
+            raise InfrastructureError(
+                f"the virtual cluster {name} belongs to root: run assay with sudo"
+            )
+        return cls(description, load(name))
+
+    @classmethod
+    def revival(cls, began_on: Mapping[str, Any]) -> str:
+        """`assay cluster up` with the size, network and switches of the provenance."""
+        options = {
+            "name": str(began_on.get("asked_as", "")).partition(":")[2],
+            "nodes": began_on.get("nodes"),
+            "cpus-per-node": began_on.get("cores_per_node"),
+            "network": began_on.get("network", {}).get("name"),
+            "switches": began_on.get("switches"),
+        }
+        words = [f"--{option} {value}" for option, value in options.items() if value]
+        return " ".join(["assay cluster up", *words])
+
+    def command(
+        self, argv: list[str], variables: dict[str, str]
+    ) -> tuple[list[str], dict[str, str]]:
+        """`argv` inside the login network as the jobs' user, who can read the checkout anywhere."""
+        words = self._cluster.user_command(argv, env=variables, read_anywhere=True)
+        return words, dict(os.environ)
+
+    def prepare_work_dir(self, path: Path) -> None:
+        """Make `path`; it belongs to the jobs' user."""
+        super().prepare_work_dir(path)
+        os.chown(path, self._facts["uid"], self._facts["gid"])
+
+    def provenance(self) -> dict[str, Any]:
+        """As of every site, with the tree of switches."""
+        return {**super().provenance(), "virtual": True, "switches": self._facts["tree"]}
