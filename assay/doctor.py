@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.sites.loading import load_site
 from records.errors import AssayError
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -88,8 +89,6 @@ def _open_to_all(path: Path) -> bool:
 
 
 def _site(site_name: str) -> Iterator[Finding]:
-    from assay.sites.loading import load_site  # noqa: PLC0415
-
     try:
         site = load_site(site_name)
     except AssayError as error:

@@ -56,7 +56,7 @@ SHAPES = {"wide": wide_cases, "long": long_cases}
 def measure(directory: Path, *, pdf: bool) -> None:
     """Build the report of `directory` and print what it took, as JSON."""
     started = time.monotonic()
-    from reports.write.report import FORMATS, build_report  # noqa: PLC0415 (part of the cost)
+    from reports.write.report import FORMATS, build_report  # slow: part of what is measured
 
     build_report(directory, formats=[name for name in FORMATS if pdf or name != "pdf"])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -21,13 +21,7 @@ from virtual_cluster.switches import ONE
 Subparsers = Any
 
 
-def add_parser(subparsers: Subparsers) -> None:
-    """Add `cluster` with its subcommands to the parser of `assay`."""
-    parser = subparsers.add_parser("cluster", help="a virtual Slurm cluster on this machine")
-    add_commands(parser)
-
-
-def add_commands(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the subcommands; `run` does what was parsed."""
     parser.set_defaults(run=run)
     commands = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
@@ -96,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str]) -> int:
     """`python -m virtual_cluster`: parse, run, and show an error as one message."""
     parser = argparse.ArgumentParser(prog="assay cluster")
-    add_commands(parser)
+    add_arguments(parser)
     args = parser.parse_args(argv)
     try:
         return run(args)

@@ -21,6 +21,7 @@ from assay.build.paths import SPACK_ENV, Spack
 from assay.build.scope import packages_files, write_scope
 from assay.sites.builds import environment_folder, facts_file
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
+from assay.sites.site_file import read_description
 from records.errors import AssayError, InfrastructureError
 from records.run_directory import write_durably
 
@@ -55,6 +56,17 @@ class BuildRequest:
                 )
             views[view] = None
         return list(views)
+
+
+def spack_section(site: str) -> SpackDescription:
+    """What Spack builds for a site. Raises AssayError when its site.yaml does not say."""
+    built = read_description(site).spack
+    if built is None:
+        raise AssayError(
+            f"site {site}: its site.yaml has no section `spack`, so nothing is built there; see"
+            " site-config/virtual/site.yaml for one"
+        )
+    return built
 
 
 def build(spack: Spack, request: BuildRequest, say: Say) -> None:

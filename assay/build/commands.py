@@ -18,6 +18,12 @@ from records.errors import InfrastructureError
 
 Say = Callable[[str], None]
 
+
+def say_with_time(line: str) -> None:
+    """Print a line of progress with the time of day."""
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
+
+
 #: Lines of Spack that tell how far it is.
 _PROGRESS = re.compile(
     r"^==> (Installing \S+ \[\d+/\d+\]|\S+: Successfully installed.*|\S+: Executing phase:.*"

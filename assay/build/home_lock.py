@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from assay.build.paths import HOME
+from assay.sites.builds import HOME
 from records.errors import InfrastructureError
 
 _LOCK = ".lock"

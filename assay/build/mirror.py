@@ -17,8 +17,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from assay.build.commands import Say, SpackCommands
-from assay.build.paths import ROOT, SPACK_ENV
+from assay.build.paths import SPACK_ENV
 from assay.build.scope import MIRROR
+from assay.sites.builds import ROOT
 from assay.sites.description import SpackDescription
 from records.errors import AssayError, InfrastructureError
 

@@ -9,24 +9,15 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.sites.builds import CLONES, ROOT, spack_home
 from records.errors import InfrastructureError
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 #: Environments, platforms and recipes as they stand in the checkout.
 SPACK_ENV = ROOT / "spack-env"
-#: Where `make spack` puts Spack and its package repository.
-CLONES = ROOT / "build" / "spack"
-#: Environment variable with another place for the Spack home; needs about 2 GB.
-HOME = "ASSAY_SPACK_HOME"
 #: Environment variable with a checkout of Spack's package repository.
 PACKAGES = "ASSAY_SPACK_PACKAGES"
 #: The Spack and the package repository that were tested.
 SPACK_RELEASE, PACKAGES_RELEASE = "v1.1.0", "v2025.11.0"
-
-
-def spack_home() -> Path:
-    """The folder below which Spack builds and installs."""
-    return Path(os.environ.get(HOME) or CLONES / "home").resolve()
 
 
 @dataclass(frozen=True)

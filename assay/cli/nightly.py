@@ -6,54 +6,50 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
 
-from assay.cli.history import add_check_options, check_night
+from assay.cli.history import add_judging, judge
+from assay.cli.options import add_site
+from assay.nightly.schedule import KINDS, Schedule, parse_time
+from assay.run.start import start_run
+from assay.schema import load_campaign
 from records.errors import ExitStatus
+from records.history.store import DEFAULT, Store
+from records.run_directory import latest_run
+from reports.nightly.night import read_night
 
 
-def add_parsers(subparsers: Any) -> None:
-    """Add `nightly` with its commands."""
-    parser = subparsers.add_parser("nightly", help="the nightly run and its schedule")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the subcommands."""
     commands = parser.add_subparsers(dest="nightly_command", required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="run the campaign, add it to the history, judge it")
-    run.add_argument("--campaign", default="nightly", help="a name in campaigns/ or a file")
-    run.add_argument("--site", default="virtual", help="a folder of site-config/")
-    run.add_argument("--history", type=Path, default=None, help="default: results/history.sqlite")
-    add_check_options(run)
+    _add_night(run)
+    run.add_argument("--history", type=Path, default=DEFAULT, help=f"default: {DEFAULT}")
+    add_judging(run)
     run.set_defaults(run=_run, rerun=True)
     install = commands.add_parser("install", help="show a schedule, and with --yes write it")
-    install.add_argument(
-        "--with", dest="kind", required=True, choices=_KINDS, help="what starts it"
-    )
-    install.add_argument("--site", default="virtual", help="a folder of site-config/")
-    install.add_argument("--campaign", default="nightly", help="a name in campaigns/ or a file")
+    install.add_argument("--with", dest="kind", required=True, choices=KINDS, help="what starts it")
+    _add_night(install)
     install.add_argument("--at", default="02:30", help="when it starts, e.g. 02:30")
     install.add_argument("--yes", action="store_true", help="write it; without, it is only shown")
     install.add_argument("--remove", action="store_true", help="take the schedule away again")
     install.set_defaults(run=_install)
 
 
-_KINDS = ("systemd", "scrontab", "cron")
+def _add_night(parser: argparse.ArgumentParser) -> None:
+    text = "a name in campaigns/ or a file"
+    parser.add_argument("--campaign", metavar="CAMPAIGN", default="nightly", help=text)
+    add_site(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from assay.run.start import start_run  # noqa: PLC0415
-    from records.history.store import DEFAULT, Store  # noqa: PLC0415
-    from records.run_directory import latest_run  # noqa: PLC0415
-    from reports.nightly.night import read_night  # noqa: PLC0415
-
     start_run(arguments.campaign, arguments.site, False)
     night, values = read_night(latest_run().path)
-    with Store(arguments.history or DEFAULT, create=True) as store:
+    with Store(arguments.history, create=True) as store:
         store.add(night, values)
-        return check_night(store, night.site, night.campaign, arguments)
+        return judge(store, night.site, night.campaign, arguments)
 
 
 def _install(arguments: argparse.Namespace) -> int:
-    from assay.nightly.schedule import Schedule, parse_time  # noqa: PLC0415
-    from assay.schema import load_campaign  # noqa: PLC0415
-
     name = load_campaign(arguments.campaign).name
     words = ("nightly", "run", "--campaign", arguments.campaign, "--site", arguments.site)
     schedule = Schedule(
@@ -68,13 +64,12 @@ def _install(arguments: argparse.Namespace) -> int:
         return ExitStatus.PASS
     for path, text in schedule.texts(arguments.kind).items():
         print(f"--- {path}\n{text}")
-    if not arguments.yes and not _agreed():
+    agreed = arguments.yes or (
+        sys.stdin.isatty() and input("write this? [y/N] ").strip().lower() in ("y", "yes")
+    )
+    if not agreed:
         print("nothing written; do it with --yes")
         return ExitStatus.PASS
     schedule.install(arguments.kind)
     print(f"written; take it away with: assay nightly install --with {arguments.kind} --remove")
     return ExitStatus.PASS
-
-
-def _agreed() -> bool:
-    return sys.stdin.isatty() and input("write this? [y/N] ").strip().lower() in ("y", "yes")

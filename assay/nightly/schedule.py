@@ -12,11 +12,12 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from records.errors import AssayError, InfrastructureError
 
 Kind = Literal["systemd", "scrontab", "cron"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _TABLES = {"scrontab": "scrontab", "cron": "crontab"}
 

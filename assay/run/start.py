@@ -9,7 +9,6 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from assay.build.home_lock import in_use
-from assay.build.paths import spack_home
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import make_plan
 from assay.run.driver import Driver
@@ -18,6 +17,7 @@ from assay.run.provenance import gather
 from assay.run.status import RunStatus, render_status, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Variant
+from assay.sites.builds import spack_home
 from assay.sites.loading import load_site, revival
 from assay.sites.site import Site
 from records.errors import AssayError

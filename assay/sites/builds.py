@@ -8,10 +8,14 @@ import os
 from pathlib import Path
 from typing import Any
 
-from assay.build.paths import spack_home
 from assay.sites.description import EnvironmentDescription, SiteDescription
 from records.errors import AssayError, InfrastructureError
 
+ROOT = Path(__file__).resolve().parents[2]
+#: Where `make spack` puts Spack and its package repository.
+CLONES = ROOT / "build" / "spack"
+#: Environment variable with another place for the Spack home; needs about 2 GB.
+HOME = "ASSAY_SPACK_HOME"
 #: Foreign programs of a view, by the name that checks ask for; `osu` only where its Spack
 #: environment has the package.
 _PROGRAMS = {
@@ -19,6 +23,11 @@ _PROGRAMS = {
     "netpipe-tcp": "bin/NPtcp",
     "osu": "libexec/osu-micro-benchmarks",
 }
+
+
+def spack_home() -> Path:
+    """The folder below which Spack builds and installs."""
+    return Path(os.environ.get(HOME) or CLONES / "home").resolve()
 
 
 def environment_folder(site: str) -> Path:

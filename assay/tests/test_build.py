@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.build import paths as places
+from assay.build import paths
 from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
 from assay.build.commands import SpackCommands
 from assay.build.digest import sources_digest
@@ -19,6 +19,7 @@ from assay.build.paths import SPACK_ENV, Spack, find_spack
 from assay.build.scope import write_scope
 from assay.build.stale_builds import refuse_stale_builds
 from assay.cli.main import main
+from assay.sites import builds
 from assay.sites.builds import facts_file
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
@@ -30,7 +31,7 @@ LOCK = SPACK_ENV / "environments" / "distribution-sources" / "debian12.lock"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setenv(places.HOME, str(tmp_path / "home"))
+    monkeypatch.setenv(builds.HOME, str(tmp_path / "home"))
     return tmp_path / "home"
 
 
@@ -48,7 +49,7 @@ def archive(content: bytes, folder: Path) -> SourceArchive:
 def test_no_spack_is_told_with_its_remedy(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("SPACK_ROOT", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(places, "CLONES", tmp_path)
+    monkeypatch.setattr(paths, "CLONES", tmp_path)
     assert main(["build", "--site", "virtual"]) == 4
     said = capsys.readouterr().err
     assert "no Spack found" in said
@@ -60,7 +61,7 @@ def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
     spack.parent.mkdir()
     spack.touch(0o755)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
-    monkeypatch.setenv(places.PACKAGES, str(tmp_path))
+    monkeypatch.setenv(paths.PACKAGES, str(tmp_path))
     with pytest.raises(InfrastructureError, match=r"repo\.yaml"):
         find_spack()
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from assay.build import paths as places
 from assay.build.home_lock import building, in_use
 from assay.cli.main import main
+from assay.sites import builds
 from records.errors import InfrastructureError
 
 HOLDER = """
@@ -23,7 +23,7 @@ with building(Path(sys.argv[1])):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    monkeypatch.setenv(places.HOME, str(tmp_path / "home"))
+    monkeypatch.setenv(builds.HOME, str(tmp_path / "home"))
     return tmp_path / "home"
 
 
@@ -32,7 +32,7 @@ def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, cap
         [sys.executable, "-c", HOLDER, home],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=places.ROOT,
+        cwd=builds.ROOT,
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
@@ -61,5 +61,5 @@ def test_a_home_without_a_lock_can_be_used(tmp_path):
 
 def test_a_home_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(InfrastructureError, match=places.HOME), building(tmp_path / "file" / "x"):
+    with pytest.raises(InfrastructureError, match=builds.HOME), building(tmp_path / "file" / "x"):
         pass

@@ -2,6 +2,7 @@
 """Schedules of the nightly run: shown, written, replaced, taken away; other entries stay."""
 
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -36,8 +37,6 @@ def test_scrontab_entry_names_the_job():
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: install systemd"
 )
 def test_systemd_accepts_the_time(tmp_path):
-    import subprocess  # noqa: PLC0415
-
     texts = NIGHTLY.texts("systemd")
     timer = next(text for path, text in texts.items() if path.endswith(".timer"))
     moment = next(line for line in timer.splitlines() if line.startswith("OnCalendar="))
@@ -51,8 +50,6 @@ def test_systemd_accepts_the_time(tmp_path):
     shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: install systemd"
 )
 def test_systemd_accepts_the_units(tmp_path):
-    import subprocess  # noqa: PLC0415
-
     folder = tmp_path / "a b"
     folder.mkdir()
     command = (shutil.which("true"), 'a "b"', "100%", "$HOME")

@@ -60,7 +60,7 @@ def nemenyi_difference(columns: int, rows: int, level: float = LEVEL) -> float:
     q is the quantile of the studentised range for k columns and infinite degrees of freedom over √2
     [Nemenyi 1963; Demšar, JMLR 7 (2006), table 5: 2.343, 2.569, 2.728 for k = 3, 4, 5].
     """
-    from scipy import stats  # noqa: PLC0415 (slow, rarely needed)
+    from scipy import stats  # slow: SciPy, rarely needed
 
     quantile = float(stats.studentized_range.ppf(level, columns, np.inf)) / np.sqrt(2)
     return float(quantile * np.sqrt(columns * (columns + 1) / (6 * rows)))

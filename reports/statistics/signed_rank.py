@@ -183,7 +183,7 @@ def mid_ranks(values: Matrix) -> Matrix:
 
 
 def _normal_p(difference: NDArray[np.float64]) -> float:
-    from scipy import stats  # noqa: PLC0415 (slow, rarely needed)
+    from scipy import stats  # slow: SciPy, rarely needed
 
     return float(stats.wilcoxon(difference, correction=True, method="asymptotic").pvalue)
 

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 
 from assay.cli import main
+from records.history.store import Store
+from reports.nightly.night import read_night
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
 NIGHTS = 12
@@ -303,9 +305,6 @@ def test_killed_while_adding_leaves_whole_nights_only(folder):
 def test_full_disk_keeps_what_was_there(folder, capsys):
     add_nights(folder, 2)
     path = write_night(folder, 3)
-    from records.history.store import Store  # noqa: PLC0415
-    from reports.nightly.night import read_night  # noqa: PLC0415
-
     night, values = read_night(path)
     with Store(Path("results/history.sqlite")) as store:
         pages = store.database.execute("PRAGMA page_count").fetchone()[0]

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from assay.build import paths as places
 from assay.build.builder import BuildRequest, prepare
 from assay.build.facts import Lock
 from assay.build.mirror import _archives
 from assay.build.paths import SPACK_ENV, find_spack
+from assay.sites import builds
 from assay.sites.builds import facts_file
 from assay.sites.site_file import read_description
 from records.errors import AssayError
@@ -36,7 +36,7 @@ pytestmark = [
 def home(tmp_path_factory):
     """An empty Spack home; Spack's index of recipes, minutes of work, is shared if there is one."""
     folder = tmp_path_factory.mktemp("spack")
-    known = places.spack_home() / "cache"
+    known = builds.spack_home() / "cache"
     if known.is_dir():
         (folder / "cache").symlink_to(known)
     return folder
@@ -44,12 +44,12 @@ def home(tmp_path_factory):
 
 def assay(home: Path, *words: str) -> subprocess.CompletedProcess:
     command = [str(Path(sys.executable).with_name("assay")), *words]
-    variables = {**os.environ, places.HOME: str(home)}
+    variables = {**os.environ, builds.HOME: str(home)}
     return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
 
 
 def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkeypatch):
-    monkeypatch.setenv(places.HOME, str(home))
+    monkeypatch.setenv(builds.HOME, str(home))
     answer = assay(home, "build", "--site", "virtual", "--offline", "--environments", "lam-spack")
     assert answer.returncode == 4
     (message,) = answer.stderr.strip().splitlines()
@@ -59,7 +59,7 @@ def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkey
 
 
 def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
-    monkeypatch.setenv(places.HOME, str(home))
+    monkeypatch.setenv(builds.HOME, str(home))
     for archive in _archives(read_description("virtual").spack):
         forged = archive.path_in(home / "mirror")
         forged.parent.mkdir(parents=True, exist_ok=True)
@@ -86,7 +86,7 @@ def chosen_by(home: Path, name: str, packages: dict) -> Path:
 
 
 def test_what_no_lock_holds_is_resolved(home, monkeypatch):
-    monkeypatch.setenv(places.HOME, str(home))
+    monkeypatch.setenv(builds.HOME, str(home))
     lock = Lock(chosen_by(home, "known", {}) / "spack.lock")
     facts = lock.packages(lock.roots_of("lam"))
     assert (facts["lam"]["version"], facts["lam"]["namespace"]) == ("7.1.4", "assay")
@@ -94,7 +94,7 @@ def test_what_no_lock_holds_is_resolved(home, monkeypatch):
 
 
 def test_an_unknown_compiler_is_the_sites_fault(home, monkeypatch):
-    monkeypatch.setenv(places.HOME, str(home))
+    monkeypatch.setenv(builds.HOME, str(home))
     with pytest.raises(AssayError, match=r"Spack cannot resolve it: .*99") as caught:
         chosen_by(home, "unknown", {"c": {"require": ["gcc@99"]}})
     assert caught.value.status == 2

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay accept`: the verdict of an acceptance, and its document."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from assay.cli.options import add_json, add_run, add_site
+from assay.criteria.loading import load_criteria
+from assay.run.start import start_run
+from records.errors import AssayError, ExitStatus
+from records.run_directory import RunDirectory, open_run
+from reports.acceptance import store
+from reports.acceptance.dossier import Dossier, make_dossier
+from reports.acceptance.summary import sentences
+from reports.acceptance.wording import bound_text, limit_words
+
+_STATUS = {
+    "PASS": ExitStatus.PASS,
+    "FAIL": ExitStatus.FAIL,
+    "INCONCLUSIVE": ExitStatus.INCONCLUSIVE,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_run(parser)
+    parser.add_argument(
+        "--criteria",
+        metavar="CRITERIA",
+        help="a name in campaigns/criteria/ or a file; default: that of the last judgement",
+    )
+    parser.add_argument(
+        "--rerun",
+        action="store_true",
+        help="run the undecided cases once more on the site, then judge again",
+    )
+    parser.add_argument(
+        "--with",
+        dest="reruns",
+        metavar="RUN",
+        action="append",
+        default=[],
+        help="a run of the acceptance/rerun.yaml that was written before",
+    )
+    add_site(parser, None, "where to re-run; default: where the run was made")
+    add_json(parser)
+    parser.set_defaults(run=_accept)
+
+
+def _accept(arguments: argparse.Namespace) -> int:
+    run = open_run(arguments.run_name)
+    criteria, text = _criteria_of(run, arguments.criteria)
+    added = [open_run(name).path for name in arguments.reruns]
+    dossier = _judge(run, criteria, text, added)
+    if arguments.rerun and dossier.judgement.rerun:
+        asked_as = run.provenance().get("site", {}).get("asked_as") or run.plan().site
+        site = arguments.site or str(asked_as)
+        live = False if arguments.json else None
+        status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
+        added.append(open_run(status.run_id).path)
+        dossier = _judge(run, criteria, text, added)
+    if arguments.json:
+        print(dossier.content.decode(), end="")
+    else:
+        _tell(dossier)
+    return _STATUS[dossier.judgement.verdict]
+
+
+def _criteria_of(run: RunDirectory, name: str | None) -> tuple[Any, str]:
+    """The criteria called `name`, else those of the run's last judgement, and their text."""
+    last = run.path / "acceptance" / "criteria.yaml"
+    if name is None and not last.is_file():
+        raise AssayError(
+            f"{run.path} has not been judged before: say by what with --criteria FILE, a name in"
+            " campaigns/criteria/ or a file"
+        )
+    return load_criteria(name or str(last))
+
+
+def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Dossier:
+    dossier = make_dossier(
+        run.path,
+        store.merged_reruns(store.known_reruns(run.path), added),
+        criteria=criteria,
+        criteria_text=text,
+        day=datetime.now(UTC).date(),
+        made_with=store.made_with(),
+    )
+    store.write(dossier, text)
+    return dossier
+
+
+def _tell(dossier: Dossier) -> None:
+    judgement = dossier.judgement
+    print(f"{judgement.verdict}: {dossier.criteria.title}")
+    for sentence in sentences(dossier):
+        print(f"  {sentence.text}")
+    for result in judgement.criteria:
+        item = result.most_telling()
+        waived = " (waived)" if result.verdict != result.effective else ""
+        print(f"{result.verdict + waived:13} {result.id}: {result.title}")
+        if item is None:
+            print(f"{'':13} {result.note}")
+        elif result.kind != "answers":
+            told = f"{item.subject}, {item.environment}: {bound_text(item)} (limit"
+            print(f"{'':13} {told} {limit_words(item)}, n = {item.bounds.n}) {item.note}".rstrip())
+    folder = dossier.run.directory / "acceptance"
+    for name in (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN):
+        if (folder / name).is_file():
+            print(folder / name)
+    if judgement.rerun:
+        print(f"Re-run the undecided cases with: assay accept {dossier.run.directory} --rerun")

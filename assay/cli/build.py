@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay build`: build a site's MPI libraries and our programs on each."""
+
+from __future__ import annotations
+
+import argparse
+
+from assay.build.builder import BuildRequest, build, spack_section
+from assay.build.commands import say_with_time
+from assay.build.home_lock import building
+from assay.build.paths import find_spack
+from assay.cli.options import add_site
+from assay.doctor import examine, render
+from records.errors import AssayError, ExitStatus
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_site(parser)
+    parser.add_argument(
+        "--environments", default="", help="only these, e.g. lam-spack,mpich-spack; default: all"
+    )
+    parser.add_argument(
+        "--with",
+        dest="builder",
+        choices=["spack", "distribution"],
+        default="spack",
+        help="spack (default); distribution: its packages, installed by make setup",
+    )
+    parser.add_argument("--offline", action="store_true", help="sources from the mirror only")
+    parser.add_argument("--anew", action="store_true", help="choose all versions anew, not by lock")
+    parser.add_argument("--jobs", type=int, default=0, help="at once; default: one a core")
+    parser.set_defaults(run=_build)
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    if arguments.builder == "distribution":
+        return _distribution(arguments)
+    asked = tuple(word for word in arguments.environments.split(",") if word)
+    request = BuildRequest(
+        arguments.site,
+        spack_section(arguments.site),
+        asked,
+        arguments.offline,
+        arguments.anew,
+        arguments.jobs,
+    )
+    request.views()
+    spack = find_spack()
+    with building(spack.home):
+        build(spack, request, say_with_time)
+    return ExitStatus.PASS
+
+
+def _distribution(arguments: argparse.Namespace) -> int:
+    if arguments.offline or arguments.environments:
+        raise AssayError(
+            "--with distribution takes neither --offline nor --environments: its packages are"
+            " installed as a whole by make setup, and our programs are compiled as a run begins"
+        )
+    findings = examine(None)
+    print(render(findings))
+    missing = any(not finding.found for finding in findings)
+    return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arguments that several commands share. Completion offers names by an argument's metavar."""
+
+from __future__ import annotations
+
+import argparse
+
+DEFAULT_SITE = "virtual"
+
+
+def add_campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """The positional CAMPAIGN."""
+    text = "a name in campaigns/ or a campaign file"
+    nargs = "?" if optional else None
+    parser.add_argument("campaign", metavar="CAMPAIGN", nargs=nargs, help=text)
+
+
+def add_run(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """The positional RUN; where optional, the newest run is meant."""
+    text = "a run directory or a run id" + ("; default: the newest" if optional else "")
+    nargs = "?" if optional else None
+    parser.add_argument("run_name", metavar="RUN", nargs=nargs, help=text)
+
+
+def add_site(
+    parser: argparse.ArgumentParser,
+    default: str | None = DEFAULT_SITE,
+    text: str = "a folder of site-config/",
+) -> None:
+    """--site SITE."""
+    parser.add_argument("--site", metavar="SITE", default=default, help=text)
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """--json."""
+    parser.add_argument("--json", action="store_true", help="the machine form on stdout")

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay run`: run a campaign on a site, or go on with a run."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+
+from assay.cli.options import DEFAULT_SITE, add_campaign, add_site
+from assay.run.start import resume_run, start_run
+from records.errors import AssayError, ExitStatus
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_campaign(parser, optional=True)
+    text = f"a folder of site-config/; default: {DEFAULT_SITE}, or where the resumed run began"
+    add_site(parser, None, text)
+    parser.add_argument("--resume", metavar="RUN", help="go on with this run")
+    parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
+    parser.add_argument(
+        "--with",
+        dest="builder",
+        choices=["spack", "distribution"],
+        help="whose builds stand behind the campaign's environments; default: as the site says",
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    if (arguments.campaign is None) == (arguments.resume is None):
+        raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
+    signal.signal(signal.SIGTERM, _interrupt)
+    live = False if arguments.plain else None
+    if arguments.resume:
+        status = resume_run(arguments.resume, arguments.site, live)
+    else:
+        site = arguments.site or DEFAULT_SITE
+        status = start_run(arguments.campaign, site, live, arguments.builder)
+    good = status.complete and set(status.counts) <= {"ok"}
+    return ExitStatus.PASS if good else ExitStatus.FAIL
+
+
+def _interrupt(signum: int, frame: object) -> None:
+    del signum, frame
+    raise KeyboardInterrupt

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay status`: progress, failures, time left of a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from assay.cli.options import add_json, add_run
+from assay.run.status import render_status, run_status
+from records.errors import ExitStatus
+from records.run_directory import latest_run, open_run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_run(parser, optional=True)
+    add_json(parser)
+    parser.set_defaults(run=_status)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    status = run_status(run)
+    print(json.dumps(status.to_json(), indent=1) if arguments.json else render_status(status))
+    return ExitStatus.PASS

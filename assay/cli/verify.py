@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay verify`: the checksums and every verdict of an acceptance, recomputed from the records."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from pathlib import Path
+
+from assay.cli.options import add_json
+from assay.criteria.loading import criteria_from_text
+from records.errors import AssayError, ExitStatus
+from records.run_directory import RunDirectory, open_run
+from reports.acceptance.verify import verify
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("target", metavar="DOCUMENT|RUN", help="a document, or its run")
+    parser.add_argument("--run", dest="run_name", metavar="RUN", help="the run of the document")
+    parser.add_argument("--seal", help="the seal on the signed paper, eight digits or more")
+    add_json(parser)
+    parser.set_defaults(run=_verify)
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    run, document = _target(arguments.target, arguments.run_name)
+    checks = verify(run.path, criteria_from_text, document, arguments.seal)
+    good = all(check.good for check in checks)
+    if arguments.json:
+        found = [{"what": c.what, "faults": list(c.faults), "note": c.note} for c in checks]
+        print(json.dumps({"verified": good, "run": str(run.path), "checks": found}, indent=1))
+        return ExitStatus.PASS if good else ExitStatus.FAIL
+    for check in checks:
+        print(f"{'ok' if check.good else 'DIFFERS':8} {check.what}")
+        for told in (*check.faults, *([check.note] if check.note else [])):
+            print(f"{'':8}   {told}")
+    print(f"{'verified' if good else 'NOT verified'}: {run.path}")
+    return ExitStatus.PASS if good else ExitStatus.FAIL
+
+
+def _target(target: str, run_name: str | None) -> tuple[RunDirectory, Path | None]:
+    """The run to verify, and the document where one was given."""
+    path = Path(target)
+    if not path.is_file():
+        return open_run(run_name or target), None
+    if run_name is not None:
+        return open_run(run_name), path
+    if path.resolve().parent.name == "acceptance":
+        return open_run(str(path.resolve().parent.parent)), path
+    with path.open("rb") as file:
+        head = file.read(1 << 16).decode("utf-8", "replace")
+    named = re.search(r'<meta name="assay-run" content="([\w.-]+)">', head)
+    if named is None:
+        raise AssayError(f"{path}: does not name its run; say which it is with --run RUN")
+    return open_run(named[1]), path

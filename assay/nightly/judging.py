@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Judges a history's nights, runs suspicious cases again, and writes what was found."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from assay.nightly.rerun import nodes_of, rerun_campaign
+from assay.run.start import start_run
+from records.history.store import Store
+from records.run_directory import open_run
+from reports.nightly.check import Checked, check_history
+from reports.nightly.exports import as_json
+from reports.nightly.night import read_night
+from reports.nightly.pages import write_pages
+from reports.nightly.wording import short_text
+
+
+def judge_nights(
+    store: Store,
+    site: str,
+    campaign: str,
+    *,
+    alarms_a_month: float,
+    rerun: bool,
+    out: Path | None,
+    json: bool,
+) -> Checked:
+    """Judge; run suspicious cases again if asked; write the pages and print what was found.
+
+    `out`: folder of the pages; None: beside the history. `json`: print the machine form.
+    """
+    checked = check_history(store, site, campaign, alarms_a_month)
+    if rerun:
+        # First the suspects; then, on other nodes, what the re-run has just confirmed.
+        for elsewhere in (False, True):
+            cases = {
+                checked.history.series[item.series].case_id
+                for item in checked.judgement.of("regression" if elsewhere else "suspect")
+                if not elsewhere or (item.rerun is not None and item.elsewhere is None)
+            }
+            if cases and _run_again(store, checked, cases, elsewhere=elsewhere, quiet=json):
+                checked = check_history(store, site, campaign, alarms_a_month)
+    elif checked.judgement.of("suspect"):
+        print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
+    page = write_pages(checked, out or store.path.parent / f"{campaign}-nightly-{site}")
+    print(as_json(checked) if json else short_text(checked, f"Trends: {page}"))
+    return checked
+
+
+def _run_again(
+    store: Store, checked: Checked, cases: set[str], *, elsewhere: bool, quiet: bool
+) -> bool:
+    """Run cases of the newest night again and add that; False when no other nodes are there."""
+    run = open_run(checked.night.run_path)
+    provenance, plan = run.provenance()["site"], run.plan()
+    left_out = nodes_of(run, cases) if elsewhere else set()
+    needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
+    others = int(provenance.get("nodes") or 0) - len(left_out)
+    fitting = {case for case in cases if needed[case] <= others} if elsewhere else cases
+    if not fitting:
+        print(
+            f"{len(cases)} cases not run on other nodes: there are {max(others, 0)} of them",
+            file=sys.stderr,
+        )
+        return False
+    file = rerun_campaign(run, fitting, plan.seed + 1 + elsewhere)
+    asked_as = provenance.get("asked_as", checked.night.site)
+    status = start_run(str(file), asked_as, False, provenance.get("builds"), left_out)
+    night, values = read_night(open_run(status.run_id).path)
+    store.add(night, values, checked.night.id, elsewhere=elsewhere)
+    if not quiet:
+        where = f" on other nodes ({' '.join(night.nodes)})" if elsewhere else ""
+        print(f"run again{where}: {len(fitting)} cases as run {night.run_id}")
+    return True

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A command loads no slow library that it does not need; `assay --help` loads none at all."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from assay.cli.parser import COMMANDS
+
+SLOW = {"matplotlib", "polars", "reframe", "scipy"}
+#: Commands that draw or print pages; they load what they need for it.
+WRITING = {"accept", "compare", "report", "verify"}
+
+
+def loaded_by(commands: set[str]) -> set[str]:
+    """The modules loaded when the arguments of these commands have been declared."""
+    program = (
+        "import sys; from assay.cli.parser import make_parser\n"
+        f"make_parser({sorted(commands)!r}); print(*sys.modules)"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    return set(answer.stdout.decode().split())
+
+
+def test_slow_libraries_are_loaded_by_commands_that_write_reports_only():
+    assert not SLOW & loaded_by(set(COMMANDS) - WRITING)
+    assert {"matplotlib", "polars"} <= loaded_by({"report"})
+
+
+def test_help_loads_no_library():
+    assert not {*SLOW, "numpy", "pydantic", "yaml", "msgspec", "rich"} & loaded_by(set())

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packages import each other along the arrows only, in no circle, and at module top.
+
+Every import is read from the source: absolute and relative ones, those inside functions, and
+`import_module("…")`. Tests may import any package; the rule for functions holds for them too.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+#: Package → the other packages, or modules, that it may import.
+ARROWS: dict[str, tuple[str, ...]] = {
+    "records": (),
+    "virtual_cluster": ("records.errors",),
+    "checks": ("records",),
+    "reports": ("records",),
+    "assay": ("records", "virtual_cluster", "checks", "reports"),
+    "bench": ("records", "virtual_cluster", "checks", "reports", "assay"),
+}
+#: Packages whose sub-packages import each other in no circle, either.
+LAYERED = ("assay",)
+#: Folders that hold only what people write: no Python.
+WRITTEN_BY_PEOPLE = ("campaigns", "site-config")
+#: What a comment beside an import inside a function must say, before what it is.
+REASONS = ("optional:", "slow:")
+
+
+@dataclass(frozen=True)
+class Import:
+    """An import: the module and line it is in, the module it names, whether inside a function.
+
+    `reason`: the comment beside it says why it is there.
+    """
+
+    module: str
+    place: str
+    target: str
+    in_function: bool
+    reason: bool
+
+    @property
+    def in_test(self) -> bool:
+        """Whether a test imports; tests may import any package."""
+        return ".tests." in f"{self.module}."
+
+
+def modules_of(root: Path) -> dict[str, Path]:
+    """The modules of all packages below `root`: dotted name → file."""
+    files = (file for package in ARROWS for file in sorted(root.glob(f"{package}/**/*.py")))
+    names = {file: file.relative_to(root).with_suffix("").parts for file in files}
+    return {".".join(n[:-1] if n[-1] == "__init__" else n): file for file, n in names.items()}
+
+
+def imports_of(root: Path) -> Iterator[Import]:
+    """Every import in the packages below `root`, of our modules and of others."""
+    modules = modules_of(root)
+    for name, file in modules.items():
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        lines = file.read_text().splitlines()
+        tree = ast.parse("\n".join(lines))
+        functions = (
+            f for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
+        inside = {id(node) for function in functions for node in ast.walk(function)}
+        for node in ast.walk(tree):
+            for target in targets_of(node, package, modules):
+                assert isinstance(node, ast.stmt | ast.expr)
+                beside = lines[max(0, node.lineno - 2) : node.end_lineno]
+                reason = any(word in line.partition("#")[2] for word in REASONS for line in beside)
+                place = f"{file.relative_to(root)}:{node.lineno}"
+                yield Import(name, place, target, id(node) in inside, reason)
+
+
+def targets_of(node: ast.AST, package: str, modules: Iterable[str]) -> set[str]:
+    """The modules that a statement or call in `package` imports, by full name."""
+    match node:
+        case ast.Import():
+            return {alias.name for alias in node.names}
+        case ast.ImportFrom():
+            above = package.split(".")
+            parts = above[: len(above) - node.level + 1] if node.level else []
+            base = ".".join([*parts, *filter(None, [node.module])])
+            named = {f"{base}.{alias.name}" for alias in node.names}
+            return {full if full in modules else base for full in named}
+        case ast.Call(args=[ast.Constant(value=str(name)), *_]):
+            called = ast.unparse(node.func).rpartition(".")[2]
+            return {name} if called in ("import_module", "__import__") else set()
+    return set()
+
+
+def circle(pairs: Iterable[tuple[str, str]]) -> list[str]:
+    """One circle among (importing, imported), if there is any, from its least name on."""
+    graph: dict[str, set[str]] = {}
+    for importing, imported in pairs:
+        if importing != imported:
+            graph.setdefault(importing, set()).add(imported)
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        names: list[str] = error.args[1][1:]
+        start = names.index(min(names))
+        return [f"circle: {' <- '.join([*names[start:], *names[: start + 1]])}"]
+    return []
+
+
+def faults(root: Path) -> list[str]:
+    """What is wrong with the imports below `root`, one line each with its place."""
+    found = [
+        f"{file.relative_to(root)}: Python where only people write"
+        for folder in WRITTEN_BY_PEOPLE
+        for file in sorted(root.glob(f"{folder}/**/*.py"))
+    ]
+    own: list[tuple[str, str]] = []
+    for item in imports_of(root):
+        importing, imported = item.module.split(".")[0], item.target.split(".")[0]
+        if item.in_function and not item.reason:
+            found.append(f"{item.place}: import of {item.target} in a function without a reason")
+        if imported not in ARROWS or item.in_test:
+            continue
+        own.append((item.module, item.target))
+        allowed = (importing, *ARROWS[importing])
+        if not any(f"{item.target}.".startswith(f"{name}.") for name in allowed):
+            found.append(f"{item.place}: {importing} imports {item.target}")
+    found += circle((a.split(".")[0], b.split(".")[0]) for a, b in own)
+    for package in ARROWS:
+        within = [(a, b) for a, b in own if a.split(".")[0] == b.split(".")[0] == package]
+        found += circle(within)
+        if package in LAYERED:
+            found += circle(
+                (".".join(a.split(".")[:2]), ".".join(b.split(".")[:2])) for a, b in within
+            )
+    return found
+
+
+def test_the_project_has_no_fault() -> None:
+    assert faults(ROOT) == []
+    assert {"records.plan", "assay.cli.main", "bench.report"} <= set(modules_of(ROOT))
+
+
+CLEAN = {
+    "records/plan.py": "import json\n",
+    "checks/ring/__init__.py": "from records import plan\nfrom . import run\n",
+    "checks/ring/run.py": "from records.plan import x\n",
+    "checks/ring/tests/test_ring.py": "from assay.plan import x\n",
+    "assay/plan.py": "def f():\n    import checks.ring  # slow: ReFrame\n",
+    "assay/run/__init__.py": "def f():\n    # optional: for a bar\n    from rich import x\n",
+    "virtual_cluster/api.py": "from records.errors import x\n",
+    "campaigns/quick.yaml": "",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "fault"),
+    [
+        ("records/a.py", "import checks.ring", "a.py:1: records imports checks.ring"),
+        ("checks/a.py", "from reports import show", "a.py:1: checks imports reports"),
+        ("reports/a.py", "from checks.ring import x", "a.py:1: reports imports checks.ring"),
+        ("reports/a.py", "import os\nif os:\n import assay", "a.py:3: reports imports assay"),
+        ("virtual_cluster/a.py", "import records.plan", "virtual_cluster imports records.plan"),
+        ("records/a.py", "def f():\n  # slow: x\n  import bench", "a.py:3: records imports bench"),
+        ("records/b.py", "import_module('assay.run')", "b.py:1: records imports assay.run"),
+        ("records/b.py", "from ..assay import run", "b.py:1: records imports assay.run"),
+        ("records/plan.py", "from checks import ring", "circle: checks <- records <- checks"),
+        ("checks/ring/run.py", "from . import x", "circle: checks.ring"),
+        ("checks/ring/run.py", "def f():\n from .. import ring # slow: x", "circle: checks.ring"),
+        ("assay/run/a.py", "import assay.sites.b", None),
+        ("campaigns/a/b.py", "", "campaigns/a/b.py: Python where only people write"),
+        ("site-config/a.py", "", "site-config/a.py: Python where only people write"),
+        ("bench/a.py", "def f():\n import json", "a.py:2: import of json in a function"),
+        ("bench/a.py", "async def f():\n from json import x # y", "a.py:2: import of json"),
+        ("bench/tests/a.py", "def f():\n import_module('json')", "a.py:2: import of json"),
+        ("bench/a.py", "class A:\n import json", None),
+    ],
+)
+def test_each_kind_of_fault_is_named(
+    tmp_path: Path, file: str, source: str, fault: str | None
+) -> None:
+    for name, text in {**CLEAN, file: source}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    found = faults(tmp_path)
+    assert any(fault in line for line in found) if fault else found == []
+
+
+def test_a_circle_of_sub_packages_is_named(tmp_path: Path) -> None:
+    for name, text in {"run/a": "sites.b", "sites/b": "run.c", "run/c": "records"}.items():
+        (tmp_path / "assay" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "assay" / f"{name}.py").write_text(f"import assay.{text}")
+    (found,) = faults(tmp_path)
+    assert found == "circle: assay.run <- assay.sites <- assay.run"
