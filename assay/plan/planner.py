@@ -101,8 +101,8 @@ def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:
     )
     for program in sorted(f.removeprefix("program:") for f in features if f.startswith("program:")):
         reason = site.missing.get(case.environment, {}).get(program)
-        why = reason or "is not among them; name its path there"
-        text += f"; `programs` of the environment in the site's site.yaml: {program}: {why}"
+        where = f"programs.{program} of the environment in its site.yaml"
+        text += f"; {where}: {reason}" if reason else f"; give its path as {where}"
     return text
 
 

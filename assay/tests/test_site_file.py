@@ -213,9 +213,12 @@ def test_a_program_that_is_not_there_is_told_in_the_plan(here, tmp_path, monkeyp
     assert skipped()["netpipe", "lam"] is None
     reason = skipped()["osu", "lam-tcp"]
     assert "environment lam-tcp lacks program:osu, which check osu needs" in reason
-    assert reason.endswith("osu: $ASSAY_TEST_OSU/osu: the variable ASSAY_TEST_OSU is not set")
+    assert reason.endswith(
+        "; programs.osu of the environment in its site.yaml: $ASSAY_TEST_OSU/osu: the variable"
+        " ASSAY_TEST_OSU is not set"
+    )
     monkeypatch.setenv("ASSAY_TEST_OSU", str(tmp_path))
-    assert skipped()["osu", "lam"].endswith(f"osu: {tmp_path}/osu does not exist")
+    assert skipped()["osu", "lam"].endswith(f"site.yaml: {tmp_path}/osu does not exist")
     (tmp_path / "osu").mkdir()
     assert skipped()["osu", "lam"] is None
     lam = load_site("here").session_data()["environments"]["lam"]
@@ -226,7 +229,9 @@ def test_a_program_that_the_site_does_not_name_is_told_with_where_to_name_it(her
     here(GOOD.replace(", netpipe: NPlam", ""))
     plan = make_plan(campaign_from_text("c.yaml", CAMPAIGN), load_site("here").facts())
     reason = next(case.skipped for case in plan.cases if case.check == "netpipe")
-    assert reason.endswith("netpipe: is not among them; name its path there")
+    assert reason.endswith(
+        "; give its path as programs.netpipe of the environment in its site.yaml"
+    )
 
 
 def test_a_cluster_of_a_site_that_is_none_is_refused(here):
