@@ -26,7 +26,7 @@ lint: setup ## format, lint, types, shell, YAML, spelling
 	@.venv/bin/pre-commit run --all-files
 
 bench: setup ## measure the harness itself (overhead a launch, plan and report at scale)
-	@setup/bench.sh
+	@.venv/bin/python -m bench
 
 spack: setup ## bring Spack itself, at a pinned release, unless there is one
 	@setup/spack.sh

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates campaigns with known truth and counts wrong winners: python -m bench.choice
-[CAMPAIGNS].
+"""Campaigns with a wrong winner, of simulated ones with known truth (goal: at most 5 %).
 
-Four environments, 17 points, all pairs; launches normal, log-normal or heavy-tailed, with block
-drift. Exits 1 when wrong winners exceed the declared family-wise 5 % (by more than chance at 99.9 %
-allows), when a place contradicts an interval, or when a pair's interval covers too little.
+python -m bench.choice [CAMPAIGNS]. Four environments, 17 points, all pairs; launches normal,
+log-normal or heavy-tailed, with block drift. Exits 1 when wrong winners exceed the declared
+family-wise 5 % (by more than chance at 99.9 % allows), when a place contradicts an interval, or
+when a pair's interval covers too little.
 """
 
 from __future__ import annotations

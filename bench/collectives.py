@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often the law of a collective operation comes back from simulated times of 5 % noise.
+"""Laws of collective operations found in simulated times of 5 % noise (goal: at most 5 % wrong).
 
-python -m bench.collectives [DATASETS]: a table of right, undetermined and wrong for
-both parts of every pair of laws, over six narrow and ten wide process counts, eight lengths from
-4 B to 64 KiB. Exits 1 where more than 5 % over all datasets of a row of counts are wrong.
+python -m bench.collectives [DATASETS]: a table of right, undetermined and wrong for both parts of
+every pair of laws, over six narrow and ten wide process counts, eight lengths from 4 B to 64 KiB.
+Exits 1 where more than 5 % over all datasets of a row of counts are wrong.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the nightly verdicts: python -m bench.nightly [SERIES [STEP_SERIES]].
+"""Nightly verdicts on simulated series: delays, false alarms, cost of years of history.
 
-Simulated sites of 200 series with known truth: 30 nights of reference, then 80 nights judged one
-after the other, with re-runs, as a site does it. SERIES series a row tell how often anything is
-said without cause, by stage; STEP_SERIES series a row tell when a change is known. Rates carry
-their exact 95 % interval (Clopper–Pearson). Then the cost of three years of 500 series.
-Exits 1 when a row misses what docs/nightly.md promises.
+python -m bench.nightly [SERIES [STEP_SERIES]]. Simulated sites of 200 series with known truth: 30
+nights of reference, then 80 nights judged one after the other, with re-runs, as a site does it.
+SERIES series a row tell how often anything is said without cause, by stage; STEP_SERIES series a
+row tell when a change is known. Rates carry their exact 95 % interval (Clopper–Pearson). Then the
+cost of three years of 500 series. Exits 1 when a row misses what docs/nightly.md promises.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmark: what a launch costs beyond the job's own run time, on a virtual cluster of two nodes.
+"""What a launch costs beyond the job's own run time, on a virtual cluster (goal: 0.3 s).
 
 Overhead of a launch is the time from the end of one job's session to the beginning of the next;
-builds and the start of ReFrame are reported apart. Slurm's share is measured by a series of empty
-jobs on the same cluster: from `sbatch` until the job is known to be completed.
+builds and the start of ReFrame are not in it. Slurm's share is measured by a series of empty jobs
+on the same cluster: from `sbatch` until the job is known to be completed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often protocol switches come back from simulated times, and how often false ones.
+"""Protocol switches found in simulated half round trips, and false ones, by law and noise.
 
-`python -m bench.point_to_point` prints a row for each law and noise: half round
-trips of 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes an octave, with a step at a limit.
+Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes an octave, with a step at a limit.
 """
 
 from __future__ import annotations
@@ -38,7 +37,8 @@ def count(limit: int | None, step_s: float, noise: float) -> tuple[int, int]:
     return found, false
 
 
-def _main() -> None:
+def main() -> None:
+    """Print a row for each noise and law."""
     print(f"{'noise':>6} {'limit':>7} {'step, µs':>8}  found  false (of {SEEDS})")
     for noise in NOISES:
         for limit, step_s in LAWS:
@@ -48,4 +48,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    main()

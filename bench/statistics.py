@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulates launches with known truth and prints what the intervals cover: python -m
-bench.statistics [SIMULATIONS].
+"""What the report's intervals cover on simulated launches with known truth (goal: 93–97 %).
 
-Exits 1 when an interval that the report claims at 95 % covers less than 93 % or more than 97 %.
-Rows marked "not claimed" show why the claim is limited as the docstrings and the report say.
+python -m bench.statistics [SIMULATIONS]. Exits 1 when an interval that the report claims at 95 %
+covers less or more. Rows marked "not claimed" show why the claim is limited as the docstrings and
+the report say.
 """
 
 from __future__ import annotations
