@@ -91,7 +91,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             plan = msgspec.json.decode(text, type=cls)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise AssayError(
-                f"{file}: not a plan: {error}; make it again with assay plan"
+                f"{file}: not a plan: {error}; put back the file that `assay run` wrote"
             ) from error
         if plan.schema not in READABLE:
             raise AssayError(

@@ -7,10 +7,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -55,6 +56,37 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(Record)
+#: By this records are told apart for `latest_attempts`.
+CASE_ID = attrgetter("case_id")
+_AnyRecord = TypeVar("_AnyRecord", bound=Record)
+
+
+class Attempt(Protocol):
+    """A launch of a case in a block, the first or a further one."""
+
+    @property
+    def block(self) -> int:
+        """The block, from 1."""
+
+    @property
+    def attempt(self) -> int:
+        """1, or more when the case was run again in the block."""
+
+
+_Attempt = TypeVar("_Attempt", bound=Attempt)
+_Case = TypeVar("_Case", bound=Hashable)
+
+
+def latest_attempts(
+    launches: Iterable[_Attempt], case_of: Callable[[_Attempt], _Case]
+) -> dict[tuple[_Case, int], _Attempt]:
+    """The launch that counts of each case and block: the latest attempt, of equals the last."""
+    latest: dict[tuple[_Case, int], _Attempt] = {}
+    for launch in launches:
+        key = case_of(launch), launch.block
+        if key not in latest or launch.attempt >= latest[key].attempt:
+            latest[key] = launch
+    return latest
 
 
 class RecordWriter:
@@ -115,9 +147,31 @@ def read_records(path: Path) -> Iterator[Record]:
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield _decoder.decode(line)
-            except msgspec.MsgspecError as error:
-                raise AssayError(f"{path}:{number}: not a record: {error}") from error
+            if line.endswith(b"\n"):
+                yield decode_line(_decoder, line, f"{path}:{number}")
+
+
+def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: str) -> _AnyRecord:
+    """The record of one line; `where` is its file and number.
+
+    Raises AssayError for anything else; an unknown schema is named before what follows from it.
+    """
+    try:
+        record = decoder.decode(line)
+        schema: object = record.schema
+        if schema == SCHEMA:
+            return record
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        schema = _schema_of(line)
+        if schema == SCHEMA:
+            raise AssayError(f"{where}: not a record: {error}") from error
+    raise AssayError(f"{where}: not a record: schema is {schema}; allowed: {SCHEMA}.")
+
+
+def _schema_of(line: bytes) -> object:
+    """The schema that a line names; SCHEMA where it names none."""
+    try:
+        found = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return SCHEMA
+    return found.get("schema", SCHEMA) if isinstance(found, dict) else SCHEMA

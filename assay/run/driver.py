@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -23,7 +22,7 @@ from assay.run.session import Launch, Session, cancel_jobs
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.record import Record, RecordWriter
+from records.record import CASE_ID, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
 
 #: Launches of one ReFrame session: it keeps each test in memory until its end.
@@ -32,27 +31,10 @@ LAUNCHES_PER_SESSION = 2000
 PATIENCE_S = 900.0
 
 
-@dataclass(frozen=True)
-class Done:
-    """What the records say of one (case, block): the latest attempt and its status."""
-
-    attempt: int
-    status: str
-
-
-def latest_attempts(records: Iterable[Record]) -> dict[tuple[str, int], Done]:
-    """The latest attempt of each (case id, block)."""
-    latest: dict[tuple[str, int], Done] = {}
-    for record in records:
-        key = (record.case_id, record.block)
-        if key not in latest or record.attempt > latest[key].attempt:
-            latest[key] = Done(record.attempt, record.status)
-    return latest
-
-
-def launches_to_come(plan: Plan, done: Mapping[tuple[str, int], Done]) -> Iterator[Launch]:
+def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
     """The launches still to be run, in the order of the seed; lost ones get a further attempt."""
     cases = {case.id: case for case in plan.cases if case.skipped is None}
+    done = latest_attempts(records, CASE_ID)
     index = 0
     for block in range(1, plan.blocks + 1):
         for case_id in block_order(cases, plan.seed, block):
@@ -101,7 +83,7 @@ class Driver:
     def _run_coming(self, writer: RecordWriter) -> int:
         """One pass over the launches to come; gives their number."""
         records = self.run_directory.records()
-        coming = list(launches_to_come(self.plan, latest_attempts(records)))
+        coming = list(launches_to_come(self.plan, records))
         if coming:
             self.progress.begin(len(coming), already=len(records))
         remaining = iter(coming)
@@ -110,9 +92,9 @@ class Driver:
         return len(coming)
 
     def _record_skipped(self, writer: RecordWriter) -> None:
-        done = latest_attempts(self.run_directory.records())
+        recorded = {record.case_id for record in self.run_directory.records()}
         for case in self.plan.cases:
-            if case.skipped is not None and (case.id, 0) not in done:
+            if case.skipped is not None and case.id not in recorded:
                 writer.append(self._skipped(case))
 
     def _skipped(self, case: PlannedCase) -> Record:

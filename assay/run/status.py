@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.run.driver import latest_attempts
-from records.record import Record
+from records.record import CASE_ID, Record, latest_attempts
 from records.run_directory import RunDirectory
 
 
@@ -39,7 +38,8 @@ class RunStatus:
 def run_status(run: RunDirectory) -> RunStatus:
     """The status of a run from its plan and its records."""
     plan, records = run.plan(), run.records()
-    latest = {key: done.status for key, done in latest_attempts(records).items() if key[1] > 0}
+    launched = (record for record in records if record.block > 0)
+    latest = latest_attempts(launched, CASE_ID)
     feasible = {case.id: case for case in plan.cases if case.skipped is None}
     missing = [
         case.estimate_s
@@ -52,7 +52,7 @@ def run_status(run: RunDirectory) -> RunStatus:
         campaign=plan.campaign,
         planned=len(feasible) * plan.blocks,
         done=len(latest),
-        counts=dict(Counter(latest.values())),
+        counts=dict(Counter(record.status for record in latest.values())),
         skipped_cases=len(plan.cases) - len(feasible),
         failures=_failures(records),
         left_s=sum(missing),

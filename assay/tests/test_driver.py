@@ -2,7 +2,7 @@
 """What is still to be run, from a plan and the records so far."""
 
 from assay.plan import make_plan
-from assay.run.driver import Done, latest_attempts, launches_to_come
+from assay.run.driver import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from records.tests.test_record import record
@@ -30,37 +30,32 @@ def keys(launches):
 
 
 def test_a_fresh_run_has_every_feasible_case_once_in_every_block():
-    found = keys(launches_to_come(plan(), {}))
+    found = keys(launches_to_come(plan(), []))
     cases = [case.id for case in plan().cases if case.skipped is None]
     assert len(cases) == 4
     assert sorted(found) == sorted((case, block) for case in cases for block in (1, 2, 3))
 
 
 def test_blocks_come_one_after_the_other_each_in_its_own_order():
-    launches = list(launches_to_come(plan(), {}))
+    launches = list(launches_to_come(plan(), []))
     assert [launch.block for launch in launches] == [1] * 4 + [2] * 4 + [3] * 4
     orders = {tuple(k for k, b in keys(launches) if b == block) for block in (1, 2, 3)}
     assert len(orders) > 1
 
 
 def test_the_order_is_the_same_every_time():
-    assert keys(launches_to_come(plan(), {})) == keys(launches_to_come(plan(), {}))
+    assert keys(launches_to_come(plan(), [])) == keys(launches_to_come(plan(), []))
 
 
 def test_what_is_done_is_not_run_again_but_what_was_lost_is():
-    everything = keys(launches_to_come(plan(), {}))
-    done = dict.fromkeys(everything, Done(1, "ok"))
-    done[everything[3]] = Done(2, "lost")
-    done[everything[4]] = Done(1, "failed")
-    del done[everything[7]]
+    everything = keys(launches_to_come(plan(), []))
+    outcomes = {3: ("lost", 2), 4: ("failed", 1)}
+    done = [
+        record(block, case_id=case, status=status, attempt=attempt)
+        for place, (case, block) in enumerate(everything)
+        for status, attempt in [outcomes.get(place, ("ok", 1))]
+        if place != 7
+    ]
     left = list(launches_to_come(plan(), done))
     assert keys(left) == [everything[3], everything[7]]
     assert [launch.attempt for launch in left] == [3, 1]
-
-
-def test_the_latest_attempt_counts():
-    records = [record(1, status="lost"), record(1, attempt=2), record(2, status="lost")]
-    assert latest_attempts(records) == {
-        ("hpl-00000000", 1): Done(2, "ok"),
-        ("hpl-00000000", 2): Done(1, "lost"),
-    }

@@ -8,7 +8,7 @@ import pytest
 
 from records.errors import AssayError, InfrastructureError
 from records.metric import Metric
-from records.record import Record, RecordWriter, read_records
+from records.record import CASE_ID, Record, RecordWriter, latest_attempts, read_records
 
 
 def record(block=1, **changes):
@@ -42,6 +42,22 @@ def test_records_come_back_as_they_were(tmp_path):
         for one in written:
             writer.append(one)
     assert list(read_records(path)) == written
+
+
+def test_the_latest_attempt_counts_of_equals_the_last():
+    first, again = record(1, status="lost"), record(1, attempt=2)
+    other, twice = record(2, status="lost"), record(2, status="failed")
+    found = latest_attempts([again, first, other, twice], CASE_ID)
+    assert found == {("hpl-00000000", 1): again, ("hpl-00000000", 2): twice}
+
+
+def test_a_record_of_another_schema_is_refused(tmp_path):
+    path = tmp_path / "records.jsonl"
+    with RecordWriter(path) as writer:
+        writer.append(record(1))
+        writer.append(record(1, schema=2))
+    with pytest.raises(AssayError, match=r"jsonl:2: not a record: schema is 2; allowed: 1"):
+        list(read_records(path))
 
 
 def test_a_torn_last_line_never_counted_and_is_cut_off(tmp_path):

@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 
 from records.errors import AssayError
 from records.plan import Plan
-from reports.load.record_lines import Batch, Line, Value, batches
+from records.record import latest_attempts
+from records.record_lines import Batch, Line, Value, batches
 from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
@@ -205,26 +207,20 @@ class Reader:
         return self._replace_earlier()[:MOST_WARNINGS] + self._leave_out_impossible()
 
     def _replace_earlier(self) -> list[str]:
-        """The latest attempt of each case and block counts, of two alike the later line."""
-        latest: dict[tuple[int, int], Launch] = {}
+        """Only the latest attempt of each case and block counts; names attempts found twice."""
+        latest = latest_attempts(self.launches, attrgetter("case"))
         odd: list[str] = []
-        for launch in self.launches:
-            key = (launch.case, launch.block)
-            earlier = latest.get(key)
-            if earlier is not None and earlier.attempt > launch.attempt:
-                launch.counted = False
-                continue
-            if earlier is not None:
-                earlier.counted = False
-                if earlier.attempt == launch.attempt:
-                    odd.append(
-                        f"Case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
-                        f" {launch.attempt} is recorded twice; the later line counts."
-                    )
-            latest[key] = launch
         for place, launch in enumerate(self.launches):
-            if not launch.counted:
-                self._valid[place] = 0
+            counted = latest[launch.case, launch.block]
+            launch.counted = launch is counted
+            if launch.counted:
+                continue
+            self._valid[place] = 0
+            if launch.attempt == counted.attempt:
+                odd.append(
+                    f"Case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
+                    f" {launch.attempt} is recorded twice; the later line counts."
+                )
         return odd
 
     def _leave_out_impossible(self) -> list[str]:

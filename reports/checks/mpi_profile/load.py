@@ -6,6 +6,7 @@ A run without a profile is not read again, and lines without one are passed over
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,19 +14,10 @@ from pathlib import Path
 import msgspec
 
 from records.mpi_profile import RankProfile
+from records.record import Record, decode_line, latest_attempts
 from reports.analysis import Analysis
 
 _MARK = b'"profile":'
-
-
-class _Line(msgspec.Struct):
-    """What is needed of a record."""
-
-    case_id: str
-    block: int
-    attempt: int
-    status: str
-    profile: list[RankProfile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +33,22 @@ def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
     """Profiles of the latest attempt of each launch that is ok, in the order of the plan."""
     cases = analysis.run.plan.cases
     place = {case.id: index for index, case in enumerate(cases)}
-    latest: dict[tuple[int, int], _Line] = {}
     records = analysis.run.directory / "records.jsonl"
-    for line in _profiled_lines(records) if analysis.run.profiled else ():
-        key = (place[line.case_id], line.block)
-        if key not in latest or line.attempt >= latest[key].attempt:
-            latest[key] = line
+    profiled = _profiled_records(records) if analysis.run.profiled else ()
+    latest = latest_attempts(profiled, lambda record: place[record.case_id])
     launches: dict[int, list[list[RankProfile]]] = {}
-    for (case, _), line in sorted(latest.items(), key=lambda item: item[0]):
-        if line.status == "ok":
-            launches.setdefault(case, []).append(line.profile)
+    for (case, _), record in sorted(latest.items(), key=lambda item: item[0]):
+        if record.status == "ok":
+            assert record.profile is not msgspec.UNSET
+            launches.setdefault(case, []).append(record.profile)
     return tuple(CaseProfile(case, found) for case, found in launches.items())
 
 
-def _profiled_lines(path: Path) -> list[_Line]:
-    decode = msgspec.json.Decoder(_Line).decode
+def _profiled_records(path: Path) -> Iterator[Record]:
+    decoder = msgspec.json.Decoder(Record)
     with path.open("rb") as file:
-        return [decode(line) for line in file if _MARK in line and line.endswith(b"\n")]
+        for number, line in enumerate(file, start=1):
+            if _MARK in line and line.endswith(b"\n"):
+                record = decode_line(decoder, line, f"{path}:{number}")
+                if record.profile is not msgspec.UNSET:
+                    yield record

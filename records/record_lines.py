@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lines of records.jsonl, batch by batch: checked together, and one by one only where wrong.
+"""The records of a file in batches: a fast test of a whole batch, line by line only where it fails.
 
-Samples, parameters and what else no report reads are passed over undecoded.
+Parameters, samples and what else is seldom read stay undecoded.
 """
 
 from __future__ import annotations
@@ -15,43 +15,30 @@ import msgspec
 import numpy as np
 
 from records.errors import AssayError
+from records.metric import Metric
 from records.plan import Plan, PlannedCase
-from records.record import Status
+from records.record import SCHEMA, Record, decode_line
 
 #: Bytes read and decoded together.
 _BATCH = 1 << 18
 _NEWLINE = ord("\n")
 
 
-class Value(msgspec.Struct, gc=False):
-    """One metric of a record; `at` stays text, for equal points are written alike."""
+class Value(Metric, frozen=True, kw_only=True, gc=False):
+    """A metric whose `at` and `samples` stay text, for equal points are written alike."""
 
-    name: str
-    unit: str
-    value: float
-    at: msgspec.Raw = msgspec.Raw()
+    at: msgspec.Raw = msgspec.Raw()  # type: ignore[assignment]
+    samples: msgspec.Raw = msgspec.Raw()  # type: ignore[assignment]
 
 
-class Line(msgspec.Struct, gc=False):
-    """A record without what no report reads; `nodes`, `artifacts` and `profile` stay text."""
+class Line(Record, frozen=True, kw_only=True, gc=False):
+    """A record as a report reads it: what stays text is decoded only where it is needed."""
 
-    schema: int
-    run_id: str
-    case_id: str
-    check: str
-    environment: str
-    params: msgspec.Raw
-    block: int
-    attempt: int
-    status: Status
-    reason: str | None
-    started_at: str | None
-    job_id: str | None
-    nodes: msgspec.Raw
-    metrics: list[Value]
-    flags: list[str]
-    artifacts: msgspec.Raw
-    profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    params: msgspec.Raw  # type: ignore[assignment]
+    nodes: msgspec.Raw  # type: ignore[assignment]
+    metrics: list[Value]  # type: ignore[assignment]
+    artifacts: msgspec.Raw  # type: ignore[assignment]
+    profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # type: ignore[assignment]
 
 
 _SCHEMA, _CASE, _BLOCK = attrgetter("schema"), attrgetter("case_id"), attrgetter("block")
@@ -110,32 +97,15 @@ def _decoded(
     except (msgspec.MsgspecError, UnicodeDecodeError):
         pass
     return [
-        _decoded_alone(decoder, text, f"{path}:{number}")
+        decode_line(decoder, text, f"{path}:{number}")
         for number, text in enumerate(chunk[:-1].split(b"\n"), start=first)
     ]
 
 
-def _decoded_alone(decoder: msgspec.json.Decoder[Line], text: bytes, where: str) -> Line:
-    try:
-        return decoder.decode(text)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise AssayError(f"{where}: not a record: {_said(text, error)}") from error
-
-
-def _said(line: bytes, error: Exception) -> str:
-    """What is wrong with a line: an unknown schema before what follows from it."""
-    try:
-        found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return str(error)
-    schema = found.get("schema") if isinstance(found, dict) else None
-    return str(error) if schema in (None, 1) else f"schema is {schema}; allowed: 1."
-
-
 def _agree(lines: list[Line], cases: list[int], named: list[tuple[str, str]]) -> bool:
-    """Whether all lines are as the plan has them, as far as can be told of all together."""
+    """Cheap test of a batch; `_wrong` explains failures."""
     return (
-        set(map(_SCHEMA, lines)) == {1}
+        set(map(_SCHEMA, lines)) == {SCHEMA}
         and list(map(_NAMED, lines)) == [named[case] for case in cases]
         and min(map(_BLOCK, lines)) > 0
     )
@@ -154,8 +124,8 @@ def _name_the_first_wrong(
 
 def _wrong(line: Line, case: PlannedCase | None) -> str | None:
     """What does not agree with the plan."""
-    if line.schema != 1:
-        return f"schema is {line.schema}; allowed: 1."
+    if line.schema != SCHEMA:
+        return f"schema is {line.schema}; allowed: {SCHEMA}."
     if case is None:
         return (
             f"case {line.case_id!r} is not in plan.json. A run directory holds the records of one"
