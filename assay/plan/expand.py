@@ -53,7 +53,11 @@ def expand(campaign: Campaign) -> list[Case]:
         for environment in combination.environments:
             digest = case_digest(combination.check, environment, params_json)
             if digest in owners:
-                raise _duplicate(campaign, combination, environment, owners[digest])
+                raise AssayError(
+                    f"{campaign.place(combination.entry)} gives a case that"
+                    f" {campaign.place(owners[digest])} gives too: {combination.check} in"
+                    f" {environment} with {brief(combination.params)}; keep one"
+                )
             owners[digest] = combination.entry
             pairs.append((combination, environment))
             digests.append(digest)
@@ -66,47 +70,32 @@ def expand(campaign: Campaign) -> list[Case]:
 
 def _combinations(campaign: Campaign) -> Iterator[Combination]:
     for index, entry in enumerate(campaign.cases):
+        place = campaign.place(index)
         if entry.check not in CHECKS:
-            raise AssayError(
-                f"{campaign.place(index)}: no check {entry.check!r}; allowed is {', '.join(CHECKS)}"
-            )
+            raise AssayError(f"{place}: no check {entry.check!r}; allowed is {', '.join(CHECKS)}")
         model = CHECKS[entry.check].parameters
         environments = campaign.environments_of(entry)
         for given in combinations(entry):
             try:
                 parameters = model.model_validate(given)
             except ValidationError as error:
-                raise _wrong_together(campaign, index, given, error) from None
+                problem = next(model_problems(error, model, given))
+                name = f"{problem.location[0]}: " if problem.location else ""
+                raise AssayError(
+                    f"{place}: {name}{problem.message} (with {brief(given)})"
+                ) from None
             # Parameters are flat, so their fields are the dump: four times as fast as model_dump.
             yield Combination(index, entry.check, parameters, parameters.complete(), environments)
 
 
-def _wrong_together(
-    campaign: Campaign, index: int, given: dict[str, Any], error: ValidationError
-) -> AssayError:
-    model = CHECKS[campaign.cases[index].check].parameters
-    problem = next(model_problems(error, model, given))
-    name = f"{problem.location[0]}: " if problem.location else ""
-    return AssayError(f"{campaign.place(index)}: {name}{problem.message} (with {brief(given)})")
-
-
-def _duplicate(
-    campaign: Campaign, combination: Combination, environment: str, first: int
-) -> AssayError:
-    return AssayError(
-        f"{campaign.place(combination.entry)} gives a case that {campaign.place(first)} gives too:"
-        f" {combination.check} in {environment} with {brief(combination.params)}; keep one"
-    )
-
-
 def brief(params: dict[str, Any]) -> str:
     """Parameters on one short line: "p=1 q=2 n=2000"; lists by their length and ends."""
-    return " ".join(f"{name}={_brief_value(value)}" for name, value in params.items())
 
+    def short(value: object) -> str:
+        if isinstance(value, list) and len(value) > 2:
+            return f"{len(value)}×[{value[0]}…{value[-1]}]"
+        if isinstance(value, list):
+            return f"[{','.join(map(str, value))}]"
+        return str(value).lower() if isinstance(value, bool) else f"{value}"
 
-def _brief_value(value: object) -> str:
-    if isinstance(value, list) and len(value) > 2:
-        return f"{len(value)}×[{value[0]}…{value[-1]}]"
-    if isinstance(value, list):
-        return f"[{','.join(map(str, value))}]"
-    return str(value).lower() if isinstance(value, bool) else f"{value}"
+    return " ".join(f"{name}={short(value)}" for name, value in params.items())

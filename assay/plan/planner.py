@@ -23,7 +23,13 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
     Raises AssayError for an environment the site lacks, a case given twice, and an estimate above
     the campaign's limits.
     """
-    _refuse_unknown_environments(campaign, site)
+    for name in campaign.environments:
+        if name not in site.environments:
+            hint = did_you_mean(name, site.environments)
+            raise AssayError(
+                f"campaign {campaign.name}: environments: site {site.name} has no environment"
+                f" {name!r}{hint}; it has {listed(sorted(site.environments)) or 'none'}"
+            )
     planned = list(_lay_out(expand(campaign), site))
     used = sorted({case.check for case in planned})
     plan = Plan(
@@ -54,16 +60,6 @@ def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
     if stated is not None:
         return float(stated)
     return max(LEAST_LAUNCH_LIMIT_S, LAUNCH_LIMIT_FACTOR * case.estimate_s)
-
-
-def _refuse_unknown_environments(campaign: Campaign, site: SiteFacts) -> None:
-    for name in campaign.environments:
-        if name not in site.environments:
-            hint = did_you_mean(name, site.environments)
-            raise AssayError(
-                f"campaign {campaign.name}: environments: site {site.name} has no environment"
-                f" {name!r}{hint}; it has {listed(sorted(site.environments)) or 'none'}"
-            )
 
 
 def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from assay.plan.expand import brief
 from checks.common.registry import CHECKS
-from records.plan import Plan, PlannedCase
+from records.plan import Plan
 
 HEADINGS = ("case", "check", "environment", "parameters", "ranks", "nodes", "MB/node", "time")
+#: Columns from this one on are numbers.
 RIGHT_FROM = 4
 
 
@@ -18,41 +19,37 @@ def render_plan(plan: Plan) -> str:
 
     Parameters at their defaults are left out.
     """
-    runs = [case for case in plan.cases if case.skipped is None]
-    skipped = [case for case in plan.cases if case.skipped is not None]
+    rows: list[tuple[str, ...]] = [HEADINGS]
+    skipped = []
+    for case in plan.cases:
+        params = _short_params(case.check, case.params)
+        if case.skipped is not None:
+            skipped.append(f"  {case.id}  {case.environment}  {params}: {case.skipped}")
+            continue
+        numbers = (case.ranks, case.nodes, f"{case.memory_bytes_per_node / 1e6:.0f}")
+        row = (case.id, case.check, case.environment, params, *map(str, numbers))
+        rows.append((*row, _duration(case.estimate_s)))
     lines = [f"campaign {plan.campaign} on site {plan.site}", plan.question.strip(), ""]
-    if runs:
-        lines += _table([HEADINGS, *map(_row, runs)])
+    if len(rows) > 1:
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        pattern = "  ".join(
+            f"{{:{'>' if i >= RIGHT_FROM else '<'}{width}}}" for i, width in enumerate(widths)
+        )
+        lines += [pattern.format(*row) for row in rows]
     if skipped:
-        lines += ["", f"skipped ({len(skipped)}):"]
-        lines += [_skipped_line(case) for case in skipped]
-    return "\n".join([*lines, "", *_totals(plan), ""])
-
-
-def _row(case: PlannedCase) -> tuple[str, ...]:
-    return (
-        case.id,
-        case.check,
-        case.environment,
-        _short_params(case.check, case.params),
-        str(case.ranks),
-        str(case.nodes),
-        f"{case.memory_bytes_per_node / 1e6:.0f}",
-        _duration(case.estimate_s),
+        lines += ["", f"skipped ({len(skipped)}):", *skipped]
+    totals = plan.totals
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{totals.cases} cases, {totals.skipped} skipped; {plan.blocks} blocks, order seed"
+            f" {plan.seed}",
+            f"{totals.launches} launches, about {_duration(totals.wall_s)} and"
+            f" {totals.node_hours:g} node-hours (estimates)",
+            "",
+        ]
     )
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    pattern = "  ".join(
-        f"{{:{'>' if i >= RIGHT_FROM else '<'}{width}}}" for i, width in enumerate(widths)
-    )
-    return [pattern.format(*row) for row in rows]
-
-
-def _skipped_line(case: PlannedCase) -> str:
-    params = _short_params(case.check, case.params)
-    return f"  {case.id}  {case.environment}  {params}: {case.skipped}"
 
 
 def _short_params(check: str, params: dict[str, Any]) -> str:
@@ -68,16 +65,6 @@ _DEFAULTS = {
     }
     for name, definition in CHECKS.items()
 }
-
-
-def _totals(plan: Plan) -> list[str]:
-    totals = plan.totals
-    return [
-        f"{totals.cases} cases, {totals.skipped} skipped; {plan.blocks} blocks, order seed"
-        f" {plan.seed}",
-        f"{totals.launches} launches, about {_duration(totals.wall_s)} and"
-        f" {totals.node_hours:g} node-hours (estimates)",
-    ]
 
 
 def _duration(time_s: float) -> str:
