@@ -38,13 +38,13 @@ def account_exists(name: str, home: Path) -> bool:
 
 
 def remove_account(name: str) -> None:
-    """Remove the user and its group; it owns no process any more."""
+    """Remove the user and its group; its processes must have ended."""
     run(["userdel", "--force", name], check=False)
     run(["groupdel", name], check=False)
 
 
 def user_environment(name: str, home: Path, slurm_conf: Path, programs: Path) -> dict[str, str]:
-    """The whole environment a command of the ordinary user starts with.
+    """The complete environment of a command of the ordinary user.
 
     `programs` is a folder that comes first in PATH.
     """
@@ -66,10 +66,10 @@ def as_user(
     environment: Mapping[str, str],
     read_anywhere: bool = False,
 ) -> list[str]:
-    """Command list which, run by root, executes argv as the user with just this environment.
+    """Command list which, run by root, executes argv as the user with only this environment.
 
-    The command dies with the thread that started it. `read_anywhere` leaves it the one right to
-    read every file and enter every folder.
+    The command is killed when the thread that started it ends. `read_anywhere` keeps one
+    capability: to read every file and enter every folder.
     """
     rights = "-all,+dac_read_search" if read_anywhere else "-all"
     return [

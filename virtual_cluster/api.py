@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The virtual cluster as the run engine sees it."""
+"""The interface of a virtual cluster: bring it up, load it, use it, take it down."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from records.errors import AssayError
 from virtual_cluster import account, faults, lifecycle, power, processes, slurm
 from virtual_cluster import spec as plans
 from virtual_cluster.lifecycle import Progress, silent
-from virtual_cluster.network import namespace_file
+from virtual_cluster.network import enter_login, namespace_file
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.state import State, folders, load_state
 
@@ -29,7 +29,7 @@ class Cluster:
         return self._state.spec.name
 
     def site_facts(self) -> dict[str, Any]:
-        """What a site's configuration must know, in SI units.
+        """What a site must know of the cluster, in SI units.
 
         Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
         memory_bytes_per_node, network, network_bits_per_s (None: unlimited), switches (name: nodes
@@ -78,8 +78,7 @@ class Cluster:
         from a thread that outlives it. `read_anywhere` lets the command (not the jobs, which
         slurmd starts) read files below private folders.
         """
-        enter = f"--net={namespace_file(plans.login_namespace(self.name))}"
-        return ["nsenter", enter, "--", *self._as_user(argv, env, read_anywhere)]
+        return [*enter_login(self.name), "--", *self._as_user(argv, env, read_anywhere)]
 
     def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
         """Command list which, run by root, executes argv inside a node as the ordinary user."""
@@ -120,11 +119,11 @@ class Cluster:
         return {**self.site_facts(), "nodes": nodes, "jobs": jobs}
 
     def kill_node(self, node: str) -> None:
-        """Cut the power of a node: everything in it is gone at once, its cable is dead."""
+        """Cut the power of a node: its processes are killed at once, its link is down."""
         power.cut_power(self._state, node)
 
     def restore_node(self, node: str) -> None:
-        """Give a node its power back; returns when Slurm gives it jobs again."""
+        """Restore the power of a node; returns when Slurm can give it jobs again."""
         power.restore_power(self._state, node)
 
     def degrade(
@@ -166,7 +165,7 @@ def load(name: str = "default") -> Cluster:
 
 
 def down(name: str = "default", progress: Progress = silent) -> bool:
-    """Take down whatever there is of a cluster, alive or not; return whether there was any."""
+    """Take down a cluster, alive or not, or what is left of it; return whether there was any."""
     ClusterSpec(name=name)
     return lifecycle.take_down(name, progress)
 

@@ -9,23 +9,21 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any
 
 from records.errors import AssayError, ExitStatus
 from virtual_cluster import api, host
+from virtual_cluster.api import Cluster
 from virtual_cluster.spec import NETWORKS, ClusterSpec
 from virtual_cluster.switches import ONE
 
-Subparsers = Any
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands; `run` does what was parsed."""
-    parser.set_defaults(run=run)
+    """Declare the subcommands."""
     commands = parser.add_subparsers(dest="cluster_command", required=True, metavar="COMMAND")
-    up = _command(commands, "up", "bring a cluster up")
+    up = _command(commands, "up", _up, "bring a cluster up")
     up.add_argument("--nodes", type=int, default=4, help="number of nodes (default 4)")
     up.add_argument(
         "--cpus-per-node",
@@ -43,47 +41,45 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="switches that have nodes, below a top one, as 2; or a tree from the top down, as 2x2"
         " (default: 1, a single switch)",
     )
-    _command(commands, "down", "take a cluster down; nothing of it is left")
-    status = _command(commands, "status", "nodes, network, jobs")
-    status.add_argument("--json", action="store_true", help="for machines")
-    shell = _command(commands, "shell", "a shell, or -- COMMAND, as the ordinary user")
+    _command(commands, "down", _down, "take a cluster down; nothing of it is left")
+    status = _command(commands, "status", _status, "nodes, network, jobs")
+    status.add_argument("--json", action="store_true", help="the machine form on stdout")
+    shell = _command(commands, "shell", _shell, "a shell, or -- COMMAND, as the ordinary user")
     shell.add_argument(
         "words",
         nargs="*",
         metavar="[NODE] [-- COMMAND]",
         help="where (default: the login environment), and what to run instead of a shell",
     )
-    for name, text in (("kill-node", "cut the power"), ("restore-node", "restore the power")):
-        command = _command(commands, name, f"{text} of a node")
+    for name, act, text, result in (
+        ("kill-node", Cluster.kill_node, "cut the power of a node", "has no power"),
+        ("restore-node", Cluster.restore_node, "restore the power of a node", "takes jobs again"),
+        ("mend", Cluster.mend, "undo degrade", "is as it was"),
+    ):
+        command = _command(commands, name, _change_node, text)
         command.add_argument("node", help="for example n2")
-    degrade = _command(commands, "degrade", "make a node slow on purpose, to rehearse finding it")
+        command.set_defaults(act=act, result=result)
+    text = "make a node slow on purpose, to rehearse finding it"
+    degrade = _command(commands, "degrade", _degrade, text)
     degrade.add_argument("node", help="for example n2")
     degrade.add_argument("--cpu", type=float, metavar="SHARE", help="share of core time left")
     degrade.add_argument("--link", type=float, metavar="SHARE", help="share of link rate left")
-    mend = _command(commands, "mend", "undo degrade")
-    mend.add_argument("node", help="for example n2")
 
 
-def _command(commands: Subparsers, name: str, text: str) -> argparse.ArgumentParser:
+def _command(
+    commands: Any, name: str, act: Callable[[argparse.Namespace], None], text: str
+) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     parser.add_argument("--name", default="default", help="name of the cluster (default: default)")
+    parser.set_defaults(run=run, command_function=act)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do a parsed command; return its exit status. Raises AssayError for the caller to show."""
-    handlers = {
-        "up": _up,
-        "down": _down,
-        "status": _status,
-        "shell": _shell,
-        "kill-node": _kill_node,
-        "restore-node": _restore_node,
-        "degrade": _degrade,
-        "mend": _mend,
-    }
+    """Execute a parsed command; return its exit status. Raises AssayError."""
     ClusterSpec(name=args.name)
-    handlers[args.cluster_command](args)
+    host.require_rights(args.cluster_command)
+    args.command_function(args)
     return ExitStatus.PASS
 
 
@@ -110,7 +106,7 @@ def _up(args: argparse.Namespace) -> None:
 
 
 def _end_tidily(_signal: int, _frame: FrameType | None) -> None:
-    """Leave through the clean-up of `up` instead of dying at once."""
+    """Exit through the clean-up of `up` instead of ending at once."""
     raise SystemExit(128 + signal.SIGTERM)
 
 
@@ -122,7 +118,6 @@ def _down(args: argparse.Namespace) -> None:
 
 
 def _status(args: argparse.Namespace) -> None:
-    host.require_rights("status")
     status = api.load(args.name).status()
     if args.json:
         _say(json.dumps(status, indent=1))
@@ -142,12 +137,12 @@ def _status(args: argparse.Namespace) -> None:
 
 
 def _shell(args: argparse.Namespace) -> None:
-    host.require_rights("shell")
     cluster = api.load(args.name)
     node, argv = _split_words(args.words)
     argv = argv or ["/bin/bash", "-i"]
     if node == "login":
-        command = cluster.user_command(argv, _terminal())
+        terminal = {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
+        command = cluster.user_command(argv, terminal)
         os.chdir(cluster.site_facts()["work_dir"])
     else:
         command = cluster.node_command(node, argv)
@@ -155,37 +150,19 @@ def _shell(args: argparse.Namespace) -> None:
 
 
 def _split_words(words: list[str]) -> tuple[str, list[str]]:
-    """Where to go and what to run there: a first word such as n2 or login is a place."""
+    """Where to run and what: a first word such as n2 or login is a place."""
     if words and (words[0] == "login" or re.fullmatch(r"n\d+", words[0])):
         return words[0], words[1:]
     return "login", words
 
 
-def _terminal() -> dict[str, str]:
-    return {"TERM": os.environ["TERM"]} if "TERM" in os.environ else {}
-
-
-def _kill_node(args: argparse.Namespace) -> None:
-    host.require_rights("kill-node")
-    api.load(args.name).kill_node(args.node)
-    _say(f"cluster {args.name}: {args.node} has no power")
-
-
-def _restore_node(args: argparse.Namespace) -> None:
-    host.require_rights("restore-node")
-    api.load(args.name).restore_node(args.node)
-    _say(f"cluster {args.name}: {args.node} takes jobs again")
+def _change_node(args: argparse.Namespace) -> None:
+    args.act(api.load(args.name), args.node)
+    _say(f"cluster {args.name}: {args.node} {args.result}")
 
 
 def _degrade(args: argparse.Namespace) -> None:
-    host.require_rights("degrade")
     api.load(args.name).degrade(args.node, args.cpu, args.link)
     shares = {"cores' time": args.cpu, "link's rate": args.link}
     left = " and ".join(f"{100 * v:g} % of its {k}" for k, v in shares.items() if v is not None)
     _say(f"cluster {args.name}: {args.node} has {left} left")
-
-
-def _mend(args: argparse.Namespace) -> None:
-    host.require_rights("mend")
-    api.load(args.name).mend(args.node)
-    _say(f"cluster {args.name}: {args.node} is as it was")

@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from records.errors import InfrastructureError
-from virtual_cluster import spec as plans
-from virtual_cluster.network import namespace_file
+from virtual_cluster.host import tries
+from virtual_cluster.network import enter_login, node_file
 from virtual_cluster.processes import Process, start
 from virtual_cluster.state import State, folders
 
-#: Process 1 of a node. It stays, because orphans of jobs become its children and it must reap them.
+#: Process 1 of a node. It stays, because it must reap the orphans of jobs.
 _NODE = """\
 set -e
 node=$1; hosts=$2; conf=$3; own_shm=$4
@@ -39,7 +38,7 @@ POLL_S = 0.02
 
 
 def start_munge(state: State) -> None:
-    """Make a key of our own and start munged; returns when its socket is there."""
+    """Make a key and start munged; returns when its socket is there."""
     where = folders(state.spec.name)
     key = where.munge / "key"
     key.touch(mode=0o600)
@@ -66,7 +65,7 @@ def start_node(state: State, node: str) -> None:
     spaces = ["--uts", "--mount", "--propagation", "private"]
     if isolated:
         spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    argv = ["nsenter", f"--net={namespace_file(plans.node_namespace(state.spec.name, node))}"]
+    argv = ["nsenter", f"--net={node_file(state.spec.name, node)}"]
     argv += ["unshare", *spaces, "taskset", "-c", ",".join(map(str, state.cores[node]))]
     argv += ["sh", "-c", _NODE, "sh", node, str(where.hosts), str(where.slurm_conf)]
     argv += ["yes" if isolated else "no"]
@@ -74,19 +73,18 @@ def start_node(state: State, node: str) -> None:
 
 
 def _start_in_login(state: State, name: str, argv: list[str]) -> Process:
-    enter = ["nsenter", f"--net={namespace_file(plans.login_namespace(state.spec.name))}"]
+    command = [*enter_login(state.spec.name), *argv]
     log = folders(state.spec.name).console(name)
-    return start([*enter, *argv], log, lambda process: state.record(name, process))
+    return start(command, log, lambda process: state.record(name, process))
 
 
 def _wait_until(ready: Callable[[], bool], process: Process, name: str, log: Path) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while not ready():
+    for _ in tries(START_TIMEOUT_S, POLL_S):
+        if ready():
+            return
         if not process.alive():
             raise failure(f"{name} ended at once", log)
-        if time.monotonic() > deadline:
-            raise failure(f"{name} does not answer after {START_TIMEOUT_S:.0f} s", log)
-        time.sleep(POLL_S)
+    raise failure(f"{name} does not answer after {START_TIMEOUT_S:.0f} s", log)
 
 
 def failure(what: str, log: Path, lines: int = 8) -> InfrastructureError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node made slow on purpose, and made good again: to rehearse how a campaign finds it.
+"""Makes a node slow on purpose, and restores it: to rehearse how a campaign finds it.
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
-timings feel it; links by the token bucket filter that shapes them anyway.
+timings show it; links by the token bucket filter that already shapes them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from virtual_cluster.spec import Network
 from virtual_cluster.state import State, cluster_lock
 
 _CGROUPS = Path("/sys/fs/cgroup")
-#: The least quota that the kernel takes.
+#: The least quota that the kernel accepts.
 _QUOTA_US = 1000
 
 
 def degrade(state: State, node: str, cpu_share: float | None, link_share: float | None) -> None:
-    """Leave a node only these shares (0 < share < 1) of its cores' time and of its link's rate."""
+    """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate."""
     host.require_rights("degrade")
     _check("--cpu", cpu_share)
     _check("--link", link_share)
@@ -39,7 +39,7 @@ def degrade(state: State, node: str, cpu_share: float | None, link_share: float 
 
 
 def mend(state: State, node: str) -> None:
-    """Give a node all its cores' time and its link's full rate back."""
+    """Restore a node's full core time and link rate."""
     host.require_rights("mend")
     with cluster_lock(state.spec.name):
         power.check_node(state, node)
@@ -102,8 +102,8 @@ def _cap(state: State, node: str, share: float) -> None:
             (group / "cpu.cfs_quota_us").write_text("-1")
             (group / "cpu.cfs_period_us").write_text(str(period_us))
             (group / "cpu.cfs_quota_us").write_text(str(quota_us))
-        namespace = network.namespace_file(plans.node_namespace(state.spec.name, node))
-        _move([process.pid for process in processes.inside_network([namespace])], group)
+        inside = processes.inside_network([network.node_file(state.spec.name, node)])
+        _move([process.pid for process in inside], group)
     except OSError as error:
         raise InfrastructureError(f"{group}: cores cannot be capped ({error.strerror})") from error
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine that carries the cluster: rights, programs, cores and memory; running commands."""
+"""The machine that carries the cluster: rights, programs, cores, memory; commands; waiting."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from records.errors import InfrastructureError
@@ -56,7 +57,7 @@ def missing_programs() -> dict[str, str]:
 
 
 def missing_capabilities() -> list[str]:
-    """Names of the needed capabilities this process has not."""
+    """Names of the needed capabilities that this process lacks."""
     status = Path("/proc/self/status").read_text()
     effective = next(line for line in status.splitlines() if line.startswith("CapEff:"))
     mask = int(effective.split()[1], 16)
@@ -107,6 +108,15 @@ def total_memory_bytes() -> int:
 def boot_id() -> str:
     """Identity of this boot of the machine; no process of another boot can be alive."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def tries(seconds: float, pause_s: float) -> Iterator[None]:
+    """Yield at once and after each pause, until `seconds` have passed."""
+    deadline = time.monotonic() + seconds
+    yield
+    while time.monotonic() < deadline:
+        time.sleep(pause_s)
+        yield
 
 
 def run(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A cluster comes up, goes down, and loses and regains the power of a node."""
+"""Brings a cluster up and takes it down."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Progress = Callable[[str], None]
 
 
 def silent(_: str) -> None:
-    """Progress that nobody wants to see."""
+    """Print no progress."""
 
 
 def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
@@ -47,7 +47,14 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
     host.require_rights("up")
     host.require_programs()
     with cluster_lock(spec.name):
-        _refuse_if_up(spec.name)
+        state = load_state(spec.name)
+        if state is not None and is_alive(state):
+            raise AssayError(
+                f"cluster {spec.name} is up already"
+                f" ({state.spec.nodes} nodes, {state.spec.network}); "
+                f"use it, take it down with `assay cluster down --name {spec.name}`, "
+                "or choose another --name"
+            )
         if leftovers(spec.name):
             progress(f"cluster {spec.name}: remains of one that was killed are removed first")
             _sweep_or_fail(spec.name)
@@ -60,7 +67,7 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
 
 
 def take_down(name: str, progress: Progress = silent) -> bool:
-    """Remove the cluster with everything of it; return whether there was anything.
+    """Remove the cluster; return whether there was anything to remove.
 
     Raises InfrastructureError that lists what could not be removed.
     """
@@ -70,7 +77,11 @@ def take_down(name: str, progress: Progress = silent) -> bool:
         if found:
             progress(f"cluster {name}: ending its processes, removing {', '.join(found)}")
             _sweep_or_fail(name)
-    _leave_machine_clean()
+    with machine_lock():
+        if is_last():
+            if namespace_folder_is_ours():
+                network.drop_namespace_folder()
+            remove_root()
     return bool(found)
 
 
@@ -78,16 +89,6 @@ def is_alive(state: State) -> bool:
     """Whether the cluster is up and its controller runs."""
     controller = state.processes.get("slurmctld")
     return state.phase == "up" and controller is not None and controller.alive()
-
-
-def _refuse_if_up(name: str) -> None:
-    state = load_state(name)
-    if state is not None and is_alive(state):
-        raise AssayError(
-            f"cluster {name} is up already ({state.spec.nodes} nodes, {state.spec.network}); "
-            f"use it, take it down with `assay cluster down --name {name}`, "
-            "or choose another --name"
-        )
 
 
 def _build(spec: ClusterSpec, progress: Progress) -> State:
@@ -129,28 +130,23 @@ def _prepare(spec: ClusterSpec) -> State:
         state.uid, state.gid = account.make_account(spec.user_name, where.home)
     os.chown(where.home, state.uid, state.gid)
     os.chown(where.work, state.uid, state.gid)
-    _write_files(state, spec.cpus(len(usable)))
     state.save()
-    return state
-
-
-def _write_files(state: State, cpus_per_node: int) -> None:
-    where = folders(state.spec.name)
     where.slurm_conf.write_text(
         slurm_conf(
-            state.spec, where.root, state.addresses, cpus_per_node, state.memory_bytes_per_node
+            spec, where.root, state.addresses, spec.cpus(len(usable)), state.memory_bytes_per_node
         )
     )
     where.slurm_conf.with_name("cgroup.conf").write_text(cgroup_conf())
-    if len(state.spec.switch_tree()) > 1:
-        where.slurm_conf.with_name("topology.conf").write_text(topology_conf(state.spec))
+    if len(spec.switch_tree()) > 1:
+        where.slurm_conf.with_name("topology.conf").write_text(topology_conf(spec))
     where.hosts.write_text(hosts_file(state.addresses))
-    where.sbatch.write_text(sbatch_script(host.program("sbatch"), state.spec.node_names()[-1]))
+    where.sbatch.write_text(sbatch_script(host.program("sbatch"), nodes[-1]))
     where.sbatch.chmod(0o755)
+    return state
 
 
 def leftovers(name: str) -> list[str]:
-    """What there is of a cluster of this name, in words; empty when there is nothing."""
+    """What exists of a cluster of this name, in words; empty when nothing does."""
     where = folders(name)
     found = []
     if where.root.exists():
@@ -174,8 +170,12 @@ def _sweep_or_fail(name: str) -> None:
 
 
 def _sweep(name: str) -> list[str]:
-    """Remove everything of a cluster, however far it had come; return what would not go."""
-    problems = _end_processes(name)
+    """Remove all of a cluster, however complete; return what could not be removed."""
+    state = load_state(name)
+    recorded = state.processes.values() if state and state.boot_id == host.boot_id() else ()
+    stubborn = processes.end(recorded)
+    stubborn += processes.end_all_inside(namespace_files(name), processes.ancestors())
+    problems = [f"process {process.pid} does not end" for process in dict.fromkeys(stubborn)]
     faults.remove_caps(name)
     for namespace in network.namespaces_of(name):
         network.remove_namespace(namespace)
@@ -185,24 +185,6 @@ def _sweep(name: str) -> list[str]:
             account.remove_account(user)
     shutil.rmtree(folders(name).root, ignore_errors=True)
     return problems + leftovers(name)
-
-
-def _end_processes(name: str) -> list[str]:
-    state = load_state(name)
-    recorded = list(state.processes.values()) if state and state.boot_id == host.boot_id() else []
-    spared = processes.ancestors()
-    stubborn = processes.end(recorded)
-    stubborn += processes.end_all_inside(namespace_files(name), spared)
-    return [f"process {process.pid} does not end" for process in dict.fromkeys(stubborn)]
-
-
-def _leave_machine_clean() -> None:
-    """After the last cluster, remove what all clusters share."""
-    with machine_lock():
-        if is_last():
-            if namespace_folder_is_ours():
-                network.drop_namespace_folder()
-            remove_root()
 
 
 def namespace_files(name: str) -> list[Path]:

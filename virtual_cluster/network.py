@@ -24,8 +24,18 @@ def namespace_file(namespace: str) -> Path:
     return NAMESPACES / namespace
 
 
+def node_file(cluster: str, node: str) -> Path:
+    """Where a node's network namespace is mounted."""
+    return namespace_file(plans.node_namespace(cluster, node))
+
+
+def enter_login(cluster: str) -> list[str]:
+    """The words before a command that root runs in the login namespace."""
+    return ["nsenter", f"--net={namespace_file(plans.login_namespace(cluster))}"]
+
+
 def namespaces_of(cluster: str) -> list[str]:
-    """Names of the network namespaces that belong to the cluster, as far as they exist."""
+    """Names of the existing network namespaces that belong to the cluster."""
     if not NAMESPACES.is_dir():
         return []
     names = (entry.name for entry in NAMESPACES.iterdir())
@@ -37,10 +47,13 @@ def make_network(spec: ClusterSpec, addresses: dict[str, str]) -> None:
     login = plans.login_namespace(spec.name)
     for namespace in [login, *(plans.node_namespace(spec.name, n) for n in spec.node_names())]:
         run(["ip", "netns", "add", namespace])
-    _batch("ip", login, _bridge_lines(spec, addresses["login"]))
+    lines = [line for switch in spec.switch_tree() for line in _switch_lines(spec.name, switch)]
+    lines.append(f"addr add {addresses['login']}/{plans.PREFIX_LENGTH} dev {_bridge(TOP)}")
+    _batch("ip", login, ["link set lo up", *lines])
     for node in spec.node_names():
         namespace = plans.node_namespace(spec.name, node)
-        _batch("ip", namespace, _node_lines(addresses[node]))
+        address = f"addr add {addresses[node]}/{plans.PREFIX_LENGTH} dev {NODE_DEVICE}"
+        _batch("ip", namespace, ["link set lo up", address, f"link set {NODE_DEVICE} up"])
         _batch("tc", namespace, _speed_lines(spec.link, [NODE_DEVICE]))
     between = [end for s in spec.switch_tree() if s.above for end in _link_ends(s)]
     ports = [_port(node) for node in spec.node_names()]
@@ -66,7 +79,7 @@ def shape_link(spec: ClusterSpec, node: str, link: Network) -> None:
 
 
 def remove_namespace(namespace: str) -> None:
-    """Remove a network namespace with all links in it; also the bare file a reboot leaves."""
+    """Remove a network namespace with all links in it, or the file that a reboot left of it."""
     run(["ip", "netns", "del", namespace], check=False)
     namespace_file(namespace).unlink(missing_ok=True)
 
@@ -86,15 +99,8 @@ def _link_ends(switch: Switch) -> tuple[str, str]:
     return f"u-{switch.name}", f"d-{switch.name}"
 
 
-def _bridge_lines(spec: ClusterSpec, address: str) -> list[str]:
-    lines = ["link set lo up"]
-    for switch in spec.switch_tree():
-        lines += _switch_lines(spec.name, switch)
-    return [*lines, f"addr add {address}/{plans.PREFIX_LENGTH} dev {_bridge(TOP)}"]
-
-
 def _switch_lines(cluster: str, switch: Switch) -> list[str]:
-    """A switch, its link to the one above, which is there already, and those of its nodes."""
+    """`ip` commands for a switch, its link to the one above, which exists, and its nodes' links."""
     bridge = _bridge(switch.name)
     lines = [f"link add {bridge} type bridge", f"link set {bridge} up"]
     if switch.above is not None:
@@ -113,16 +119,8 @@ def _switch_lines(cluster: str, switch: Switch) -> list[str]:
     return lines
 
 
-def _node_lines(address: str) -> list[str]:
-    return [
-        "link set lo up",
-        f"addr add {address}/{plans.PREFIX_LENGTH} dev {NODE_DEVICE}",
-        f"link set {NODE_DEVICE} up",
-    ]
-
-
 def _speed_lines(link: Network, devices: list[str], verb: str = "add") -> list[str]:
-    """One token bucket filter a device; none on unlimited links."""
+    """`tc` commands for a token bucket filter on each device; none on unlimited links."""
     if link.bits_per_s is None:
         return []
     return [
@@ -143,7 +141,7 @@ def namespace_folder_exists() -> bool:
 
 
 def drop_namespace_folder() -> None:
-    """Remove the folder `ip netns` made, if it is empty. Only for who found it absent before."""
+    """Remove the folder that `ip netns` made, if it is empty."""
     if NAMESPACES.is_dir() and not any(NAMESPACES.iterdir()):
         run(["umount", str(NAMESPACES)], check=False)
         with suppress(OSError):

@@ -1,18 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A node loses its power, and gets it back."""
+"""Cuts and restores the power of a node."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import daemons, host, network, processes, slurm
-from virtual_cluster import spec as plans
 from virtual_cluster.state import State, cluster_lock
 
 
 def cut_power(state: State, node: str) -> None:
-    """Pull a node's cable and kill everything in it at once, as a power cut would."""
+    """Take a node's link down and kill all its processes at once, as a power cut does."""
     host.require_rights("kill-node")
     with cluster_lock(state.spec.name):
         check_node(state, node)
@@ -23,7 +20,9 @@ def cut_power(state: State, node: str) -> None:
             )
         network.set_link(state.spec.name, node, up=False)
         stubborn = processes.end([state.processes[node]])
-        stubborn += processes.end_all_inside([_node_file(state, node)], processes.ancestors())
+        stubborn += processes.end_all_inside(
+            [network.node_file(state.spec.name, node)], processes.ancestors()
+        )
         if stubborn:
             raise InfrastructureError(
                 f"node {node}: processes {[process.pid for process in stubborn]} do not end"
@@ -31,7 +30,7 @@ def cut_power(state: State, node: str) -> None:
 
 
 def restore_power(state: State, node: str) -> None:
-    """Bring a node back with its address and cores; returns when Slurm gives it jobs again."""
+    """Start a node again with its address and cores; returns when Slurm can give it jobs."""
     host.require_rights("restore-node")
     with cluster_lock(state.spec.name):
         check_node(state, node)
@@ -43,7 +42,7 @@ def restore_power(state: State, node: str) -> None:
         slurm.set_node(state, node, "DOWN", "power was cut")
         network.set_link(state.spec.name, node, up=True)
         daemons.start_node(state, node)
-        slurm.wait_until_registered(state, node)
+        slurm.wait_for_nodes(state, [node])
 
 
 def has_power(state: State, node: str) -> bool:
@@ -62,18 +61,13 @@ def check_node(state: State, node: str) -> None:
         )
 
 
-def _node_file(state: State, node: str) -> Path:
-    return network.namespace_file(plans.node_namespace(state.spec.name, node))
-
-
 def first_process(state: State, node: str) -> int:
     """Id of the node's first process, to enter its namespaces; AssayError if it has no power."""
     found: int | None = None
-    if has_power(state, node):
-        recorded = state.processes[node].pid
-        found = (
-            processes.first_process(_node_file(state, node)) if state.spec.isolated else recorded
-        )
+    if has_power(state, node) and state.spec.isolated:
+        found = processes.first_process(network.node_file(state.spec.name, node))
+    elif has_power(state, node):
+        found = state.processes[node].pid
     if found is None:
         raise AssayError(
             f"node {node} of cluster {state.spec.name} has no power; "

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of a cluster: started so that none goes unrecorded, ended so that none is mistaken.
+"""Starts processes so that each is recorded; ends recorded processes and no other.
 
-A process is known by its id and its start time, so an id that the kernel has given to somebody
-else is never touched. Signals go through a pidfd that is opened before the identity is checked.
+A process is identified by its id and its start time, so an id that the kernel has reused is never
+signalled. Signals go through a pidfd that is opened before the identity is checked.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import InfrastructureError
-from virtual_cluster.host import SYSTEM_ENVIRONMENT
+from virtual_cluster.host import SYSTEM_ENVIRONMENT, tries
 
 #: The new process waits for one line before it becomes the program. If its starter is killed
 #: before it has recorded the process, the line never comes and the process ends by itself.
@@ -81,12 +80,12 @@ def start(argv: Sequence[str], log: Path, record: Callable[[Process], None]) -> 
 
 
 def end(processes: Iterable[Process]) -> list[Process]:
-    """Kill these processes and wait until they are gone; return those that did not go."""
+    """Kill these processes and wait until they have ended; return those that did not."""
     waiting = [process for process in processes if _kill(process)]
-    deadline = time.monotonic() + END_TIMEOUT_S
-    while waiting and time.monotonic() < deadline:
-        time.sleep(0.01)
+    for _ in tries(END_TIMEOUT_S, 0.01):
         waiting = [process for process in waiting if process.alive()]
+        if not waiting:
+            break
     return waiting
 
 
@@ -130,18 +129,18 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 
 def end_all_inside(namespaces: Sequence[Path], spare: Iterable[int] = ()) -> list[Process]:
-    """Kill everything in these network namespaces; return what would not die.
+    """Kill all processes in these network namespaces; return those that did not end.
 
-    Looks again until nothing is found, since a process may have forked meanwhile. `spare` are
-    ids that stay.
+    Looks again until nothing is found, since a process may have forked meanwhile. `spare`:
+    ids that are not killed.
     """
     kept = set(spare)
-    deadline = time.monotonic() + END_TIMEOUT_S
-    while True:
+    for _ in tries(END_TIMEOUT_S, 0):
         found = [process for process in inside_network(namespaces) if process.pid not in kept]
-        if not found or time.monotonic() > deadline:
-            return found
+        if not found:
+            break
         end(found)
+    return found
 
 
 def ancestors() -> set[int]:
@@ -159,7 +158,7 @@ def ancestors() -> set[int]:
 
 
 def first_process(namespace: Path) -> int | None:
-    """Id, as the machine counts, of process 1 of the node in this network namespace."""
+    """Id in the machine's PID namespace of process 1 of the node in this network namespace."""
     for process in inside_network([namespace]):
         try:
             status = Path(f"/proc/{process.pid}/status").read_text(errors="replace")

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions to a cluster's Slurm and orders to it, asked as root from the login namespace."""
+"""Queries and orders to a cluster's Slurm, run as root in the login namespace."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
-from records.errors import InfrastructureError
-from virtual_cluster import spec as plans
 from virtual_cluster.daemons import failure
-from virtual_cluster.host import run
-from virtual_cluster.network import namespace_file
+from virtual_cluster.host import run, tries
+from virtual_cluster.network import enter_login
 from virtual_cluster.state import State, folders
 
 NODES_TIMEOUT_S = 30.0
@@ -30,9 +27,8 @@ class Job:
 
 def ask(state: State, *argv: str, check: bool = True) -> str:
     """What a Slurm command prints; InfrastructureError if it fails (and `check`)."""
-    enter = ["nsenter", f"--net={namespace_file(plans.login_namespace(state.spec.name))}"]
     conf = f"SLURM_CONF={folders(state.spec.name).slurm_conf}"
-    return run([*enter, "env", conf, *argv], check=check).stdout
+    return run([*enter_login(state.spec.name), "env", conf, *argv], check=check).stdout
 
 
 def controller_answers(state: State) -> bool:
@@ -53,39 +49,22 @@ def jobs(state: State) -> list[Job]:
 
 
 def set_node(state: State, node: str, target: str, reason: str = "") -> None:
-    """Order a node into a state (DOWN, RESUME)."""
+    """Set the state of a node (DOWN, RESUME)."""
     argv = ["scontrol", "update", f"NodeName={node}", f"State={target}"]
     ask(state, *argv, *([f"Reason={reason}"] if reason else []))
 
 
 def wait_for_nodes(state: State, nodes: list[str]) -> None:
     """Wait until these nodes can take jobs; InfrastructureError that names the one which cannot."""
-    deadline = time.monotonic() + NODES_TIMEOUT_S + TIMEOUT_PER_NODE_S * len(nodes)
+    console = folders(state.spec.name).console
     waiting = set(nodes)
-    while True:
+    for _ in tries(NODES_TIMEOUT_S + TIMEOUT_PER_NODE_S * len(nodes), 0.05):
         states = node_states(state)
         waiting = {node for node in waiting if states.get(node) not in ("idle", "mixed")}
         if not waiting:
             return
         for node in sorted(waiting):
             if not state.processes[node].alive():
-                raise _node_failure(state, node, "ended at once")
-        if time.monotonic() > deadline:
-            node = min(waiting)
-            raise _node_failure(state, node, f"is {states.get(node, 'unknown')}, not idle")
-        time.sleep(0.05)
-
-
-def _node_failure(state: State, node: str, what: str) -> InfrastructureError:
-    return failure(f"node {node} {what}", folders(state.spec.name).console(node))
-
-
-def wait_until_registered(state: State, node: str) -> None:
-    """Wait until a node that was down takes jobs again, resuming it as soon as it answers."""
-    deadline = time.monotonic() + NODES_TIMEOUT_S
-    while node_states(state).get(node) not in ("idle", "mixed"):
-        if time.monotonic() > deadline:
-            raise _node_failure(state, node, "does not come back")
-        if not state.processes[node].alive():
-            raise _node_failure(state, node, "ended at once")
-        time.sleep(0.1)
+                raise failure(f"node {node} ended at once", console(node))
+    node = min(waiting)
+    raise failure(f"node {node} is {states.get(node, 'unknown')}, not idle", console(node))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a virtual cluster is to be: its specification and the plans that follow from it.
+"""The specification of a virtual cluster, and the plans that follow: addresses, cores, memory.
 
-Everything here is pure: no file, no process, no network is touched.
+Pure functions: no file, process or network is touched.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ NETWORKS = {
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """A virtual cluster as ordered.
+    """The specification of a virtual cluster.
 
     `cpus_per_node` None means: the machine's cores divided among the nodes, at least one.
     `switches` is a tree of switches (virtual_cluster.switches), "1" a single one.
@@ -97,7 +97,7 @@ class ClusterSpec:
         return switch_tree(self.switches, self.node_names())
 
     def cpus(self, usable_cores: int) -> int:
-        """Cores of one node on a machine with so many usable cores."""
+        """Cores of one node on a machine with this many usable cores."""
         return self.cpus_per_node or max(1, usable_cores // self.nodes)
 
 

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is remembered of a cluster: its folders, its state file and the locks on it."""
+"""What is kept of a cluster: its folders, its state file and the locks on it."""
 
 from __future__ import annotations
 
 import fcntl
 import json
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from records.errors import AssayError
+from virtual_cluster.host import tries
 from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 
@@ -67,7 +66,7 @@ class Folders:
         return self.root / "nodes" / node
 
     def console(self, name: str) -> Path:
-        """What a daemon or node says on its way up; its own log lies beside it."""
+        """The output of a daemon or node as it starts; its own log lies beside it."""
         return self.root / "log" / f"{name}.console"
 
     def make(self, nodes: list[str]) -> None:
@@ -91,7 +90,7 @@ def folders(cluster: str) -> Folders:
 
 @dataclass
 class State:
-    """One cluster: what was ordered, what it became, and its processes by name.
+    """One cluster: its specification, what follows from it, and its processes by name.
 
     `phase` is "starting" until everything answers, then "up"; "stopping" while it is taken down.
     """
@@ -107,7 +106,7 @@ class State:
     processes: dict[str, Process] = field(default_factory=dict)
 
     def save(self) -> None:
-        """Write the state file in one step; it is on disk when this returns."""
+        """Write the state file whole; it is on disk when this returns."""
         path = folders(self.spec.name).root / "cluster.json"
         fresh = path.with_suffix(".new")
         with fresh.open("w") as file:
@@ -125,17 +124,13 @@ class State:
 def load_state(cluster: str) -> State | None:
     """State of the cluster of this name; None when there is none or it cannot be read."""
     try:
-        data = json.loads((folders(cluster).root / "cluster.json").read_text())
-        return _state(data)
+        fields = json.loads((folders(cluster).root / "cluster.json").read_text())
+        del fields["schema"]
+        fields["spec"] = ClusterSpec(**fields["spec"])
+        fields["processes"] = {name: Process(**ids) for name, ids in fields["processes"].items()}
+        return State(**fields)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, AssayError):
         return None
-
-
-def _state(data: dict[str, Any]) -> State:
-    fields = {key: value for key, value in data.items() if key != "schema"}
-    fields["spec"] = ClusterSpec(**fields["spec"])
-    fields["processes"] = {name: Process(**ids) for name, ids in fields["processes"].items()}
-    return State(**fields)
 
 
 @contextmanager
@@ -157,8 +152,8 @@ def cluster_lock(cluster: str) -> Iterator[None]:
 
 @contextmanager
 def machine_lock() -> Iterator[None]:
-    """Hold what all clusters of this machine share; waits for its turn."""
-    handle = _lock(STATE_ROOT / _MACHINE_LOCK, None)
+    """Hold what all clusters of this machine share; waits for the lock."""
+    handle = _lock(STATE_ROOT / _MACHINE_LOCK, inf)
     assert handle is not None
     try:
         yield
@@ -166,18 +161,16 @@ def machine_lock() -> Iterator[None]:
         os.close(handle)
 
 
-def _lock(path: Path, patience_s: float | None) -> int | None:
-    """Descriptor of the locked file, or None if somebody else holds it after so many seconds.
+def _lock(path: Path, patience_s: float) -> int | None:
+    """Descriptor of the locked file, or None if another process still holds it after `patience_s`.
 
     Commands run by `host.run` inherit it: if this process is killed, the lock stays until the
     last command it had started has ended too, so nobody cleans up while something still appears.
     """
-    deadline = time.monotonic() + (inf if patience_s is None else patience_s)
-    while True:
-        handle = _try_lock(path)
-        if handle is not None or time.monotonic() > deadline:
+    for _ in tries(patience_s, LOCK_POLL_S):
+        if (handle := _try_lock(path)) is not None:
             return handle
-        time.sleep(LOCK_POLL_S)
+    return None
 
 
 def _try_lock(path: Path) -> int | None:
@@ -190,29 +183,22 @@ def _try_lock(path: Path) -> int | None:
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if _same_file(handle, path):
+        if os.path.samestat(os.fstat(handle), path.stat()):
             os.set_inheritable(handle, True)
             return handle
-    except BlockingIOError:
+    except (BlockingIOError, FileNotFoundError):
         pass
     os.close(handle)
     return None
 
 
-def _same_file(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 def mark_namespace_folder() -> None:
-    """Remember that the machine had no folder for network namespaces before us."""
+    """Note that the machine had no folder for network namespaces before the first cluster."""
     (STATE_ROOT / _FOLDER_MARK).touch()
 
 
 def namespace_folder_is_ours() -> bool:
-    """Whether the folder for network namespaces came with our first cluster."""
+    """Whether the first cluster made the folder for network namespaces."""
     return (STATE_ROOT / _FOLDER_MARK).exists()
 
 
@@ -222,7 +208,7 @@ def is_last() -> bool:
 
 
 def remove_root() -> None:
-    """Remove the folder of all clusters; for the last one, who holds the machine lock."""
+    """Remove the folder of all clusters; the caller holds the machine lock."""
     (STATE_ROOT / _FOLDER_MARK).unlink(missing_ok=True)
     (STATE_ROOT / _MACHINE_LOCK).unlink(missing_ok=True)
     with suppress(OSError):

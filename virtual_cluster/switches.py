@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The switches of a cluster: one, or a tree of them. Everything here is pure."""
+"""The switches of a cluster: one, or a tree of them. Pure functions."""
 
 from __future__ import annotations
 
@@ -53,25 +53,18 @@ def switch_tree(words: str, nodes: list[str]) -> list[Switch]:
     for children in levels:
         lower: list[str] = []
         for name in names:
-            below = tuple(_name_below(name, i) for i in range(1, children + 1))
+            stem = "s" if name == TOP else f"{name}-"
+            below = tuple(f"{stem}{number}" for number in range(1, children + 1))
             made.append(Switch(name, parents[name], below=below))
             parents |= dict.fromkeys(below, name)
             lower += below
         names = lower
-    shares = _shares(nodes, len(names))
+    # The nodes cut into as many parts in order, as even as can be.
+    ends = [round(i * len(nodes) / len(names)) for i in range(len(names) + 1)]
+    shares = [nodes[a:b] for a, b in pairwise(ends)]
     made += [Switch(name, parents[name], tuple(n)) for name, n in zip(names, shares, strict=True)]
     return made
 
 
 def _levels(words: str) -> list[int]:
     return [int(word) for word in words.split("x")]
-
-
-def _name_below(name: str, number: int) -> str:
-    return f"s{number}" if name == TOP else f"{name}-{number}"
-
-
-def _shares(nodes: list[str], parts: int) -> list[list[str]]:
-    """`nodes` cut into so many parts in order, as even as can be."""
-    ends = [round(i * len(nodes) / parts) for i in range(parts + 1)]
-    return [nodes[a:b] for a, b in pairwise(ends)]
