@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a plan to records: which launches are still to come, and a record for each that ends.
 
-The driver is the one writer of a run directory. A launch counts as done when its record is on disk;
-whatever dies before that moment is simply run again by `--resume`.
+The driver is the only writer of a run directory. A launch counts as done when its record is on
+disk; a launch that dies before is run again by `--resume`.
 """
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -41,28 +41,25 @@ def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
             before = done.get((case_id, block))
             if before is None or before.status == "lost":
                 attempt = before.attempt + 1 if before else 1
-                yield _launch(index, plan, cases[case_id], block, attempt)
+                case = cases[case_id]
+                yield Launch(
+                    index=index,
+                    case_id=case.id,
+                    check=case.check,
+                    environment=case.environment,
+                    params=case.params,
+                    ranks=case.ranks,
+                    ranks_per_node=case.ranks_per_node,
+                    nodes=case.nodes,
+                    block=block,
+                    attempt=attempt,
+                    limit_s=launch_limit_s(plan, case),
+                )
                 index += 1
 
 
-def _launch(index: int, plan: Plan, case: PlannedCase, block: int, attempt: int) -> Launch:
-    return Launch(
-        index=index,
-        case_id=case.id,
-        check=case.check,
-        environment=case.environment,
-        params=case.params,
-        ranks=case.ranks,
-        ranks_per_node=case.ranks_per_node,
-        nodes=case.nodes,
-        block=block,
-        attempt=attempt,
-        limit_s=launch_limit_s(plan, case),
-    )
-
-
 class Driver:
-    """Runs what is left of one run on one site; `run` gives the records' counts by status."""
+    """Runs what is left of one run on one site."""
 
     def __init__(self, run: RunDirectory, site: Site, progress: Progress) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
@@ -95,24 +92,23 @@ class Driver:
         recorded = {record.case_id for record in self.run_directory.records()}
         for case in self.plan.cases:
             if case.skipped is not None and case.id not in recorded:
-                writer.append(self._skipped(case))
-
-    def _skipped(self, case: PlannedCase) -> Record:
-        return Record(
-            **self._identity(case),
-            block=0,
-            attempt=1,
-            status="skipped",
-            reason=case.skipped,
-            started_at=None,
-            ended_at=None,
-            job_id=None,
-            nodes=[],
-            ranks=case.ranks,
-            metrics=[],
-            flags=[],
-            artifacts={},
-        )
+                writer.append(
+                    Record(
+                        **self._identity(case),
+                        block=0,
+                        attempt=1,
+                        status="skipped",
+                        reason=case.skipped,
+                        started_at=None,
+                        ended_at=None,
+                        job_id=None,
+                        nodes=[],
+                        ranks=case.ranks,
+                        metrics=[],
+                        flags=[],
+                        artifacts={},
+                    )
+                )
 
     def _identity(self, case: PlannedCase | Launch) -> dict[str, Any]:
         return {
@@ -175,7 +171,7 @@ class Driver:
     def _explain(
         self, waiting: dict[int, Launch], session: Session, status: int, writer: RecordWriter
     ) -> None:
-        """Launches without an outcome: failed before their job, or never reached."""
+        """Record why launches have no outcome: failed before their job, or not reached."""
         failures = session.failures()
         if not failures:
             raise InfrastructureError(
@@ -183,24 +179,17 @@ class Driver:
                 f" it said last:\n{session.output_tail()}\nContinue with: assay run --resume"
                 f" {self.run_directory.path}"
             )
-        builds = self._build_failures(failures)
+        builds: dict[str, str] = {}
+        own: dict[str, str] = {}
+        for name, reason in failures.items():
+            test, environment = name.rsplit(" ", 1)
+            if test.startswith("L"):
+                own.setdefault(test.partition("_")[0], reason[:400])
+            else:
+                builds[environment] = f"the build of {test} failed: {reason[:400]}"
         for launch in waiting.values():
-            reason = builds.get(launch.environment) or _own_failure(launch, failures)
+            unreached = "ReFrame ended before this launch"
+            reason = builds.get(launch.environment) or own.get(f"L{launch.index:07d}", unreached)
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             message = Outcome("failed", reason=reason, started_at=now, ended_at=now)
             self._record(launch, message, writer)
-
-    @staticmethod
-    def _build_failures(failures: Mapping[str, str]) -> dict[str, str]:
-        builds = {}
-        for name, reason in failures.items():
-            test, environment = name.rsplit(" ", 1)
-            if not test.startswith("L"):
-                builds[environment] = f"the build of {test} failed: {reason[:400]}"
-        return builds
-
-
-def _own_failure(launch: Launch, failures: Mapping[str, str]) -> str:
-    start = f"L{launch.index:07d}_"
-    found = [reason for name, reason in failures.items() if name.startswith(start)]
-    return found[0][:400] if found else "ReFrame ended before this launch"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person sees of a run: a line a launch, and on a terminal a bar with the time left."""
+"""What a run prints: a line for each launch, and on a terminal a bar with the time left."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from checks.common.registry import REGISTER
 from records.metric import Metric
 from records.record import Record
 
-#: The metric shown beside a launch, by check.
+#: Factor and name of the unit shown beside a launch, by the metric's unit.
 _UNITS = {
     "flop/s": (1e9, "Gflop/s"),
     "bytes/s": (1e6, "MB/s"),
     "s": (1e-3, "ms"),
     "1": (1.0, ""),
 }
-#: Seconds of silence after which a line says that the run is alive, where there is no bar.
+#: Seconds without output after which a line says that the run goes on, where there is no bar.
 QUIET_S = 30.0
 
 
@@ -65,7 +65,7 @@ class Progress:
         self._console.print(text, markup=False)
 
     def tick(self) -> None:
-        """Time passes; without a bar, say now and then that the run is alive."""
+        """Called each second without a message; without a bar, say now and then what is done."""
         if self._bar is None and time.monotonic() - self._spoke > QUIET_S:
             self.say(f"... {self._count} of {self._total} launches done, one is running")
 

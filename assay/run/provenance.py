@@ -32,12 +32,12 @@ _SLURM_SETTINGS = (
 
 
 def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
-    """All that is known when the run begins."""
+    """The provenance of a run, as known when it begins."""
     described = site.description.environments
     return {
         "schema": 1,
         "run_id": run_id,
-        "started_at": _now(),
+        "started_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         "order_seed": plan.seed,
         "harness": _harness(),
         "site": site.provenance(),
@@ -49,10 +49,6 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
         },
         "variables": {k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
     }
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _output(argv: Sequence[str], cwd: Path | None = None) -> str:
@@ -77,18 +73,15 @@ def _harness() -> dict[str, Any]:
 
 def _host() -> dict[str, Any]:
     pages, page_bytes = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    cpus = Path("/proc/cpuinfo").read_text()
+    model = re.search(r"^model name\s*:\s*(.+)$", cpus, re.MULTILINE)
     return {
-        "cpu": _cpu_model(),
+        "cpu": model[1] if model else platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
         "memory_bytes": pages * page_bytes,
         "kernel": platform.release(),
         "nics": sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
     }
-
-
-def _cpu_model() -> str:
-    found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found[1] if found else platform.processor()
 
 
 def _slurm(site: Site) -> dict[str, Any]:
@@ -114,15 +107,13 @@ def _environment(described: EnvironmentDescription) -> dict[str, Any]:
         "launcher_options": described.launcher_options,
         "variables": described.variables,
         "variant_of": described.variant_of,
-        "settings": {**_defaults(described), **described.chosen},
+        "settings": {
+            **{name: setting.default for name, setting in described.settings.items()},
+            **described.chosen,
+        },
         "preload": described.preload or None,
-        "packages": {name: _package_version(name) for name in described.packages},
+        "packages": {
+            name: _output(["dpkg-query", "-W", "-f=${Version}", name]) or None
+            for name in described.packages
+        },
     }
-
-
-def _defaults(described: EnvironmentDescription) -> dict[str, int | None]:
-    return {name: setting.default for name, setting in described.settings.items()}
-
-
-def _package_version(name: str) -> str | None:
-    return _output(["dpkg-query", "-W", "-f=${Version}", name]) or None

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One ReFrame session: a list of launches goes in as a file, messages come out of a pipe.
+"""One ReFrame session: launches go in as a file, their outcomes come out of a pipe.
 
-ReFrame builds the programs, submits the jobs one by one in the order of the list, waits and judges;
-each judged launch arrives as an outcome the moment it is known. The session dies
-with this process; what it had under way in Slurm is found by the run's comment on its jobs.
+ReFrame builds the programs, submits the jobs one by one in the order of the file, waits for each
+and verifies it; its outcome is sent at once. The session ends with this process; jobs that are left
+in Slurm are found by the run's comment on them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENDING_S = 30.0
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch to come: a case's content, its block and attempt, and where it lies on nodes."""
+    """One launch to come: a case's content, its layout, block and attempt."""
 
     index: int
     case_id: str
@@ -108,7 +108,7 @@ class Session:
         ]
 
     def messages(self, patience_s: float) -> Iterator[Outcome | None]:
-        """Yield messages as they come, None after each second without one; ends with the session.
+        """Messages as they come, None after each second without one; ends with the session.
 
         Raises InfrastructureError when nothing at all came for `patience_s` seconds.
         """
@@ -149,7 +149,7 @@ class Session:
         }
 
     def output_tail(self, lines: int = 15) -> str:
-        """The end of what ReFrame printed, for error messages."""
+        """The last lines that ReFrame printed, for error messages."""
         text = (self.work / "reframe.out").read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])
 

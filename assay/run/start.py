@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 
 from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
@@ -52,7 +52,7 @@ def start_run(
 
 
 def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunStatus:
-    """Go on with a run where it stopped, on the site where it began; None: as it was named then."""
+    """Go on with a run where it stopped; `site_name` None: the site by the name it began with."""
     run = open_run(run_name)
     plan = run.plan()
     began = run.provenance().get("site", {})
@@ -64,12 +64,16 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
             {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
         )
     )
-    began_on = plan.site
-    if site.name != began_on:
+    if site.name != plan.site:
         raise AssayError(
-            f"{run.path} was begun on site {began_on}; resume it with --site {began_on}"
+            f"{run.path} was begun on site {plan.site}; resume it with --site {plan.site}"
         )
-    _check_capacity(run, site)
+    needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
+    if needed > site.facts().nodes:
+        raise AssayError(
+            f"{run.path} needs {needed} nodes; site {site.name} has {site.facts().nodes} now. Bring"
+            " up as many as the run began with."
+        )
     return _drive(run, site, Progress(live))
 
 
@@ -89,28 +93,13 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
         ) from error
 
 
-def _check_capacity(run: RunDirectory, site: Site) -> None:
-    """A site that has become smaller than the plan cannot go on with it."""
-    facts = site.facts()
-    needed = max((case.nodes for case in run.plan().cases if case.skipped is None), default=0)
-    if needed > facts.nodes:
-        raise AssayError(
-            f"{run.path} needs {needed} nodes; site {site.name} has {facts.nodes} now. Bring up as"
-            " many as the run began with."
-        )
-
-
-def _builds_kept(run: RunDirectory, site: Site) -> AbstractContextManager[None]:
-    """Where Spack's builds are used, none of them is changed meanwhile."""
-    used = any(site.spack_facts(name) for name in run.plan().environments)
-    return in_use(spack_home()) if used else nullcontext()
-
-
 def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
     lock = run.lock()
     try:
         progress.say(f"run {run.path} on site {site.name}")
-        with _builds_kept(run, site):
+        used = any(site.spack_facts(name) for name in run.plan().environments)
+        # Spack's builds do not change while a run uses them.
+        with in_use(spack_home()) if used else nullcontext():
             Driver(run, site, progress).run()
     finally:
         progress.end()

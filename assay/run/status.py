@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from records.record import CASE_ID, Record, latest_attempts
+from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
 
 
@@ -54,21 +53,18 @@ def run_status(run: RunDirectory) -> RunStatus:
         done=len(latest),
         counts=dict(Counter(record.status for record in latest.values())),
         skipped_cases=len(plan.cases) - len(feasible),
-        failures=_failures(records),
+        failures=[
+            f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}:"
+            f" {r.reason}"
+            for r in records
+            if r.status in ("failed", "wrong", "lost")
+        ],
         left_s=sum(missing),
     )
 
 
-def _failures(records: Sequence[Record]) -> list[str]:
-    return [
-        f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}: {r.reason}"
-        for r in records
-        if r.status in ("failed", "wrong", "lost")
-    ]
-
-
 def render_status(status: RunStatus) -> str:
-    """For people."""
+    """The status as lines of text."""
     counts = ", ".join(f"{n} {word}" for word, n in sorted(status.counts.items())) or "none"
     lines = [
         f"run {status.run_id} of campaign {status.campaign}",
