@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from assay.cli.parser import COMMANDS, make_parser
 from assay.criteria.loading import criteria_names
 from assay.schema import campaign_names
-from assay.sites.site_file import SITES
+from assay.sites.site_file import site_names
 from checks.common.registry import CHECKS
 from records.errors import ExitStatus
 from records.run_directory import RESULTS
@@ -26,7 +26,7 @@ _NAMES = {
     "CHECK": ("checks", lambda: sorted(CHECKS)),
     "CRITERIA": ("criteria", criteria_names),
     "RUN": ("runs", lambda: sorted(path.parent.name for path in RESULTS.glob("*/*/plan.json"))),
-    "SITE": ("sites", lambda: sorted(path.parent.name for path in SITES.glob("*/site.yaml"))),
+    "SITE": ("sites", site_names),
 }
 _KINDS = dict(_NAMES.values())
 

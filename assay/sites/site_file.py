@@ -25,13 +25,17 @@ SITES = Path(__file__).resolve().parents[2] / "site-config"
 _NEEDS = "a site is a mapping with at least the keys schema, name, partition and environments"
 
 
+def site_names() -> list[str]:
+    """Names of the sites in site-config/."""
+    return sorted(path.parent.name for path in SITES.glob("*/site.yaml"))
+
+
 def site_file(site: str) -> Path:
     """The site.yaml of a site. Raises AssayError for a site that is not in site-config/."""
-    known = sorted(path.parent.name for path in SITES.glob("*/site.yaml"))
-    if site not in known:
+    if site not in site_names():
         raise AssayError(
-            f"--site {site!r}: no such site. Known are {', '.join(known)}; a new one is a folder"
-            f" site-config/<site>/ with a site.yaml."
+            f"--site {site!r}: no such site. Known are {', '.join(site_names())}; a new one is a"
+            " folder site-config/<site>/ with a site.yaml."
         )
     return SITES / site / "site.yaml"
 
