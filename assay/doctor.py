@@ -5,15 +5,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.run.outputs import output_of
+from assay.sites.builds import ROOT
 from assay.sites.loading import load_site
 from records.errors import AssayError
-
-_ROOT = Path(__file__).resolve().parent.parent
 
 #: Program → the Debian package that has it, for a machine that hosts a virtual cluster.
 _PROGRAMS = {
@@ -48,44 +47,29 @@ class Finding:
 
 def examine(site_name: str | None) -> list[Finding]:
     """Look at this machine, and at a site when one is named."""
-    findings = [*_programs(), _blas(), _hpl_source(), _rights(), _python()]
-    return [*findings, *_site(site_name)] if site_name else findings
+    return [*_machine(), *(_site(site_name) if site_name else ())]
 
 
-def _programs() -> Iterator[Finding]:
+def _machine() -> Iterator[Finding]:
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     for program, package in _PROGRAMS.items():
         where = shutil.which(program, path=path)
         yield Finding(program, where is not None, where or "", f"apt-get install {package}")
-
-
-def _blas() -> Finding:
-    answer = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False)
-    found = "libopenblas.so" in answer.stdout
-    return Finding("OpenBLAS", found, "ldconfig knows it", "apt-get install libopenblas-dev")
-
-
-def _hpl_source() -> Finding:
-    archives = sorted((_ROOT / "build" / "sources").glob("hpcc_*.orig.tar.gz"))
-    seen = str(archives[0]) if archives else ""
-    return Finding("HPL's source (in HPCC)", bool(archives), seen, "make setup")
-
-
-def _rights() -> Finding:
-    root = os.geteuid() == 0
-    return Finding("rights for a virtual cluster", root, f"uid {os.geteuid()}", "run with sudo")
-
-
-def _python() -> Finding:
-    interpreter = Path(os.path.realpath(_ROOT / ".venv" / "bin" / "python"))
-    closed = [str(p) for p in [*interpreter.parents, interpreter] if not _open_to_all(p)]
+    found = "libopenblas.so" in output_of(["ldconfig", "-p"])
+    yield Finding("OpenBLAS", found, "ldconfig knows it", "apt-get install libopenblas-dev")
+    archives = sorted(str(path) for path in (ROOT / "build/sources").glob("hpcc_*.orig.tar.gz"))
+    yield Finding("HPL's source (in HPCC)", bool(archives), "".join(archives[:1]), "make setup")
+    uid = os.geteuid()
+    yield Finding("rights for a virtual cluster", uid == 0, f"uid {uid}", "run with sudo")
+    interpreter = Path(os.path.realpath(ROOT / ".venv" / "bin" / "python"))
+    closed = [
+        str(path)
+        for path in [*interpreter.parents, interpreter]
+        if not (path.exists() and path.stat().st_mode & 0o001)
+    ]
     remedy = "rm -r .venv && make setup (with a system interpreter, e.g. PYTHON=/usr/bin/python3)"
     seen = f"closed to others: {closed[0]}" if closed else str(interpreter)
-    return Finding("Python that an ordinary user can execute", not closed, seen, remedy)
-
-
-def _open_to_all(path: Path) -> bool:
-    return path.exists() and bool(path.stat().st_mode & 0o001)
+    yield Finding("Python that an ordinary user can execute", not closed, seen, remedy)
 
 
 def _site(site_name: str) -> Iterator[Finding]:
@@ -99,7 +83,7 @@ def _site(site_name: str) -> Iterator[Finding]:
     for name, environment in site.description.environments.items():
         where = shutil.which(environment.compiler)
         if environment.spack_view and where is None:
-            # Nobody needs it who does not ask for it: no fault of the machine.
+            # Optional unless requested: not missing on this machine.
             seen = f"not built by Spack; assay build --site {site.name} does it"
             yield Finding(f"environment {name}", True, seen, "")
             continue

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_night(install)
     install.add_argument("--at", default="02:30", help="when it starts, e.g. 02:30")
     install.add_argument("--yes", action="store_true", help="write it; without, it is only shown")
-    install.add_argument("--remove", action="store_true", help="take the schedule away again")
+    install.add_argument("--remove", action="store_true", help="remove the schedule")
     install.set_defaults(run=_install)
 
 
@@ -60,7 +60,7 @@ def _install(arguments: argparse.Namespace) -> int:
     )
     if arguments.remove:
         gone = schedule.remove(arguments.kind)
-        print(f"{schedule.name}: {'taken away' if gone else 'there was none'}")
+        print(f"{schedule.name}: {'removed' if gone else 'there was none'}")
         return ExitStatus.PASS
     for path, text in schedule.texts(arguments.kind).items():
         print(f"--- {path}\n{text}")
@@ -71,5 +71,5 @@ def _install(arguments: argparse.Namespace) -> int:
         print("nothing written; do it with --yes")
         return ExitStatus.PASS
     schedule.install(arguments.kind)
-    print(f"written; take it away with: assay nightly install --with {arguments.kind} --remove")
+    print(f"written; remove it with: assay nightly install --with {arguments.kind} --remove")
     return ExitStatus.PASS

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ready-made schedules of the nightly run: systemd timer, Slurm's scrontab, cron.
 
-Each is shown as text before it is written, carries the prefix `assay`, and can be taken away again.
+Each is shown as text before it is written, carries the prefix `assay`, and can be removed.
 """
 
 from __future__ import annotations
@@ -34,28 +34,22 @@ class Schedule:
     units: Path = Path("/etc/systemd/system")
 
     def texts(self, kind: Kind) -> dict[str, str]:
-        """What would be written: file or table -> text."""
-        if kind == "systemd":
-            return {
-                str(self.units / f"{self.name}.service"): self._service(),
-                str(self.units / f"{self.name}.timer"): self._timer(),
-            }
-        return {_TABLES[kind]: self._block(kind)}
-
-    def _service(self) -> str:
+        """What would be written: file or table → text."""
+        if kind != "systemd":
+            return {_TABLES[kind]: self._block(kind)}
         words = " ".join(_systemd_quoted(word) for word in self.command)
         folder = str(self.folder).replace("%", "%%")
-        return (
-            f"[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
+        service = (
+            "[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
             f"Type=oneshot\nWorkingDirectory={folder}\nExecStart={words}\n"
         )
-
-    def _timer(self) -> str:
-        return (
+        timer = (
             "[Unit]\nDescription=Assay nightly run\n\n[Timer]\n"
             f"OnCalendar=*-*-* {self.hour:02d}:{self.minute:02d}:00\nPersistent=true\n\n"
             "[Install]\nWantedBy=timers.target\n"
         )
+        stem = self.units / self.name
+        return {f"{stem}.service": service, f"{stem}.timer": timer}
 
     def _block(self, kind: Kind) -> str:
         run = f"cd {shlex.quote(str(self.folder))} && {shlex.join(self.command)}"
@@ -68,10 +62,16 @@ class Schedule:
         return "\n".join([*lines, f"# end {self.name}"]) + "\n"
 
     def install(self, kind: Kind) -> None:
-        """Write it, in the place of an earlier one of this name."""
+        """Write it in place of an earlier one of this name."""
         if kind == "systemd":
             for path, text in self.texts(kind).items():
-                _write_unit(Path(path), text)
+                try:
+                    Path(path).write_text(text)
+                except OSError as error:
+                    raise InfrastructureError(
+                        f"{path}: could not be written ({error.strerror}); run as root, or use"
+                        " --with cron"
+                    ) from error
             _systemctl("daemon-reload")
             _systemctl("enable", "--now", f"{self.name}.timer")
             return
@@ -79,7 +79,7 @@ class Schedule:
         _write_table(_TABLES[kind], kept + self._block(kind))
 
     def remove(self, kind: Kind) -> bool:
-        """Take it away; False when there was none."""
+        """Remove it; False when there was none."""
         if kind == "systemd":
             units = [Path(path) for path in self.texts(kind)]
             there = [unit for unit in units if unit.exists()]
@@ -115,15 +115,6 @@ def _systemd_quoted(word: str) -> str:
     for plain, written in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
         word = word.replace(plain, written)
     return f'"{word}"'
-
-
-def _write_unit(path: Path, text: str) -> None:
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise InfrastructureError(
-            f"{path}: could not be written ({error.strerror}); run as root, or use --with cron"
-        ) from error
 
 
 def _run(argv: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:

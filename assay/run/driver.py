@@ -2,7 +2,7 @@
 """From a plan to records: which launches are still to come, and a record for each that ends.
 
 The driver is the only writer of a run directory. A launch counts as done when its record is on
-disk; a launch that dies before is run again by `--resume`.
+disk; what ends before that is run again by `--resume`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from itertools import islice
 from typing import Any
 
 from msgspec import UNSET
@@ -25,9 +24,9 @@ from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.record import CASE_ID, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
 
-#: Launches of one ReFrame session: it keeps each test in memory until its end.
+#: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
-#: Beyond a launch's own limit, seconds until a silent session counts as hung.
+#: Seconds without a message, beyond a launch's own limit, after which a session counts as hung.
 PATIENCE_S = 900.0
 
 
@@ -40,7 +39,6 @@ def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
         for case_id in block_order(cases, plan.seed, block):
             before = done.get((case_id, block))
             if before is None or before.status == "lost":
-                attempt = before.attempt + 1 if before else 1
                 case = cases[case_id]
                 yield Launch(
                     index=index,
@@ -52,7 +50,7 @@ def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
                     ranks_per_node=case.ranks_per_node,
                     nodes=case.nodes,
                     block=block,
-                    attempt=attempt,
+                    attempt=before.attempt + 1 if before else 1,
                     limit_s=launch_limit_s(plan, case),
                 )
                 index += 1
@@ -73,51 +71,45 @@ class Driver:
         with RecordWriter(self.run_directory.records_file) as writer:
             self._record_skipped(writer)
             for _ in range(1 + int(self.plan.limits.get("retries") or 0)):
-                if not self._run_coming(writer):
+                records = self.run_directory.records()
+                coming = list(launches_to_come(self.plan, records))
+                if not coming:
                     break
+                self.progress.begin(len(coming), already=len(records))
+                for first in range(0, len(coming), LAUNCHES_PER_SESSION):
+                    self._run_batch(coming[first : first + LAUNCHES_PER_SESSION], writer)
         shutil.rmtree(self.work, ignore_errors=True)
-
-    def _run_coming(self, writer: RecordWriter) -> int:
-        """One pass over the launches to come; gives their number."""
-        records = self.run_directory.records()
-        coming = list(launches_to_come(self.plan, records))
-        if coming:
-            self.progress.begin(len(coming), already=len(records))
-        remaining = iter(coming)
-        while batch := list(islice(remaining, LAUNCHES_PER_SESSION)):
-            self._run_batch(batch, writer)
-        return len(coming)
 
     def _record_skipped(self, writer: RecordWriter) -> None:
         recorded = {record.case_id for record in self.run_directory.records()}
         for case in self.plan.cases:
             if case.skipped is not None and case.id not in recorded:
-                writer.append(
-                    Record(
-                        **self._identity(case),
-                        block=0,
-                        attempt=1,
-                        status="skipped",
-                        reason=case.skipped,
-                        started_at=None,
-                        ended_at=None,
-                        job_id=None,
-                        nodes=[],
-                        ranks=case.ranks,
-                        metrics=[],
-                        flags=[],
-                        artifacts={},
-                    )
+                record = Record(
+                    **self._identity(case.id, case),
+                    block=0,
+                    attempt=1,
+                    status="skipped",
+                    reason=case.skipped,
+                    started_at=None,
+                    ended_at=None,
+                    job_id=None,
+                    nodes=[],
+                    metrics=[],
+                    flags=[],
+                    artifacts={},
                 )
+                writer.append(record)
 
-    def _identity(self, case: PlannedCase | Launch) -> dict[str, Any]:
+    def _identity(self, case_id: str, case: PlannedCase | Launch) -> dict[str, Any]:
+        """The fields of a record that say what was asked, and where."""
         return {
             "run_id": self.run_directory.run_id,
-            "case_id": case.id if isinstance(case, PlannedCase) else case.case_id,
+            "case_id": case_id,
             "check": case.check,
             "environment": case.environment,
             "site": self.site.name,
             "params": case.params,
+            "ranks": case.ranks,
         }
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> None:
@@ -150,7 +142,7 @@ class Driver:
         artifacts = self.run_directory.keep_raw(stem, message.files)
         assert message.status is not None
         record = Record(
-            **self._identity(launch),
+            **self._identity(launch.case_id, launch),
             block=launch.block,
             attempt=launch.attempt,
             status=message.status,
@@ -159,7 +151,6 @@ class Driver:
             ended_at=message.ended_at,
             job_id=message.job_id,
             nodes=message.nodes,
-            ranks=launch.ranks,
             metrics=message.metrics,
             flags=message.flags,
             artifacts=artifacts,
@@ -171,7 +162,7 @@ class Driver:
     def _explain(
         self, waiting: dict[int, Launch], session: Session, status: int, writer: RecordWriter
     ) -> None:
-        """Record why launches have no outcome: failed before their job, or not reached."""
+        """Record launches without an outcome as failed: before their job, or never reached."""
         failures = session.failures()
         if not failures:
             raise InfrastructureError(
@@ -179,17 +170,15 @@ class Driver:
                 f" it said last:\n{session.output_tail()}\nContinue with: assay run --resume"
                 f" {self.run_directory.path}"
             )
-        builds: dict[str, str] = {}
-        own: dict[str, str] = {}
+        builds = {}
         for name, reason in failures.items():
             test, environment = name.rsplit(" ", 1)
-            if test.startswith("L"):
-                own.setdefault(test.partition("_")[0], reason[:400])
-            else:
+            if not test.startswith("L"):
                 builds[environment] = f"the build of {test} failed: {reason[:400]}"
         for launch in waiting.values():
-            unreached = "ReFrame ended before this launch"
-            reason = builds.get(launch.environment) or own.get(f"L{launch.index:07d}", unreached)
+            mark = f"L{launch.index:07d}_"
+            own = [reason[:400] for name, reason in failures.items() if name.startswith(mark)]
+            reason = builds.get(launch.environment, *own[:1]) or "ReFrame ended before this launch"
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             message = Outcome("failed", reason=reason, started_at=now, ended_at=now)
             self._record(launch, message, writer)

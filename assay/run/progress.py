@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run prints: a line for each launch, and on a terminal a bar with the time left."""
+"""Shows the progress of a run: a line a launch, and on a terminal a bar with the time left."""
 
 from __future__ import annotations
 
@@ -17,17 +17,10 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from checks.common.registry import REGISTER
-from records.metric import Metric
 from records.record import Record
+from reports.notation.units import readable_unit, three_digits
 
-#: Factor and name of the unit shown beside a launch, by the metric's unit.
-_UNITS = {
-    "flop/s": (1e9, "Gflop/s"),
-    "bytes/s": (1e6, "MB/s"),
-    "s": (1e-3, "ms"),
-    "1": (1.0, ""),
-}
-#: Seconds without output after which a line says that the run goes on, where there is no bar.
+#: Seconds without output after which, without a bar, a line says that a launch is running.
 QUIET_S = 30.0
 
 
@@ -42,7 +35,7 @@ class Progress:
         self._spoke = time.monotonic()
 
     def begin(self, total: int, already: int) -> None:
-        """`total` launches are to come; `already` records are there."""
+        """Report that `total` launches are to come; `already` records exist."""
         self._total = total
         kept = f" ({already} records are there already)" if already else ""
         self.say(f"{total} launches to run{kept}")
@@ -60,24 +53,24 @@ class Progress:
             self._bar.start()
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Print one line."""
         self._spoke = time.monotonic()
         self._console.print(text, markup=False)
 
     def tick(self) -> None:
-        """Called each second without a message; without a bar, say now and then what is done."""
+        """Called about once a second; without a bar, says at times that a launch is running."""
         if self._bar is None and time.monotonic() - self._spoke > QUIET_S:
             self.say(f"... {self._count} of {self._total} launches done, one is running")
 
     def record(self, record: Record) -> None:
-        """A launch has its record."""
+        """Report a launch that has its record."""
         self._count += 1
         self.say(f"[{self._count}/{self._total}] {describe(record)}")
         if self._bar is not None:
             self._bar.advance(self._task)
 
     def end(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -89,13 +82,12 @@ def describe(record: Record) -> str:
     if record.status != "ok":
         return f"{head}: {record.reason}"
     known = REGISTER.checks.get(record.check)
-    values = [metric for metric in record.metrics if known and metric.name == known.shown]
-    marks = f" ({', '.join(record.flags)})" if record.flags else ""
-    return f"{head}, {_figure(values)}{marks}" if values else f"{head}{marks}"
-
-
-def _figure(metrics: list[Metric]) -> str:
-    best = max(metrics, key=lambda metric: metric.value)
-    factor, unit = _UNITS.get(best.unit, (1.0, best.unit))
-    most = "up to " if len(metrics) > 1 else ""
-    return f"{best.name.replace('_', ' ')} {most}{best.value / factor:.4g} {unit}".rstrip()
+    shown = [metric for metric in record.metrics if known and metric.name == known.shown]
+    if shown:
+        best = max(shown, key=lambda metric: metric.value)
+        unit = readable_unit(best.unit, [best.value])
+        most = "up to " if len(shown) > 1 else ""
+        label = f" {unit.label}" if unit.label != "1" else ""
+        value = three_digits(best.value / unit.factor)
+        head = f"{head}, {best.name.replace('_', ' ')} {most}{value}{label}"
+    return f"{head} ({', '.join(record.flags)})" if record.flags else head

@@ -6,14 +6,13 @@ from __future__ import annotations
 import os
 import platform
 import re
-import subprocess
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from assay.plan import Plan
+from assay.run.outputs import output_of, slurm_output
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
 
@@ -51,30 +50,21 @@ def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _output(argv: Sequence[str], cwd: Path | None = None) -> str:
-    try:
-        answer = subprocess.run(
-            argv, capture_output=True, text=True, timeout=30, check=False, cwd=cwd
-        )
-    except OSError:
-        return ""
-    return answer.stdout.strip()
-
-
 def _harness() -> dict[str, Any]:
     here = Path(__file__).resolve().parent
     return {
         "version": metadata.version("assay"),
         "reframe": metadata.version("ReFrame-HPC"),
-        "git_commit": _output(["git", "rev-parse", "HEAD"], here) or None,
-        "git_dirty": bool(_output(["git", "status", "--porcelain", "--untracked-files=no"], here)),
+        "git_commit": output_of(["git", "rev-parse", "HEAD"], here) or None,
+        "git_dirty": bool(
+            output_of(["git", "status", "--porcelain", "--untracked-files=no"], here)
+        ),
     }
 
 
 def _host() -> dict[str, Any]:
     pages, page_bytes = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    cpus = Path("/proc/cpuinfo").read_text()
-    model = re.search(r"^model name\s*:\s*(.+)$", cpus, re.MULTILINE)
+    model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return {
         "cpu": model[1] if model else platform.processor(),
         "cores": len(os.sched_getaffinity(0)),
@@ -85,35 +75,28 @@ def _host() -> dict[str, Any]:
 
 
 def _slurm(site: Site) -> dict[str, Any]:
-    command, environment = site.command(["scontrol", "show", "config"], {})
-    answer = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    pairs = (line.split("=", 1) for line in answer.stdout.splitlines() if "=" in line)
+    lines = slurm_output(site, "scontrol", "show", "config").splitlines()
+    pairs = (line.split("=", 1) for line in lines if "=" in line)
     config = {key.strip(): value.strip() for key, value in pairs}
     settings = {name: config[name] for name in _SLURM_SETTINGS if name in config}
     return {"version": config.get("SLURM_VERSION"), "settings": settings}
 
 
 def _environment(described: EnvironmentDescription) -> dict[str, Any]:
+    version = ("dpkg-query", "-W", "-f=${Version}")
+    defaults = {name: setting.default for name, setting in described.settings.items()}
     return {
         "description": described.description,
         "source": described.source,
         "compiler": described.compiler,
-        "compiles_with": _output([described.compiler, "-show"])
-        or _output([described.compiler, "-showme"]),
-        "compiler_version": _output(["cc", "--version"]).split("\n")[0],
+        "compiles_with": output_of([described.compiler, "-show"])
+        or output_of([described.compiler, "-showme"]),
+        "compiler_version": output_of(["cc", "--version"]).split("\n")[0],
         "launcher": described.launcher,
         "launcher_options": described.launcher_options,
         "variables": described.variables,
         "variant_of": described.variant_of,
-        "settings": {
-            **{name: setting.default for name, setting in described.settings.items()},
-            **described.chosen,
-        },
+        "settings": {**defaults, **described.chosen},
         "preload": described.preload or None,
-        "packages": {
-            name: _output(["dpkg-query", "-W", "-f=${Version}", name]) or None
-            for name in described.packages
-        },
+        "packages": {name: output_of([*version, name]) or None for name in described.packages},
     }

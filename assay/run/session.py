@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One ReFrame session: launches go in as a file, their outcomes come out of a pipe.
+"""One ReFrame session: a list of launches goes in as a file, outcomes come out of a pipe.
 
-ReFrame builds the programs, submits the jobs one by one in the order of the file, waits for each
-and verifies it; its outcome is sent at once. The session ends with this process; jobs that are left
-in Slurm are found by the run's comment on them.
+ReFrame builds the programs, submits the jobs one by one in the order of the list, waits and
+verifies; each launch's outcome arrives as soon as it is known. The session ends with this process;
+its jobs in Slurm are found by the run's comment on them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import Any
 
 import msgspec
 
+from assay.run.outputs import slurm_output
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from records.errors import InfrastructureError
@@ -57,10 +58,6 @@ class Session:
     def __init__(self, site: Site, work: Path, run_id: str, launches: Sequence[Launch]) -> None:
         self.site, self.work, self.run_id = site, work, run_id
         self.prefix = work / "session"
-        self._write_inputs(launches)
-        self._start()
-
-    def _write_inputs(self, launches: Sequence[Launch]) -> None:
         shutil.rmtree(self.prefix, ignore_errors=True)
         self.site.prepare_work_dir(self.work)
         self.site.prepare_work_dir(self.prefix)
@@ -68,6 +65,7 @@ class Session:
         (self.work / "site.json").write_text(json.dumps(described))
         lines = (json.dumps(launch.__dict__) for launch in launches)
         (self.work / "launches.jsonl").write_text("".join(f"{line}\n" for line in lines))
+        self._start()
 
     def _start(self) -> None:
         read_end, write_end = os.pipe()
@@ -81,7 +79,16 @@ class Session:
             "ASSAY_RUN_ID": self.run_id,
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        argv, environment = self.site.command(self._reframe(), variables)
+        reframe = [
+            str(Path(sys.executable).with_name("reframe")),
+            f"--config-file={_CHECKS / 'common' / 'settings.py'}",
+            f"--checkpath={_CHECKS / 'common' / 'launches.py'}",
+            "--run",
+            "--exec-policy=serial",
+            "--exec-order=name",
+            "--keep-stage-files",
+        ]
+        argv, environment = self.site.command(reframe, variables)
         with (self.work / "reframe.out").open("wb") as out:
             self._process = subprocess.Popen(
                 argv,
@@ -94,18 +101,6 @@ class Session:
                 start_new_session=True,
             )
         os.close(write_end)
-
-    @staticmethod
-    def _reframe() -> list[str]:
-        return [
-            str(Path(sys.executable).with_name("reframe")),
-            f"--config-file={_CHECKS / 'common' / 'settings.py'}",
-            f"--checkpath={_CHECKS / 'common' / 'launches.py'}",
-            "--run",
-            "--exec-policy=serial",
-            "--exec-order=name",
-            "--keep-stage-files",
-        ]
 
     def messages(self, patience_s: float) -> Iterator[Outcome | None]:
         """Messages as they come, None after each second without one; ends with the session.
@@ -157,35 +152,23 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._end_process()
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGTERM)
+            try:
+                self._process.wait(timeout=ENDING_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
         os.close(self._pipe)
         cancel_jobs(self.site, self.run_id)
-
-    def _end_process(self) -> None:
-        if self._process.poll() is not None:
-            return
-        os.killpg(self._process.pid, signal.SIGTERM)
-        try:
-            self._process.wait(timeout=ENDING_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
 
 
 def cancel_jobs(site: Site, run_id: str) -> None:
     """End every job of this run that Slurm still knows, and wait until they are gone."""
     for _ in range(60):
-        listed = _slurm(site, ["squeue", "--noheader", "--me", "--format=%i %k"])
+        listed = slurm_output(site, "squeue", "--noheader", "--me", "--format=%i %k")
         jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{run_id}")]
         if not jobs:
             return
-        _slurm(site, ["scancel", *jobs])
+        slurm_output(site, "scancel", *jobs)
         time.sleep(0.5)
-
-
-def _slurm(site: Site, argv: list[str]) -> str:
-    command, environment = site.command(argv, {})
-    answer = subprocess.run(
-        command, env=environment, cwd="/", capture_output=True, text=True, timeout=60, check=False
-    )
-    return answer.stdout

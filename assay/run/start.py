@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Begins a run or goes on with one: plan, run directory, provenance, then the driver."""
+"""Begins or resumes a run: plan, run directory, provenance, then the driver."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def start_run(
     """Run a campaign on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
-    No launch is laid on `nodes_left_out`.
+    `nodes_left_out`: nodes that no launch may use.
     """
     campaign = load_campaign(campaign_name)
     site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
@@ -52,7 +52,7 @@ def start_run(
 
 
 def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunStatus:
-    """Go on with a run where it stopped; `site_name` None: the site by the name it began with."""
+    """Go on with a run where it stopped; `site_name` None: on the site as it was named then."""
     run = open_run(run_name)
     plan = run.plan()
     began = run.provenance().get("site", {})
@@ -69,10 +69,11 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
             f"{run.path} was begun on site {plan.site}; resume it with --site {plan.site}"
         )
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
-    if needed > site.facts().nodes:
+    nodes = site.facts().nodes
+    if needed > nodes:
         raise AssayError(
-            f"{run.path} needs {needed} nodes; site {site.name} has {site.facts().nodes} now. Bring"
-            " up as many as the run began with."
+            f"{run.path} needs {needed} nodes; site {site.name} has {nodes} now. Bring up as"
+            " many as the run began with."
         )
     return _drive(run, site, Progress(live))
 
@@ -94,12 +95,12 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
 
 
 def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
+    uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock = run.lock()
     try:
         progress.say(f"run {run.path} on site {site.name}")
-        used = any(site.spack_facts(name) for name in run.plan().environments)
-        # Spack's builds do not change while a run uses them.
-        with in_use(spack_home()) if used else nullcontext():
+        # No build may change what the run's launches use.
+        with in_use(spack_home()) if uses_spack else nullcontext():
             Driver(run, site, progress).run()
     finally:
         progress.end()

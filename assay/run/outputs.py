@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a command prints: of this machine, or of a site's Slurm."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from assay.sites.site import Site
+from records.errors import InfrastructureError
+
+_TIMEOUT_S = 60.0
+
+
+def output_of(
+    argv: Sequence[str], cwd: Path | None = None, env: Mapping[str, str] | None = None
+) -> str:
+    """The standard output of a command, stripped; "" where the program is not installed."""
+    try:
+        answer = subprocess.run(
+            argv, env=env, cwd=cwd, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+        )
+    except OSError:
+        return ""
+    except subprocess.TimeoutExpired as error:
+        raise InfrastructureError(
+            f"{' '.join(argv)}: did not end within {_TIMEOUT_S:.0f} s"
+        ) from error
+    return answer.stdout.strip()
+
+
+def slurm_output(site: Site, *argv: str) -> str:
+    """What a Slurm command of the site prints."""
+    command, environment = site.command(list(argv), {})
+    return output_of(command, Path("/"), environment)
