@@ -170,15 +170,17 @@ class Driver:
                 f" it said last:\n{session.output_tail()}\nContinue with: assay run --resume"
                 f" {self.run_directory.path}"
             )
-        builds = {}
+        builds: dict[str, str] = {}
+        own: dict[str, str] = {}
         for name, reason in failures.items():
             test, environment = name.rsplit(" ", 1)
-            if not test.startswith("L"):
+            if test.startswith("L"):
+                own.setdefault(test.partition("_")[0], reason[:400])
+            else:
                 builds[environment] = f"the build of {test} failed: {reason[:400]}"
         for launch in waiting.values():
-            mark = f"L{launch.index:07d}_"
-            own = [reason[:400] for name, reason in failures.items() if name.startswith(mark)]
-            reason = builds.get(launch.environment, *own[:1]) or "ReFrame ended before this launch"
+            unreached = "ReFrame ended before this launch"
+            reason = builds.get(launch.environment) or own.get(f"L{launch.index:07d}", unreached)
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             message = Outcome("failed", reason=reason, started_at=now, ended_at=now)
             self._record(launch, message, writer)
