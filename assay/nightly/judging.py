@@ -6,15 +6,20 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from assay.nightly.rerun import nodes_of, rerun_campaign
+import yaml
+
 from assay.run.start import start_run
 from records.history.store import Store
+from records.rerun import rerun_campaign
 from records.run_directory import open_run
 from reports.nightly.check import Checked, check_history
 from reports.nightly.exports import as_json
 from reports.nightly.night import read_night
 from reports.nightly.pages import write_pages
 from reports.nightly.wording import short_text
+
+#: Launches of each case that is run again.
+RERUN_BLOCKS = 5
 
 
 def judge_nights(
@@ -55,7 +60,12 @@ def _run_again(
     """Run cases of the newest night again and add that; False when no other nodes are there."""
     run = open_run(checked.night.run_path)
     provenance, plan = run.provenance()["site"], run.plan()
-    left_out = nodes_of(run, cases) if elsewhere else set()
+    left_out = {
+        node
+        for record in (run.records() if elsewhere else ())
+        if record.case_id in cases
+        for node in record.nodes
+    }
     needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
     others = int(provenance.get("nodes") or 0) - len(left_out)
     fitting = {case for case in cases if needed[case] <= others} if elsewhere else cases
@@ -65,7 +75,16 @@ def _run_again(
             file=sys.stderr,
         )
         return False
-    file = rerun_campaign(run, fitting, plan.seed + 1 + elsewhere)
+    content = rerun_campaign(
+        plan,
+        fitting,
+        name=plan.campaign,
+        question=f"Run again what looked slow in run {run.run_id}: is it slow now, too?",
+        blocks=RERUN_BLOCKS,
+        seed=plan.seed + 1 + elsewhere,
+    )
+    file = run.path / "rerun.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False))
     asked_as = provenance.get("asked_as", checked.night.site)
     status = start_run(str(file), asked_as, False, provenance.get("builds"), left_out)
     night, values = read_night(open_run(status.run_id).path)

@@ -15,7 +15,7 @@ from records.errors import AssayError, InfrastructureError
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.manifest import digest, sums_text
-from reports.acceptance.reruns import rerun_campaign
+from reports.acceptance.reruns import rerun_file
 from reports.write.pdf import find_browser, html_to_pdf
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
@@ -61,7 +61,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
         DOCUMENT: render_document(dossier).encode("utf-8", "replace"),
     }
     if dossier.judgement.rerun:
-        texts[RERUN] = rerun_campaign(dossier).encode()
+        texts[RERUN] = rerun_file(dossier).encode()
     try:
         folder.mkdir(exist_ok=True)
         for name in (SUMS, PRINT, RERUN):
