@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import secrets
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from records.errors import AssayError, InfrastructureError
 from records.plan import Plan, read_plan
+from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
 
 #: Where runs are kept, below the folder in which `assay` is called.
@@ -44,10 +43,9 @@ class RunDirectory:
         """The plan as written when the run began."""
         return read_plan(self.plan_file)
 
-    def provenance(self) -> dict[str, Any]:
-        """The provenance as written so far."""
-        loaded: dict[str, Any] = json.loads(self.provenance_file.read_bytes())
-        return loaded
+    def provenance(self) -> Provenance:
+        """The provenance as written when the run began."""
+        return read_provenance(self.provenance_file)
 
     def lock(self) -> int:
         """Make this process the run's one driver; held until it ends, however it ends."""

@@ -57,8 +57,8 @@ def _accept(arguments: argparse.Namespace) -> int:
     added = [open_run(name).path for name in arguments.reruns]
     dossier = _judge(run, criteria, text, added)
     if arguments.rerun and dossier.judgement.rerun:
-        asked_as = run.provenance().get("site", {}).get("asked_as") or run.plan().site
-        site = arguments.site or str(asked_as)
+        asked_as = run.provenance().site.asked_as or run.plan().site
+        site = arguments.site or asked_as
         live = False if arguments.json else None
         status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
         added.append(open_run(status.run_id).path)

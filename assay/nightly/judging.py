@@ -59,7 +59,7 @@ def _run_again(
 ) -> bool:
     """Run cases of the newest night again and add that; False when no other nodes are there."""
     run = open_run(checked.night.run_path)
-    provenance, plan = run.provenance()["site"], run.plan()
+    site, plan = run.provenance().site, run.plan()
     left_out = {
         node
         for record in (run.records() if elsewhere else ())
@@ -67,7 +67,7 @@ def _run_again(
         for node in record.nodes
     }
     needed = {case.id: case.nodes for case in plan.cases if case.id in cases}
-    others = int(provenance.get("nodes") or 0) - len(left_out)
+    others = (site.nodes or 0) - len(left_out)
     fitting = {case for case in cases if needed[case] <= others} if elsewhere else cases
     if not fitting:
         print(
@@ -85,8 +85,8 @@ def _run_again(
     )
     file = run.path / "rerun.yaml"
     file.write_text(yaml.safe_dump(content, sort_keys=False))
-    asked_as = provenance.get("asked_as", checked.night.site)
-    status = start_run(str(file), asked_as, False, provenance.get("builds"), left_out)
+    asked_as = site.asked_as or checked.night.site
+    status = start_run(str(file), asked_as, False, site.builds, left_out)
     night, values = read_night(open_run(status.run_id).path)
     store.add(night, values, checked.night.id, elsewhere=elsewhere)
     if not quiet:

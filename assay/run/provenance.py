@@ -6,15 +6,27 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Collection
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from assay.plan import Plan
 from assay.run.outputs import output_of, slurm_output
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
+from records.provenance import (
+    EnvironmentAsRun,
+    Harness,
+    Host,
+    Provenance,
+    SlurmAsRun,
+    SpackBuild,
+)
 
 #: Variables of the caller's environment that MPI libraries or BLAS read.
 _REACHES_MPI = re.compile(r"^(MPI|MPICH|OMPI|PMIX|PMI|UCX|LAM|FI|OPENBLAS|OMP|HYDRA|SLURM|PVM)_")
@@ -30,73 +42,87 @@ _SLURM_SETTINGS = (
 )
 
 
-def gather(site: Site, run_id: str, plan: Plan) -> dict[str, Any]:
-    """The provenance of a run, as known when it begins."""
+def gather(
+    site: Site,
+    run_id: str,
+    plan: Plan,
+    *,
+    asked_as: str,
+    builds: str | None,
+    nodes_left_out: Collection[str],
+) -> Provenance:
+    """The provenance of a run, as known when it begins; the last three are the command line's."""
     described = site.description.environments
-    return {
-        "schema": 1,
-        "run_id": run_id,
-        "started_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-        "order_seed": plan.seed,
-        "harness": _harness(),
-        "site": site.provenance(),
-        "host": _host(),
-        "slurm": _slurm(site),
-        "environments": {
-            name: {**_environment(described[name]), "spack": site.spack_facts(name)}
+    return Provenance(
+        run_id=run_id,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        order_seed=plan.seed,
+        harness=_harness(),
+        site=replace(
+            site.provenance(),
+            asked_as=asked_as,
+            builds=builds,
+            nodes_left_out=sorted(nodes_left_out),
+        ),
+        host=_host(),
+        slurm=_slurm(site),
+        environments={
+            name: environment_as_run(described[name], site.spack_facts(name))
             for name in plan.environments
         },
-        "variables": {k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
-    }
+        variables={k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
+    )
 
 
-def _harness() -> dict[str, Any]:
+def _harness() -> Harness:
     here = Path(__file__).resolve().parent
-    return {
-        "version": metadata.version("assay"),
-        "reframe": metadata.version("ReFrame-HPC"),
-        "git_commit": output_of(["git", "rev-parse", "HEAD"], here) or None,
-        "git_dirty": bool(
-            output_of(["git", "status", "--porcelain", "--untracked-files=no"], here)
-        ),
-    }
+    return Harness(
+        version=metadata.version("assay"),
+        reframe=metadata.version("ReFrame-HPC"),
+        git_commit=output_of(["git", "rev-parse", "HEAD"], here) or None,
+        git_dirty=bool(output_of(["git", "status", "--porcelain", "--untracked-files=no"], here)),
+    )
 
 
-def _host() -> dict[str, Any]:
+def _host() -> Host:
     pages, page_bytes = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     model = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return {
-        "cpu": model[1] if model else platform.processor(),
-        "cores": len(os.sched_getaffinity(0)),
-        "memory_bytes": pages * page_bytes,
-        "kernel": platform.release(),
-        "nics": sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
-    }
+    return Host(
+        cpu=model[1] if model else platform.processor(),
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=pages * page_bytes,
+        kernel=platform.release(),
+        nics=sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
+    )
 
 
-def _slurm(site: Site) -> dict[str, Any]:
+def _slurm(site: Site) -> SlurmAsRun:
     lines = slurm_output(site, "scontrol", "show", "config").splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line)
     config = {key.strip(): value.strip() for key, value in pairs}
     settings = {name: config[name] for name in _SLURM_SETTINGS if name in config}
-    return {"version": config.get("SLURM_VERSION"), "settings": settings}
+    return SlurmAsRun(version=config.get("SLURM_VERSION"), settings=settings)
 
 
-def _environment(described: EnvironmentDescription) -> dict[str, Any]:
+def environment_as_run(
+    described: EnvironmentDescription, spack_facts: dict[str, Any] | None
+) -> EnvironmentAsRun:
+    """An environment with the settings in effect, and what Spack built it from."""
     version = ("dpkg-query", "-W", "-f=${Version}")
     defaults = {name: setting.default for name, setting in described.settings.items()}
-    return {
-        "description": described.description,
-        "source": described.source,
-        "compiler": described.compiler,
-        "compiles_with": output_of([described.compiler, "-show"])
+    return EnvironmentAsRun(
+        description=described.description,
+        source=described.source,
+        compiler=described.compiler,
+        compiles_with=output_of([described.compiler, "-show"])
         or output_of([described.compiler, "-showme"]),
-        "compiler_version": output_of(["cc", "--version"]).split("\n")[0],
-        "launcher": described.launcher,
-        "launcher_options": described.launcher_options,
-        "variables": described.variables,
-        "variant_of": described.variant_of,
-        "settings": {**defaults, **described.chosen},
-        "preload": described.preload or None,
-        "packages": {name: output_of([*version, name]) or None for name in described.packages},
-    }
+        compiler_version=output_of(["cc", "--version"]).split("\n")[0],
+        launcher=described.launcher,
+        launcher_options=described.launcher_options,
+        variables=described.variables,
+        variant_of=described.variant_of,
+        settings={**defaults, **described.chosen},
+        preload=described.preload or None,
+        packages={name: output_of([*version, name]) or None for name in described.packages},
+        spack=msgspec.convert(spack_facts, SpackBuild | None),
+    )

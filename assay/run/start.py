@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -43,11 +42,15 @@ def start_run(
     refuse_stale_builds(site, plan.environments)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan)
-    provenance = gather(site, run.run_id, plan)
-    provenance["site"]["asked_as"] = site_name
-    provenance["site"]["builds"] = builder
-    provenance["site"]["nodes_left_out"] = sorted(nodes_left_out)
-    write_durably(run.provenance_file, json.dumps(provenance, indent=1).encode())
+    provenance = gather(
+        site,
+        run.run_id,
+        plan,
+        asked_as=site_name,
+        builds=builder,
+        nodes_left_out=nodes_left_out,
+    )
+    write_durably(run.provenance_file, provenance.to_json())
     return _drive(run, site, Progress(live))
 
 
@@ -55,11 +58,11 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
     """Go on with a run where it stopped; `site_name` None: on the site as it was named then."""
     run = open_run(run_name)
     plan = run.plan()
-    began = run.provenance().get("site", {})
+    began = run.provenance().site
     site = (
         _load_again(run, site_name)
-        .with_builds(began.get("builds"))
-        .without_nodes(began.get("nodes_left_out", ()))
+        .with_builds(began.builds)
+        .without_nodes(began.nodes_left_out or ())
         .with_variants(
             {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
         )
@@ -80,8 +83,8 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
 
 def _load_again(run: RunDirectory, site_name: str | None) -> Site:
     """The site a run began on; where that is gone, the error names what brings it up."""
-    began_on = run.provenance().get("site", {})
-    name = site_name or began_on.get("asked_as") or run.plan().site
+    began_on = run.provenance().site
+    name = site_name or began_on.asked_as or run.plan().site
     try:
         return load_site(name)
     except AssayError as error:

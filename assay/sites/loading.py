@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from assay.sites.description import SiteDescription
 from assay.sites.site import Site
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
+from records.provenance import SiteAsRun
 
 
 def load_site(name: str) -> Site:
@@ -24,7 +22,7 @@ def load_site(name: str) -> Site:
     return _kind(description).load(description, cluster)
 
 
-def revival(name: str, began_on: Mapping[str, Any]) -> str | None:
+def revival(name: str, began_on: SiteAsRun) -> str | None:
     """The command that brings up the like of the site `name` of a provenance; None if none does."""
     return _kind(read_description(name.partition(":")[0])).revival(began_on)
 

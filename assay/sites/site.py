@@ -17,6 +17,7 @@ from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.variants import with_variants
 from records.errors import AssayError
+from records.provenance import Network, SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _UNSET = re.compile(r"\$(\w+|\{\w+\})")
@@ -35,7 +36,7 @@ class Site(ABC):
         """The site of a description; `cluster` is what `--site SITE:CLUSTER` names, or ""."""
 
     @classmethod
-    def revival(cls, began_on: Mapping[str, Any]) -> str | None:
+    def revival(cls, began_on: SiteAsRun) -> str | None:
         """The command that brings up the like of a site that is gone, from its provenance.
 
         None for a site that no command brings up.
@@ -59,20 +60,19 @@ class Site(ABC):
             return Path(os.path.expandvars(self.description.work_dir)) / run_dir.name
         return run_dir / "work"
 
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> SiteAsRun:
         """What a run's provenance says of the site."""
         described = self.description
-        return {
-            "name": self.name,
-            "virtual": False,
-            "description": described.description,
-            "nodes": described.nodes,
-            "cores_per_node": described.cores_per_node,
-            "memory_bytes_per_node": described.memory_bytes_per_node,
-            "core_peak_flop_per_s": described.core_peak_flop_per_s,
-            "network": described.network.model_dump(),
-            "switches": None,
-        }
+        return SiteAsRun(
+            name=self.name,
+            virtual=False,
+            description=described.description,
+            nodes=described.nodes,
+            cores_per_node=described.cores_per_node,
+            memory_bytes_per_node=described.memory_bytes_per_node,
+            core_peak_flop_per_s=described.core_peak_flop_per_s,
+            network=Network(**described.network.model_dump()),
+        )
 
     def facts(self) -> SiteFacts:
         """What a plan must know; looks for the foreign programs."""

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from assay.sites.description import NetworkDescription, SiteDescription
 from assay.sites.site import Site
 from records.errors import InfrastructureError
+from records.provenance import SiteAsRun
 from records.topology import TopologyDescription
 from virtual_cluster import Cluster, load
 
@@ -49,14 +50,14 @@ class VirtualSite(Site):
         return cls(description, load(name))
 
     @classmethod
-    def revival(cls, began_on: Mapping[str, Any]) -> str:
+    def revival(cls, began_on: SiteAsRun) -> str:
         """`assay cluster up` with the size, network and switches of the provenance."""
         options = {
-            "name": str(began_on.get("asked_as", "")).partition(":")[2],
-            "nodes": began_on.get("nodes"),
-            "cpus-per-node": began_on.get("cores_per_node"),
-            "network": began_on.get("network", {}).get("name"),
-            "switches": began_on.get("switches"),
+            "name": (began_on.asked_as or "").partition(":")[2],
+            "nodes": began_on.nodes,
+            "cpus-per-node": began_on.cores_per_node,
+            "network": began_on.network.name,
+            "switches": began_on.switches,
         }
         words = [f"--{option} {value}" for option, value in options.items() if value]
         return " ".join(["assay cluster up", *words])
@@ -73,6 +74,6 @@ class VirtualSite(Site):
         super().prepare_work_dir(path)
         os.chown(path, self._facts["uid"], self._facts["gid"])
 
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches."""
-        return {**super().provenance(), "virtual": True, "switches": self._facts["tree"]}
+        return replace(super().provenance(), virtual=True, switches=self._facts["tree"])

@@ -4,7 +4,7 @@
 import pytest
 
 from assay.plan import Plan, make_plan
-from assay.run.provenance import _environment
+from assay.run.provenance import environment_as_run
 from assay.schema import campaign_from_text
 from assay.schema.model import Variant
 from assay.sites.facts import SiteFacts
@@ -64,8 +64,10 @@ def test_variants_are_planned_and_kept_in_the_plan(site, campaign):
 
 def test_provenance_tells_the_settings_in_effect(site, campaign):
     environments = site.with_variants(campaign.variants).description.environments
-    assert _environment(environments["lam-short"])["settings"] == {"short_message_bytes": 16384}
-    assert _environment(environments["lam"])["settings"] == {"short_message_bytes": 65536}
+    assert environment_as_run(environments["lam-short"], None).settings == {
+        "short_message_bytes": 16384
+    }
+    assert environment_as_run(environments["lam"], None).settings == {"short_message_bytes": 65536}
 
 
 @pytest.mark.parametrize(

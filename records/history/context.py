@@ -6,6 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from records.provenance import Provenance
+
 #: Parts of provenance.json that make the context; the rest (times, seeds, ids) differs every night.
 _PARTS = ("harness", "site", "host", "slurm", "environments", "variables")
 #: Differ from night to night and decide nothing.
@@ -14,11 +18,12 @@ _LEFT_OUT = ("site.asked_as", "site.description", "site.nodes_left_out")
 _JOB_VARIABLES = "variables.SLURM_"
 
 
-def context_of(provenance: Mapping[str, Any], nodes: Sequence[str]) -> dict[str, str]:
+def context_of(provenance: Provenance, nodes: Sequence[str]) -> dict[str, str]:
     """Name -> text, e.g. {"host.kernel": "6.1.0", "environments.lam.packages.liblam4": "7.1.4"}."""
     flat: dict[str, str] = {}
+    known = msgspec.to_builtins(provenance)
     for part in _PARTS:
-        flat |= dict(_leaves(part, provenance.get(part)))
+        flat |= dict(_leaves(part, known[part]))
     kept = {
         name: text
         for name, text in flat.items()

@@ -111,7 +111,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "cleared": [f for f in judgement.findings if f.state == "not confirmed"],
         "parts": parts,
         "provenance": provenance_rows(dossier.run.provenance),
-        "started": str(dossier.run.provenance.get("started_at") or ""),
+        "started": dossier.run.provenance.started_at or "",
         "files": _head_files(dossier),
         "file_count": len(dossier.files),
         "day": dossier.day.isoformat(),

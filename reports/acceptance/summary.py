@@ -113,8 +113,7 @@ def _caveats(dossier: Dossier) -> Iterator[Sentence]:
             "method",
             "open",
         )
-    site = dossier.run.provenance.get("site")
-    if isinstance(site, dict) and site.get("virtual"):
+    if dossier.run.provenance.site.virtual:
         yield Sentence(
             "The site is a virtual cluster on one machine: this is a rehearsal of an acceptance.",
             "provenance",

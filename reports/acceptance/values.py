@@ -132,14 +132,13 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
-    site = run.provenance.get("site")
-    peak = site.get("core_peak_flop_per_s") if isinstance(site, Mapping) else None
+    peak = run.provenance.site.core_peak_flop_per_s
     return Evidence(
         values,
         launches,
         list(run.plan.cases),
         run.plan.register,
-        float(peak) if isinstance(peak, int | float) and peak > 0 else None,
+        peak if peak and peak > 0 else None,
         fresh,
     )
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-#: Facts of a package that Spack built, in the order of reading.
-FACTS = ("version", "variants", "compiler", "target", "os", "hash", "external", "namespace")
+from records.provenance import EnvironmentAsRun, Provenance, SpackPackage
+
 ABSENT = "not in this build"
 
 
@@ -22,68 +21,62 @@ class Difference:
     b: str
 
 
-def build_differences(
-    provenance_a: Mapping[str, Any], provenance_b: Mapping[str, Any]
-) -> list[Difference]:
+def build_differences(a: Provenance, b: Provenance) -> list[Difference]:
     """Differences between the builds of the environments that both runs have.
 
     A package that both built is told fact by fact; one that only one run has, in a line.
     """
-    first, second = _environments(provenance_a), _environments(provenance_b)
     return [
-        Difference(name, what, a, b)
-        for name in sorted(first.keys() & second.keys())
-        for what, a, b in _of_environment(first[name], second[name])
+        Difference(name, what, first, second)
+        for name in sorted(a.environments.keys() & b.environments.keys())
+        for what, first, second in _of_environment(a.environments[name], b.environments[name])
     ]
 
 
-def _environments(provenance: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-    found = provenance.get("environments")
-    return found if isinstance(found, Mapping) else {}
-
-
-def _of_environment(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    if a.get("source") != b.get("source"):
-        yield "built by", str(a.get("source")), str(b.get("source"))
-    sources = [(one.get("spack") or {}).get("sources") for one in (a, b)]
-    if None not in sources and sources[0] != sources[1]:
-        yield "our C sources", str(sources[0]), str(sources[1])
+def _of_environment(a: EnvironmentAsRun, b: EnvironmentAsRun) -> Iterator[tuple[str, str, str]]:
+    if a.source != b.source:
+        yield "built by", _text(a.source), _text(b.source)
+    if a.spack and b.spack and a.spack.sources != b.spack.sources:
+        yield "our C sources", _text(a.spack.sources), _text(b.spack.sources)
     packages_a, packages_b = _packages(a), _packages(b)
     for name in sorted(packages_a.keys() | packages_b.keys()):
         yield from _of_package(name, packages_a.get(name), packages_b.get(name))
 
 
-def _packages(environment: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    distribution = environment.get("packages") or {}
-    spack = (environment.get("spack") or {}).get("packages") or {}
-    return {**{name: {"version": version} for name, version in distribution.items()}, **spack}
+def _packages(environment: EnvironmentAsRun) -> dict[str, SpackPackage]:
+    """Packages of the distribution, of which only the version is known, and those of Spack."""
+    found = {name: SpackPackage(version=v) for name, v in environment.packages.items()}
+    return found | (environment.spack.packages if environment.spack else {})
 
 
 def _of_package(
-    name: str, a: Mapping[str, Any] | None, b: Mapping[str, Any] | None
+    name: str, a: SpackPackage | None, b: SpackPackage | None
 ) -> Iterator[tuple[str, str, str]]:
     if a is None or b is None:
         yield name, _in_a_line(a), _in_a_line(b)
         return
-    for fact in FACTS:
-        if a.get(fact) != b.get(fact):
-            yield f"{name}: {fact}", _text(a.get(fact)), _text(b.get(fact))
+    for fact in SpackPackage.__struct_fields__:
+        of_a, of_b = getattr(a, fact), getattr(b, fact)
+        if of_a != of_b:
+            yield f"{name}: {fact}", _text(of_a), _text(of_b)
 
 
-def _in_a_line(facts: Mapping[str, Any] | None) -> str:
-    if facts is None:
+def _in_a_line(package: SpackPackage | None) -> str:
+    if package is None:
         return ABSENT
-    parts = [_text(facts.get("version"))]
-    parts += [str(facts["variants"])] if facts.get("variants") else []
-    parts += [f"%{facts['compiler']}"] if facts.get("compiler") else []
-    parts += [str(facts["target"])] if facts.get("target") else []
-    parts += [f"/{str(facts['hash'])[:7]}"] if facts.get("hash") else []
-    parts += [f"from {facts['external']}"] if facts.get("external") else []
-    return " ".join(parts)
+    parts = [
+        _text(package.version),
+        package.variants,
+        f"%{package.compiler}" if package.compiler else None,
+        package.target,
+        f"/{package.hash[:7]}" if package.hash else None,
+        f"from {package.external}" if package.external else None,
+    ]
+    return " ".join(part for part in parts if part)
 
 
-def _text(value: object) -> str:
-    return "–" if value in (None, "") else str(value)
+def _text(value: str | None) -> str:
+    return value or "–"
 
 
 def belongs_to_builds(key: str) -> bool:

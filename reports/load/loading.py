@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from records.errors import AssayError
 from records.plan import read_plan
+from records.provenance import Provenance, read_provenance
 from reports.load.reader import Reader
 from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Run, Series, stacked
 
@@ -37,13 +34,17 @@ def load_run(directory: Path) -> Run:
         )
     plan = read_plan(directory / "plan.json")
     warnings: list[str] = []
-    provenance = _load_provenance(directory / "provenance.json", warnings)
+    provenance = Provenance()
+    if (directory / "provenance.json").exists():
+        provenance = read_provenance(directory / "provenance.json")
+    else:
+        warnings.append("provenance.json is missing: what software and machine ran is not known.")
     reader = Reader(plan)
     records_path = directory / "records.jsonl"
     if records_path.exists():
         warnings += _torn_tail(records_path)
         reader.read(records_path)
-    run_id = str(provenance.get("run_id") or reader.run_id or directory.resolve().name)
+    run_id = provenance.run_id or reader.run_id or directory.resolve().name
     warnings += reader.settle()
     return Run(
         directory=directory,
@@ -57,19 +58,6 @@ def load_run(directory: Path) -> Run:
         warnings=tuple(warnings),
         profiled=reader.profiled,
     )
-
-
-def _load_provenance(path: Path, warnings: list[str]) -> Mapping[str, Any]:
-    if not path.exists():
-        warnings.append("provenance.json is missing: what software and machine ran is not known.")
-        return {}
-    try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise AssayError(
-            f"{path}: cannot be read: {error}. It is written by `assay run`; restore it or remove"
-            " it."
-        ) from error
 
 
 def _torn_tail(path: Path) -> list[str]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.plan import Plan, PlannedCase
+from records.provenance import Provenance
 from records.record import Status
 
 INVALID_ON_PURPOSE = "invalid-reply-before-wait"
@@ -68,7 +69,7 @@ class Run:
 
     directory: Path
     plan: Plan
-    provenance: Mapping[str, Any]
+    provenance: Provenance
     run_id: str
     launches: list[Launch]
     series: list[Series]

@@ -56,7 +56,7 @@ def _key(run: Run, series: Series) -> SeriesKey:
 def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
     counted = list(run.counted())
     starts = sorted(launch.started_at for launch in run.launches if launch.started_at)
-    begun = run.provenance.get("started_at") or (starts[0] if starts else run.run_id)
+    begun = run.provenance.started_at or (starts[0] if starts else run.run_id)
     failures = [
         f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
         f" {launch.status}: {launch.reason or 'no reason recorded'}"
@@ -67,7 +67,7 @@ def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
         run_id=run.run_id,
         site=run.plan.site,
         campaign=run.plan.campaign,
-        started_at=str(begun),
+        started_at=begun,
         context=context_of(run.provenance, run.nodes),
         nodes=run.nodes,
         statuses=dict(Counter(launch.status for launch in counted)),

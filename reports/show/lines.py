@@ -237,17 +237,15 @@ def footer(analysis: Analysis, least_n: int, greatest_n: int | None = None) -> s
     run = analysis.run
     n = f"{least_n}" if greatest_n in (None, least_n) else f"{least_n}–{greatest_n}"
     nodes = value_text(", ".join(run.nodes[:4]) + (" …" if len(run.nodes) > 4 else ""))
-    date = str(run.provenance.get("started_at", ""))[:10] or "date not recorded"
+    date = (run.provenance.started_at or "")[:10] or "date not recorded"
     first = f"n = {n} launches a point · nodes {nodes} · {date}"
     return f"{first}\nseed {run.plan.seed} · run {run.run_id[:48]}"
 
 
 def line_rate(analysis: Analysis) -> float | None:
     """The network's rate in bytes/s when the provenance tells it (`bits_per_second`)."""
-    site = analysis.run.provenance.get("site")
-    network = site.get("network") if isinstance(site, dict) else None
-    bits = network.get("bits_per_second") if isinstance(network, dict) else None
-    return bits / 8 if isinstance(bits, int | float) and bits > 0 else None
+    bits = analysis.run.provenance.site.network.bits_per_second
+    return bits / 8 if bits and bits > 0 else None
 
 
 def _alt(title: str, item: Curves, lines: Sequence[Line], unit: ReadableUnit) -> str:

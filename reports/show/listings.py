@@ -11,6 +11,9 @@ from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
+import msgspec
+
+from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis
 from reports.load.loading import INVALID_ON_PURPOSE, Launch
 from reports.notation.units import fixed
@@ -197,15 +200,15 @@ def _evidence_launch(launch: Launch, root: str) -> EvidenceLaunch:
     )
 
 
-def provenance_rows(provenance: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:
     """Provenance as sections of (key, text); nested objects become dotted keys."""
     plain: list[tuple[str, str]] = []
     sections = []
-    for name, value in provenance.items():
+    for name, value in msgspec.to_builtins(provenance).items():
         if isinstance(value, Mapping):
-            sections.append((str(name), list(_flat(value.items(), ""))))
+            sections.append((name, list(_flat(value.items(), ""))))
         else:
-            plain.append((str(name), _text(value)))
+            plain.append((name, _text(value)))
     return [("run", plain), *sections]
 
 
@@ -222,7 +225,7 @@ def _text(value: object) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, list):
-        return ", ".join(_text(item) for item in value) or "none"
+        return ", ".join(map(_text, value)) or "none"
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {_text(item)}" for key, item in value.items()) or "none"
     text = str(value)

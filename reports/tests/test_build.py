@@ -210,7 +210,14 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
     plan |= {"campaign": HOSTILE, "question": HOSTILE, "site": HOSTILE}
     (run / "plan.json").write_text(json.dumps(plan))
     (run / "provenance.json").write_text(
-        json.dumps({HOSTILE: HOSTILE, "site": {"network": HOSTILE}, "run_id": HOSTILE})
+        json.dumps(
+            {
+                "run_id": HOSTILE,
+                "site": {"name": HOSTILE, "network": {"name": HOSTILE}},
+                "environments": {HOSTILE: {"settings": {HOSTILE: HOSTILE}}},
+                "variables": {HOSTILE: HOSTILE},
+            }
+        )
     )
     build_report(run)
     html = (run / "report/index.html").read_text()

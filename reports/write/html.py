@@ -16,6 +16,7 @@ import jinja2
 import matplotlib as mpl
 from markupsafe import Markup
 
+from records.provenance import Harness
 from reports.analysis import Analysis
 from reports.checks import plots
 from reports.checks.sections import CheckSection, check_section
@@ -97,7 +98,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
     return {
         "analysis": analysis,
         "run": run,
-        "started": str(run.provenance.get("started_at", "not recorded"))[:19].replace("T", " "),
+        "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
         "sentences": summary_sentences(analysis),
         "sections": _contents(checks, bool(choice), invalid is not None),
         "choice": choice,
@@ -117,7 +118,7 @@ def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
         "provenance": listings.provenance_rows(run.provenance),
         "evidence": shown_evidence,
         "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
-        "version": _version(run.provenance),
+        "version": _version(run.provenance.harness),
     }
 
 
@@ -154,9 +155,7 @@ def _contents(checks: list[CheckSection], choice: bool, invalid: bool) -> list[t
     return [*start, ("launches", "Launches"), *middle, *end]
 
 
-def _version(provenance: Mapping[str, Any]) -> str:
-    harness = provenance.get("harness")
-    if not isinstance(harness, Mapping):
-        return ""
-    commit = str(harness.get("git_commit") or "")[:12]
-    return f"{harness.get('version', '')} ({commit})" if commit else str(harness.get("version", ""))
+def _version(harness: Harness) -> str:
+    commit = (harness.git_commit or "")[:12]
+    version = harness.version or ""
+    return f"{version} ({commit})" if commit else version

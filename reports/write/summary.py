@@ -39,17 +39,13 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
 
 def _what_ran(analysis: Analysis) -> Sentence:
     run = analysis.run
-    site = run.provenance.get("site")
-    site = site if isinstance(site, dict) else {}
-    kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)"}
-    virtual = kind.get(site.get("virtual"), "")  # type: ignore[arg-type]
-    network = site.get("network")
-    network = network.get("name") if isinstance(network, dict) else network
-    over = f", network {network}" if network else ""
+    site = run.provenance.site
+    kind = {True: " (a virtual cluster on one machine)", False: " (a real machine)", None: ""}
+    over = f", network {site.network.name}" if site.network.name else ""
     nodes = f" with {count_text(len(run.nodes), 'node')}" if run.nodes else ""
     return Sentence(
         f"{count_text(len(run.plan.cases), 'case')} in {count_text(run.plan.blocks, 'block')} were"
-        f" planned for site {run.plan.site}{virtual}{nodes}{over}; environments:"
+        f" planned for site {run.plan.site}{kind[site.virtual]}{nodes}{over}; environments:"
         f" {', '.join(run.plan.environments)}.",
         "#provenance",
     )
