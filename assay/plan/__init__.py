@@ -4,14 +4,5 @@
 from assay.plan.order import block_order
 from assay.plan.planner import launch_limit_s, make_plan
 from assay.plan.render import render_plan
-from records.plan import Plan, PlannedCase, Totals
 
-__all__ = [
-    "Plan",
-    "PlannedCase",
-    "Totals",
-    "block_order",
-    "launch_limit_s",
-    "make_plan",
-    "render_plan",
-]
+__all__ = ["block_order", "launch_limit_s", "make_plan", "render_plan"]

@@ -15,12 +15,13 @@ from typing import Any
 
 from msgspec import UNSET
 
-from assay.plan import Plan, PlannedCase, block_order, launch_limit_s
+from assay.plan import block_order, launch_limit_s
 from assay.run.progress import Progress
 from assay.run.session import Launch, Session, cancel_jobs
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.plan import Plan, PlannedCase
 from records.record import CASE_ID, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
 

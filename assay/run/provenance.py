@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from assay.plan import Plan
 from assay.run.outputs import output_of, slurm_output
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
+from records.plan import Plan
 from records.provenance import (
     EnvironmentAsRun,
     Harness,

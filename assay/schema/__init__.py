@@ -3,13 +3,10 @@
 
 from assay.schema.json_schema import campaign_schema
 from assay.schema.loading import campaign_from_text, campaign_names, load_campaign
-from assay.schema.model import Campaign, CaseEntry, Limits, Origin
+from assay.schema.model import Campaign
 
 __all__ = [
     "Campaign",
-    "CaseEntry",
-    "Limits",
-    "Origin",
     "campaign_from_text",
     "campaign_names",
     "campaign_schema",

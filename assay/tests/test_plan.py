@@ -9,12 +9,13 @@ import json
 
 import pytest
 
-from assay.plan import Plan, PlannedCase, launch_limit_s, make_plan, render_plan
+from assay.plan import launch_limit_s, make_plan, render_plan
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, spoiled
 from records.errors import AssayError, ExitStatus
 from records.identity import case_id, case_ids
+from records.plan import Plan, PlannedCase
 
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(

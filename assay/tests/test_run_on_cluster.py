@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.plan import Plan
+from records.plan import Plan
 from records.record import read_records
 from virtual_cluster import ClusterSpec, up
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from assay.plan import Plan, make_plan
+from assay.plan import make_plan
 from assay.run.provenance import environment_as_run
 from assay.schema import campaign_from_text
 from assay.schema.model import Variant
@@ -12,6 +12,7 @@ from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import spoiled
 from records.errors import AssayError
+from records.plan import Plan
 
 VARIANTS = """\
 environments: [mpich, lam, lam-short]
