@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
+from records.files import replacing, write_whole
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
@@ -67,20 +68,17 @@ class RunDirectory:
             if not Path(source).is_file():
                 continue
             target = self.raw / f"{stem}.{_SUFFIX[kind]}"
-            _copy(Path(source), target)
+            try:
+                with replacing(target) as temporary:
+                    shutil.copyfile(source, temporary)
+            except OSError as error:
+                raise InfrastructureError(
+                    f"{target}: raw output could not be kept ({error.strerror}); make room, then"
+                    " resume"
+                ) from error
             artifacts[kind] = f"raw/{target.name}"
             artifacts[f"{kind}_sha256"] = hashlib.sha256(target.read_bytes()).hexdigest()
         return artifacts
-
-
-def _copy(source: Path, target: Path) -> None:
-    try:
-        shutil.copyfile(source, target)
-    except OSError as error:
-        target.unlink(missing_ok=True)
-        raise InfrastructureError(
-            f"{target}: raw output could not be kept ({error.strerror}); make room, then resume"
-        ) from error
 
 
 def new_run_id() -> str:
@@ -94,8 +92,8 @@ def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
     try:
         (path / "raw").mkdir(parents=True)
         run = RunDirectory(path)
-        write_durably(run.campaign_file, campaign_text.encode())
-        write_durably(run.plan_file, plan.to_json().encode())
+        write_whole(run.campaign_file, campaign_text.encode())
+        write_whole(run.plan_file, plan.to_json().encode())
     except OSError as error:
         shutil.rmtree(path, ignore_errors=True)
         raise InfrastructureError(
@@ -134,13 +132,3 @@ def latest_run() -> RunDirectory:
 def _example() -> str:
     runs = sorted(RESULTS.glob("*/*/plan.json"), key=lambda plan: plan.parent.name)
     return str(runs[-1].parent) if runs else "results/quick/20260101T000000Z-1a2b"
-
-
-def write_durably(path: Path, content: bytes) -> None:
-    """Write a whole file or none of it: temporary name, flush to disk, rename."""
-    temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)

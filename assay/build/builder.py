@@ -23,7 +23,7 @@ from assay.sites.builds import environment_folder, facts_file
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
 from assay.sites.site_file import read_description
 from records.errors import AssayError, InfrastructureError
-from records.run_directory import write_durably
+from records.files import write_whole
 
 #: Free disk that a build asks for before it begins: what the three libraries and their builds take.
 NEEDED_BYTES = 2 * 10**9
@@ -198,4 +198,4 @@ def _note(request: BuildRequest, lock: Lock, view: str, roots: list[str]) -> Non
     }
     path = facts_file(request.site, view)
     path.parent.mkdir(exist_ok=True)
-    write_durably(path, json.dumps(facts, indent=1).encode())
+    write_whole(path, json.dumps(facts, indent=1).encode())

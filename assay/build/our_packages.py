@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from assay.build.commands import SpackCommands
 from assay.build.digest import sources_digest
-from records.run_directory import write_durably
+from records.files import write_whole
 
 _NOTES = "our-sources.json"
 
@@ -28,7 +28,7 @@ def changed(commands: SpackCommands, ours: Iterable[str]) -> list[str]:
 def note(commands: SpackCommands, ours: Iterable[str]) -> None:
     """Note that the packages were built from today's sources."""
     noted = {**_noted(commands), **dict.fromkeys(ours, sources_digest())}
-    write_durably(commands.spack.home / _NOTES, json.dumps(noted, indent=1).encode())
+    write_whole(commands.spack.home / _NOTES, json.dumps(noted, indent=1).encode())
 
 
 def _noted(commands: SpackCommands) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from assay.run.start import start_run
+from records.files import write_whole
 from records.history.store import Store
 from records.rerun import rerun_campaign
 from records.run_directory import open_run
@@ -84,7 +85,7 @@ def _run_again(
         seed=plan.seed + 1 + elsewhere,
     )
     file = run.path / "rerun.yaml"
-    file.write_text(yaml.safe_dump(content, sort_keys=False))
+    write_whole(file, yaml.safe_dump(content, sort_keys=False).encode())
     asked_as = site.asked_as or checked.night.site
     status = start_run(str(file), asked_as, False, site.builds, left_out)
     night, values = read_night(open_run(status.run_id).path)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
 
 Kind = Literal["systemd", "scrontab", "cron"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -66,7 +67,7 @@ class Schedule:
         if kind == "systemd":
             for path, text in self.texts(kind).items():
                 try:
-                    Path(path).write_text(text)
+                    write_whole(Path(path), text.encode())
                 except OSError as error:
                     raise InfrastructureError(
                         f"{path}: could not be written ({error.strerror}); run as root, or use"

@@ -20,7 +20,8 @@ from assay.sites.builds import spack_home
 from assay.sites.loading import load_site, revival
 from assay.sites.site import Site
 from records.errors import AssayError
-from records.run_directory import RunDirectory, create_run, open_run, write_durably
+from records.files import write_whole
+from records.run_directory import RunDirectory, create_run, open_run
 
 
 def start_run(
@@ -50,7 +51,7 @@ def start_run(
         builds=builder,
         nodes_left_out=nodes_left_out,
     )
-    write_durably(run.provenance_file, provenance.to_json())
+    write_whole(run.provenance_file, provenance.to_json())
     return _drive(run, site, Progress(live))
 
 

@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
+from records.files import write_whole
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.manifest import digest, sums_text
@@ -67,11 +68,11 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
         for name in (SUMS, PRINT, RERUN):
             (folder / name).unlink(missing_ok=True)
         for name, content in texts.items():
-            _replace(folder / name, content)
+            write_whole(folder / name, content)
         if find_browser() is not None:
             html_to_pdf(folder / DOCUMENT, folder / PRINT)
         sums = {name: digest(folder / name) for name in _SEALED if (folder / name).is_file()}
-        _replace(folder / SUMS, sums_text(sums).encode())
+        write_whole(folder / SUMS, sums_text(sums).encode())
     except OSError as error:
         raise InfrastructureError(
             f"{folder}: the document could not be written ({error.strerror}). The run itself is"
@@ -79,15 +80,6 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
         ) from error
     names = [DOCUMENT, PRINT, MACHINE, *([RERUN] if RERUN in texts else [])]
     return [folder / name for name in names if (folder / name).is_file()]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _reruns_text(dossier: Dossier) -> str:

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from records.errors import InfrastructureError
+from records.files import write_whole
 from reports.comparison.compare import RunComparison
 from reports.write.html import render_page
 
@@ -15,12 +15,8 @@ def write_page(found: RunComparison, path: Path) -> None:
     """Write the page whole or not at all. Raises InfrastructureError when it cannot be written."""
     looks = {**found.first.looks, **found.second.looks}
     page = render_page("compare.html.j2", looks, {"found": found})
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(page, encoding="utf-8", errors="replace")
-        temporary.replace(path)
+        write_whole(path, page.encode("utf-8", "replace"))
     except OSError as error:
         raise InfrastructureError(f"{path}: cannot be written ({error.strerror}).") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from dataclasses import dataclass
 from itertools import count
@@ -16,6 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from records.errors import ExitStatus, InfrastructureError
+from records.files import write_whole
 from records.history.model import History
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
@@ -79,9 +79,7 @@ def write_pages(checked: Checked, out: Path) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            temporary = out / f".{name}.{os.getpid()}.part"
-            temporary.write_text(text, encoding="utf-8", errors="replace")
-            temporary.replace(out / name)
+            write_whole(out / name, text.encode("utf-8", "replace"))
     except OSError as error:
         raise InfrastructureError(
             f"{out}: the night's pages could not be written ({error.strerror}); the history itself"

@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 from records.errors import InfrastructureError
+from records.files import replacing
 
 #: Names of the browsers that print, in order of preference.
 BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
@@ -100,15 +101,11 @@ def html_to_pdf(html: Path, pdf: Path) -> None:
             f"{pdf}: a PDF is printed by Chromium, and none of {', '.join(BROWSERS)} is in PATH."
             " Install one (apt-get install chromium), or open the HTML and print it."
         )
-    temporary = pdf.with_name(f".{pdf.name}.{os.getpid()}.part")
-    try:
+    with replacing(pdf) as temporary:
         with tempfile.TemporaryDirectory(prefix="assay-pdf-") as profile:
             said = _print(browser, html.resolve(), temporary.resolve(), Path(profile))
         if not temporary.is_file() or temporary.read_bytes()[:5] != b"%PDF-":
             raise InfrastructureError(f"{pdf}: {browser} printed no PDF. It said: {said[-400:]}")
-        temporary.replace(pdf)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _print(browser: str, html: Path, pdf: Path, profile: Path) -> str:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from records.errors import AssayError, InfrastructureError
+from records.files import replacing
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
 from reports.write.exporters import render_json, render_junit
@@ -116,24 +117,17 @@ def _write_all(
     printer: BackgroundPrint | None,
 ) -> None:
     """Write every format and begin to print the page; the files take their places together."""
-    unfinished: dict[Path, Path] = {}
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
-        for file, renderer in renderers.items():
-            temporary = out_dir / f".{os.getpid()}.part.{file}"
-            unfinished[temporary] = out_dir / file
-            made = renderer(analysis, root)
-            content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
-            temporary.write_bytes(content)
-            if printer is not None and file == "index.html":
-                printer.start(content.decode(), out_dir / PDF)
-        for temporary, final in unfinished.items():
-            temporary.replace(final)
+        with ExitStack() as places:
+            for file, renderer in renderers.items():
+                made = renderer(analysis, root)
+                content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
+                places.enter_context(replacing(out_dir / file)).write_bytes(content)
+                if printer is not None and file == "index.html":
+                    printer.start(content.decode(), out_dir / PDF)
     except OSError as error:
         raise InfrastructureError(
             f"{out_dir}: the report could not be written ({error.strerror}). The run itself is"
             " untouched; make room or give another directory, then report again."
         ) from error
-    finally:
-        for temporary in unfinished:
-            temporary.unlink(missing_ok=True)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file is written whole or not at all."""
+
+import resource
+import signal
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from records.files import replacing, write_whole
+
+
+@contextmanager
+def room_for(count):
+    """Files of this process can hold `count` bytes; more is an error, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (count, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def names_in(folder):
+    return sorted(file.name for file in folder.iterdir())
+
+
+def test_a_file_takes_the_place_of_the_earlier_one(tmp_path):
+    for content in (b"first", b"second"):
+        write_whole(tmp_path / "plan.json", content)
+        assert (tmp_path / "plan.json").read_bytes() == content
+    assert names_in(tmp_path) == ["plan.json"]
+
+
+def test_without_room_the_earlier_file_stays(tmp_path):
+    write_whole(tmp_path / "plan.json", b"first")
+    with room_for(1000), pytest.raises(OSError, match="File too large"):
+        write_whole(tmp_path / "plan.json", bytes(5000))
+    assert (tmp_path / "plan.json").read_bytes() == b"first"
+    assert names_in(tmp_path) == ["plan.json"]
+
+
+def test_several_files_take_their_places_together(tmp_path):
+    names = ("index.html", "report.md")
+    for name in names:
+        write_whole(tmp_path / name, b"old")
+
+    def write(*contents):
+        with ExitStack() as places:
+            for name, content in zip(names, contents, strict=True):
+                places.enter_context(replacing(tmp_path / name)).write_bytes(content)
+                assert (tmp_path / name).read_bytes() == b"old"
+
+    with room_for(1000), pytest.raises(OSError, match="File too large"):
+        write(b"new", bytes(5000))
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"old", b"old"]
+    write(b"new", b"newer")
+    assert [(tmp_path / name).read_bytes() for name in names] == [b"new", b"newer"]
+    assert names_in(tmp_path) == sorted(names)
+
+
+def test_a_writer_that_is_killed_leaves_the_earlier_file(tmp_path):
+    write_whole(tmp_path / "plan.json", b"first")
+    program = (
+        "import os, pathlib, records.files, sys\n"
+        "with records.files.replacing(pathlib.Path(sys.argv[1])) as file:\n"
+        "    file.write_bytes(b'half')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    argv = [sys.executable, "-c", program, str(tmp_path / "plan.json")]
+    assert subprocess.run(argv, check=False).returncode == -signal.SIGKILL
+    assert (tmp_path / "plan.json").read_bytes() == b"first"
