@@ -85,7 +85,7 @@ WHOLE["json lines"] = JSON_LINES + "\n"
 
 def _read(name, text):
     """The numbers of `text` as the reader of the sample `name` takes them, None if refused."""
-    reader = READERS[FILES[name].parent.name] if name in FILES else _read_lines
+    reader = READERS[FILES[name].parent.parent.name] if name in FILES else _read_lines
     try:
         return reader(text, name)
     except json_lines.OutputError:
