@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign that asks for hop counts, on a virtual cluster whose switches make a tree."""
 
+import os
+
 import pytest
 
 from assay.tests.test_run_on_cluster import campaign, pytestmark, records_of, run, the_run
@@ -16,16 +18,15 @@ HOPS = (
 
 @pytest.fixture
 def cluster():
-    made = up(ClusterSpec(name="t-hops", nodes=4, switches="2"), lambda _: None)
+    made = up(ClusterSpec(f"t-h{os.getpid()}", nodes=4, switches="2"), lambda _: None)
     yield made
     made.down(lambda _: None)
 
 
-@pytest.mark.usefixtures("cluster")
-def test_launches_lie_as_far_apart_as_asked_and_say_so(tmp_path, monkeypatch):
+def test_launches_lie_as_far_apart_as_asked_and_say_so(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = campaign(tmp_path, "hops", "mpich", 1, HOPS)
-    status, output = run(path, "--site", "virtual:t-hops")
+    status, output = run(path, "--site", f"virtual:{cluster.name}")
     assert status == 0, output
     found = {r.params["hops"]: r for r in records_of(the_run(tmp_path, "hops"))}
     assert {hops: record.status for hops, record in found.items()} == {

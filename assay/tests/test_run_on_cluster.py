@@ -17,6 +17,9 @@ from records.record import read_records
 from virtual_cluster import ClusterSpec, up
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
+#: Two test runs on one machine do not meet.
+CLUSTER = f"t-r{os.getpid()}"
+SITE = f"virtual:{CLUSTER}"
 NEEDED = ("slurmctld", "slurmd", "munged", "mpicc.mpich", "mpicc.openmpi", "lamboot", "ip")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
@@ -52,7 +55,7 @@ PING_PONG = "  - check: pt2pt\n    fixed: {sizes: [1000], iterations: 10, warmup
 
 @pytest.fixture(scope="module")
 def cluster():
-    made = up(ClusterSpec(name="t-run", nodes=4, network="unlimited"), lambda _: None)
+    made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
     yield made
     made.down(lambda _: None)
 
@@ -103,7 +106,7 @@ def planned_keys(path):
 
 def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cluster, folder):
     name = campaign(folder, "killed", "mpich, lam", 4, STARTUP)
-    process = start(name, "--site", "virtual:t-run")
+    process = start(name, "--site", SITE)
     path = wait_for_records(folder, "killed", 5)
     process.send_signal(signal.SIGKILL)
     finish(process)
@@ -121,7 +124,7 @@ def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cl
 
 def test_a_power_cut_is_recorded_and_a_resume_after_restoring_completes_the_run(cluster, folder):
     name = campaign(folder, "powercut", "openmpi", 6, FOUR_NODES + PING_PONG)
-    process = start(name, "--site", "virtual:t-run")
+    process = start(name, "--site", SITE)
     path = wait_for_records(folder, "powercut", 3)
     cluster.kill_node("n4")
     status, output = finish(process)
@@ -131,7 +134,7 @@ def test_a_power_cut_is_recorded_and_a_resume_after_restoring_completes_the_run(
     two_nodes = [r for r in records_of(path) if r.check == "pt2pt"]
     assert len(two_nodes) == 6, "launches that fit the remaining nodes go on"
     cluster.restore_node("n4")
-    status, output = run("--resume", str(path), "--site", "virtual:t-run")
+    status, output = run("--resume", str(path), "--site", SITE)
     good = sorted((r.case_id, r.block) for r in records_of(path) if r.status in ("ok", "failed"))
     assert good == planned_keys(path)
     assert status == (1 if any(r.status == "failed" for r in hurt) else 0), output
@@ -148,7 +151,7 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
     )
     text = Path(name).read_text().replace("launch_s: 40", "launch_s: 1000")
     Path(name).write_text(text)
-    process = start(name, "--site", "virtual:t-run")
+    process = start(name, "--site", SITE)
     for _ in range(600):
         if _processes_of(cluster, "lamd"):
             break
@@ -180,7 +183,7 @@ def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, en
     cases = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
     name = campaign(folder, "dead", environment, 1, cases)
     Path(name).write_text(Path(name).read_text().replace("launch_s: 40", "launch_s: 600"))
-    process = start(name, "--site", "virtual:t-run")
+    process = start(name, "--site", SITE)
     for _ in range(2400):  # the programs are built first
         ranks = _processes_of(cluster, "pt2pt")
         if len(ranks) == 2:
@@ -197,9 +200,9 @@ def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, en
 
 def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
     name = campaign(folder, "cheat", "mpich", 1, PING_PONG)
-    made = up(ClusterSpec(name="t-cheat", nodes=2, isolated=False), lambda _: None)
+    made = up(ClusterSpec(f"t-c{os.getpid()}", nodes=2, isolated=False), lambda _: None)
     try:
-        status, output = run(name, "--site", "virtual:t-cheat")
+        status, output = run(name, "--site", f"virtual:{made.name}")
     finally:
         made.down(lambda _: None)
     (record,) = records_of(the_run(folder, "cheat"))
@@ -211,13 +214,13 @@ def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
 
 def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
     plan = subprocess.run(
-        [ASSAY, "plan", "quick", "--site", "virtual:t-run", "--json"],
+        [ASSAY, "plan", "quick", "--site", SITE, "--json"],
         capture_output=True,
         check=True,
     )
     assert json.loads(plan.stdout)["totals"]["cases"] == 52
     doctor = subprocess.run(
-        [ASSAY, "doctor", "--site", "virtual:t-run", "--json"], capture_output=True, check=False
+        [ASSAY, "doctor", "--site", SITE, "--json"], capture_output=True, check=False
     )
     assert any(finding["found"] for finding in json.loads(doctor.stdout))
 
@@ -251,7 +254,7 @@ def _left_behind(cluster, records):
 def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, folder):
     file = Path(campaign(folder, "daemons", "pvm, lam-short", 1, PING_PONG + PVM_ECHO))
     file.write_text(file.read_text().replace("cases:", VARIANT + "cases:"))
-    status, output = run(str(file), "--site", "virtual:t-run")
+    status, output = run(str(file), "--site", SITE)
     assert status == 0, output
     records = records_of(the_run(folder, "daemons"))
     found = sorted((r.environment, r.check, r.params.get("route", ""), r.status) for r in records)
@@ -271,7 +274,7 @@ def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
     endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
     file = Path(campaign(folder, "dead-pvm", "pvm", 1, endless))
     file.write_text(file.read_text().replace("launch_s: 40", "launch_s: 500"))
-    process = start(str(file), "--site", "virtual:t-run")
+    process = start(str(file), "--site", SITE)
     for _ in range(2400):  # the program is built first
         tasks = _processes_of(cluster, "pvm_echo")
         if len(tasks) == 2:
