@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from assay.schema.document import Location, Problem
 from assay.schema.problems import model_problems, one_of
-from checks.common.registry import CHECKS, REGISTER
+from checks.common.registry import CHECKS, register
 from records.criteria import (
     KINDS,
     Criteria,
@@ -66,7 +66,7 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
     if definition is None:
         yield from one_of(chosen.check, CHECKS, (*place, "check"))
         return
-    yield from one_of(chosen.metric, definition.metric_names, (*place, "metric"))
+    yield from one_of(chosen.metric, definition.metrics_by_name, (*place, "metric"))
     selectable = [*definition.points, *definition.parameters.model_fields]
     for name in chosen.where:
         yield from one_of(name, selectable, (*place, "where", name))
@@ -83,7 +83,7 @@ def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
     least, most = criterion.at_least, criterion.at_most
     if least is None and most is None:
         yield Problem(place, "has neither at_least nor at_most; give one, or both")
-    metric = REGISTER.metrics.get(criterion.metric)
+    metric = register().metrics.get(criterion.metric)
     if isinstance(criterion, LinksCriterion):
         if metric is not None:
             pair = ("at_least", "at_most")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.problems import model_problems
-from checks.common.definition import Parameters
+from checks.common.parameters import Parameters
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.identity import canonical_json, case_digest, case_ids

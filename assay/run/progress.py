@@ -16,7 +16,7 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
-from checks.common.registry import REGISTER
+from checks.common.registry import register
 from records.record import Record
 from reports.notation.units import readable_unit, three_digits
 
@@ -81,7 +81,7 @@ def describe(record: Record) -> str:
     head = f"{record.case_id} {record.environment}, block {record.block}: {record.status}"
     if record.status != "ok":
         return f"{head}: {record.reason}"
-    known = REGISTER.checks.get(record.check)
+    known = register().checks.get(record.check)
     shown = [metric for metric in record.metrics if known and metric.name == known.shown]
     if shown:
         best = max(shown, key=lambda metric: metric.value)

@@ -108,7 +108,7 @@ def test_every_metric_of_a_check_can_be_limited():
             limit = f"check: {check}, metric: {metric.name}, at_most: 1, unit: '{metric.unit}'"
             text = GOOD + f"  - {{id: limit-{number}, kind: limit, title: L, {limit}}}\n"
             assert criteria_from_text("mine.yaml", text).criteria[-1].metric == metric.name
-    assert "site_step_time" in CHECKS["su3_rmd"].metric_names
+    assert "site_step_time" in CHECKS["su3_rmd"].metrics_by_name
 
 
 def test_an_unknown_name_tells_what_there_is():

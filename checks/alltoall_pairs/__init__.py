@@ -3,21 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
 from checks.alltoall_pairs.metrics import METRICS
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    Layout,
+from checks.common.answer import Asked
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.many_ranks import RankANodeDefinition
+from checks.common.parameters import (
+    MAX_ITERATIONS,
+    MAX_NODES,
     ProfiledParameters,
-    SiteCapacity,
     quantity,
     seed_field,
 )
-from checks.common.many_ranks import RankANodeDefinition
 from checks.common.sizes import MAX_MESSAGE_BYTES
-from checks.pt2pt import MAX_ITERATIONS
-
-#: Pairs grow with the square of the nodes; each gives two metrics.
-MAX_NODES = 4096
+from records.topology import Pair
 
 
 class AlltoallPairsParameters(ProfiledParameters):
@@ -57,6 +59,19 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
     parameters = AlltoallPairsParameters
     metrics = METRICS
     points = ("node", "peer")
+
+    def expected(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """Latency and bandwidth of every pair, the lower rank's node first."""
+        del params
+        for node, peer in combinations(hosts, 2):
+            at = {"node": node, "peer": peer}
+            yield Asked("pair_latency", at)
+            yield Asked("pair_bandwidth", at)
+
+    def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
+        """Every pair, at its own point."""
+        pairs = combinations(hosts, 2)
+        return [((node, peer), {"node": node, "peer": peer}) for node, peer in pairs]
 
     def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
         """Two buffers of the greater length, and the allowance."""

@@ -3,19 +3,20 @@
 
 from __future__ import annotations
 
-from checks.alltoall_pairs import MAX_NODES
-from checks.bisection.metrics import METRICS
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    Layout,
+from collections.abc import Iterator, Sequence
+
+from checks.bisection.metrics import METRICS, RELATIONS
+from checks.common.answer import Asked
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.many_ranks import RankANodeDefinition
+from checks.common.parameters import (
+    MAX_ITERATIONS,
+    MAX_NODES,
     ProfiledParameters,
-    SiteCapacity,
     quantity,
     seed_field,
 )
-from checks.common.many_ranks import RankANodeDefinition
 from checks.common.sizes import MAX_MESSAGE_BYTES
-from checks.pt2pt import MAX_ITERATIONS
 
 
 class BisectionParameters(ProfiledParameters):
@@ -43,6 +44,13 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
     shown = "bisection_rate"
     parameters = BisectionParameters
     metrics = METRICS
+    relations = RELATIONS
+
+    def expected(self, params: BisectionParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """A rate with a sample of each matching, and that of the slowest."""
+        del hosts
+        yield Asked("bisection_rate", samples=params.matchings)
+        yield Asked("bisection_rate_least")
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""

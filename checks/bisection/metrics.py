@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of the check bisection."""
 
+from checks.common.answer import Relation, least_of
 from records.metric import MetricDefinition
 
 METRICS = (
@@ -16,3 +17,5 @@ METRICS = (
         "bisection_rate_least", "bytes/s", "higher", "the same of the slowest matching"
     ),
 )
+
+RELATIONS: dict[str, Relation] = {"bisection_rate_least": least_of("bisection_rate")}

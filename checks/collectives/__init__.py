@@ -3,24 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator, Field
 
-from checks.collectives.metrics import METRICS
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    Layout,
+from checks.collectives.metrics import METRICS, RELATIONS
+from checks.common.answer import Asked
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, gigabytes
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.parameters import (
     Parameters,
     RanksPerNode,
-    SiteCapacity,
-    gigabytes,
     in_order_and_once,
     quantity,
     ranks_per_node_field,
     seed_field,
 )
-from checks.common.many_ranks import ManyRanksDefinition
 from checks.common.sizes import Size, expand_sizes
 
 #: The program checks that sums of its whole numbers are exact in MPI_FLOAT: no more ranks.
@@ -100,8 +99,8 @@ class CollectivesParameters(Parameters):
         return cast(list[int], self.sizes)
 
     @property
-    def points(self) -> list[tuple[str, int]]:
-        """Operation and size of every metric: the barrier has one point, of 0 bytes."""
+    def measured(self) -> list[tuple[str, int]]:
+        """Operation and size of every measurement: the barrier has one point, of 0 bytes."""
         return [
             (name, size)
             for name in self.operations
@@ -118,7 +117,17 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     shown = "collective_time"
     parameters = CollectivesParameters
     metrics = METRICS
+    relations = RELATIONS
     points = ("operation", "message_bytes")
+
+    def expected(self, params: CollectivesParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """A time with a sample of each repetition (loop: run), and the least of them."""
+        del hosts
+        samples = params.repetitions if params.procedure == "each" else params.runs
+        for operation, size in params.measured:
+            at = {"operation": operation, "message_bytes": size}
+            yield Asked("collective_time", at, samples)
+            yield Asked("collective_time_best", at)
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""
@@ -144,7 +153,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
         runs = params.runs if params.procedure == "loop" else 1
         calls = 2 + runs * (params.repetitions + params.warmup)
-        call_s = [1e-4 + size * params.ranks / bytes_per_s for _, size in params.points]
+        call_s = [1e-4 + size * params.ranks / bytes_per_s for _, size in params.measured]
         return site.launch_overhead_s + calls * sum(call_s)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of the check collectives."""
 
+from checks.common.answer import Relation, least_of
 from records.metric import MetricDefinition
 
 METRICS = (
@@ -19,3 +20,5 @@ METRICS = (
         "the least repetition (loop: run) of a launch, the longest over the ranks",
     ),
 )
+
+RELATIONS: dict[str, Relation] = {"collective_time_best": least_of("collective_time")}

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every check shares: how a launch is set up, run, verified and turned into an outcome.
 
-A leaf names its program and its knobs and says how to read the metrics; everything else is here.
-Sanity judges in one place and in this order: did Slurm and the nodes hold (lost), did the launch
-come to its end (failed), was it where and what it claims, and is its answer right (wrong)? Only
-then is a number read as a measurement.
+A leaf says what is started and how its answer is read; everything else is here. Sanity judges in
+one place and in this order: did Slurm and the nodes hold (lost), did the launch come to its end
+(failed), was it where and what it claims, and is its answer right (wrong)? Only then is a number
+read as a measurement.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+import shlex
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,16 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
 
 from checks.common import json_lines
+from checks.common.answer import Reading
 from checks.common.builds import Programs
-from checks.common.evidence import Claim, contradictions, flags
+from checks.common.definition import CheckDefinition
+from checks.common.evidence import Claim, contradictions, flags, hosts_by_rank
+from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, emit
 from checks.common.scheduler import dead_nodes, job_loss
 from records.metric import Metric
 from records.mpi_profile import RankProfile
-from records.topology import Pair, Topology, TopologyDescription
+from records.topology import Topology, TopologyDescription
 
 #: A launch's output beyond this is not read: no check prints as much.
 GREATEST_OUTPUT_BYTES = 512 * 2**20
@@ -36,23 +40,17 @@ RUN_ID = "ASSAY_RUN_ID"
 PARTIAL = "partial"
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a check read: its metrics, what is wrong with the answer (or None), further flags."""
-
-    metrics: list[Metric] = field(default_factory=list)
-    wrong: str | None = None
-    flags: list[str] = field(default_factory=list)
-
-
 class MpiCheck(rfm.RunOnlyRegressionTest):
-    """A program under MPI, one launch: base of all checks.
+    """One launch of a program under MPI or PVM: base of all checks.
 
-    A leaf sets `program`, may extend `arguments()`, and implements `read(output, text)`.
+    A leaf implements `command()` and `read(output, text)`. It is made for a check's `definition`,
+    with the check's parameters as its variables (leaves.py).
     """
 
-    #: Name of the program below the build fixture's folder.
-    program = variable(str, value="")
+    definition: CheckDefinition[Any]
+    #: The check's parameters that are variables here.
+    knob_names: tuple[str, ...] = ()
+
     #: MPI ranks of the launch.
     ranks = variable(int, value=2)
     #: MPI ranks on each node.
@@ -65,20 +63,34 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     programs = fixture(Programs, scope="environment")
 
     valid_systems = ["*"]
-    valid_prog_environs = ["+mpi"]
+    valid_prog_environs = ["+mpi", "+pvm"]
     sourcesdir = "launch"
     build_locally = True
+
+    @cached_property
+    def params(self) -> Any:
+        """The check's parameters, validated."""
+        model = self.definition.parameters
+        names = [*self.knob_names, *({"ranks", "ranks_per_node"} & model.model_fields.keys())]
+        return model.model_validate({name: getattr(self, name) for name in names})
 
     @run_after("setup")
     def choose_launcher(self) -> None:
         """Set ranks, nodes, limits and the environment's own launcher."""
         extras = self.current_environ.extras
+        if self.launch_index < 0:
+            cores = self.current_partition.processor.num_cpus
+            layout = self.definition.layout(self.params, cores)
+            self.ranks, self.ranks_per_node = layout.ranks, layout.ranks_per_node
         self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
         self.exclusive_access = True
         self.job.options = [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"]
-        nodes = self.nodes_asked()
-        if nodes:
-            self.job.options.append(f"--nodelist={','.join(nodes)}")
+        hops, topology = self.definition.hops_asked(self.params), self.declared_topology()
+        pair = None
+        if hops and topology is not None:
+            pair = topology.pair_at(hops, self.current_partition.extras["shared_cores"])
+        if pair:
+            self.job.options.append(f"--nodelist={','.join(pair)}")
         self.time_limit = f"{int(self.launch_limit_s) + 120}s"
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
@@ -93,19 +105,17 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
-        before = self._laid_before()
+        before = ["libassay_evidence.so"] if self.foreign else []
+        before += ["libassay_profile.so"] if self.profiled else []
         for helper in ("stepkeeper", preload, *before):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
-        command = [str(self.executable_path(built)), *self.arguments()]
+        self.env_vars.update(self.definition.variables)
+        command = self.command()
         if before or self.input_file:
-            command = [
-                "./rank.sh",
-                ",".join(before) or "-",
-                self.input_file or "/dev/null",
-                *command,
-            ]
-        self.executable, *self.executable_opts = command
+            rank = ["./rank.sh", ",".join(before) or "-", self.input_file or "/dev/null"]
+            command = [*rank, *command]
+        self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
         self.write_inputs(Path(self.stagedir))
 
     @property
@@ -118,34 +128,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """Name of the file in the stage folder that every rank reads from its standard input."""
         return None
 
-    def _laid_before(self) -> list[str]:
-        """Libraries of our own that each rank is started with."""
-        evidence = ["libassay_evidence.so"] if self.foreign else []
-        return [*evidence, *(["libassay_profile.so"] if self.profiled else [])]
-
     @property
     def foreign(self) -> str | None:
         """Name of the site's own program (`programs` of its environment) to be run, if one is."""
-        return None
-
-    @property
-    def hosts_take_turns(self) -> bool:
-        """Whether only one node's ranks are busy at a time; the others sleep."""
-        return False
-
-    def nodes_asked(self) -> Pair | None:
-        """The nodes that the launch must have, by name; None: as Slurm places it."""
-        return None
-
-    def nodes_joined(
-        self,
-        output: json_lines.Output,  # noqa: ARG002
-    ) -> list[tuple[Pair, dict[str, Any] | None]]:
-        """Pairs of nodes whose hops belong to the record, each with the position they stand at."""
-        return []
-
-    def contradicts(self, joined: list[Metric]) -> str | None:  # noqa: ARG002
-        """Why the hops between the launch's nodes are not those asked for, or None."""
         return None
 
     def declared_topology(self) -> Topology | None:
@@ -157,22 +142,21 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
     @property
     def profiled(self) -> bool:
-        """Whether the MPI profile is laid before the program."""
-        return bool(getattr(self, "mpi_profile", False))
+        """Whether the MPI profile is preloaded (LD_PRELOAD)."""
+        return bool(getattr(self.params, "mpi_profile", False))
 
-    def executable_path(self, built: Path) -> Path:
-        """Where the program is; `built` is the folder of our own programs."""
-        if self.foreign:
-            return Path(self.current_environ.extras["programs"][self.foreign])
-        return built / self.program
+    @property
+    def foreign_path(self) -> Path:
+        """Where the site's own program is."""
+        return Path(self.current_environ.extras["programs"][self.foreign])
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:  # noqa: ARG002
         """Whether the program reached its end; ours say so themselves."""
         return output.ended
 
-    def arguments(self) -> list[str]:
-        """The program's arguments, each a single shell word."""
-        return []
+    def command(self) -> list[str]:
+        """The program and its arguments, word by word."""
+        raise NotImplementedError
 
     def write_inputs(self, stage: Path) -> None:
         """Write the program's input files into `stage`."""
@@ -195,23 +179,21 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if loss:
             return Outcome("lost", loss)
         try:
-            output = json_lines.parse(text)
+            metrics = {} if self.foreign else self.definition.metrics_by_name
+            output = json_lines.parse(text, metrics)
             wrong = "; ".join(output.wrong[:3]) or self.wrong_answer(text)
             if wrong:
                 return Outcome("wrong", wrong)
             failure = self._failure(output, text)
-            if failure:
-                dead = dead_nodes(self.job)
-                return (
-                    Outcome("lost", f"{dead}; {failure}") if dead else self._failed(failure, text)
-                )
-            return self._judge_answer(output, text)
+            if failure is None:
+                return self._judge_answer(output, text)
+            dead = dead_nodes(self.job)
+            if dead:
+                return Outcome("lost", f"{dead}; {failure}")
+            kept = self.partial(text)
+            return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
         except json_lines.OutputError as error:
             return Outcome("wrong", str(error))
-
-    def _failed(self, failure: str, text: str) -> Outcome:
-        kept = self.partial(text)
-        return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
 
     def wrong_answer(self, text: str) -> str | None:  # noqa: ARG002
         """What a foreign program says of wrong data before it fails, or None."""
@@ -228,7 +210,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if against:
             return Outcome("wrong", "; ".join(against), flags=marks)
         reading, hops = self.read(output, text), self._hops(output)
-        wrong = reading.wrong or self.contradicts(hops)
+        asked, found = self.definition.hops_asked(self.params), [metric.value for metric in hops]
+        wrong = reading.wrong
+        if not wrong and asked and found != [asked]:
+            said = ", ".join(f"{value:g}" for value in found) or "unknown"
+            wrong = f"hops = {asked} were asked for; between the launch's nodes are {said}"
         return Outcome(
             "wrong" if wrong else "ok",
             wrong,
@@ -241,8 +227,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         topology = self.declared_topology()
         if topology is None:
             return []
-        found = [(topology.hops(*pair), at) for pair, at in self.nodes_joined(output)]
-        return [json_lines.registered_metric("hops", hops, at) for hops, at in found if hops]
+        joined = self.definition.joined(hosts_by_rank(output.evidence))
+        found = [(topology.hops(*pair), at) for pair, at in joined]
+        return [json_lines.measured(HOPS, hops, at) for hops, at in found if hops]
 
     def _profile(self, output: json_lines.Output) -> list[RankProfile]:
         profile = sorted(output.profile, key=lambda rank: rank.rank)
@@ -276,7 +263,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             ranks_per_node=self.ranks_per_node,
             library_pattern=extras["library"],
             wire_is_counted=partition["wire_is_counted"],
-            hosts_take_turns=self.hosts_take_turns,
+            hosts_take_turns=self.definition.hosts_take_turns(self.params),
             seen=extras["seen"],
         )
 

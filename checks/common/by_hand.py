@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks as plain ReFrame tests, by hand: `reframe -c checks/by_hand.py -r -n hpl`."""
+"""The checks as plain ReFrame tests: `reframe -c checks/common/by_hand.py -r -n hpl`."""
 
 from __future__ import annotations
 
 import reframe as rfm
 from reframe.core.meta import make_test
 
-from checks.common.launches import LEAVES
+from checks.common.leaves import leaf_of
+from checks.common.registry import CHECKS, add_folders_of_environment
 
 #: What a check needs to be told where its defaults do not say it: small, over two nodes or four.
 KNOBS = {
@@ -18,5 +19,7 @@ KNOBS = {
     "su3_rmd": {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 10},
 }
 
-for _name, _leaf in LEAVES.items():
+add_folders_of_environment()
+for _name, _definition in CHECKS.items():
+    _leaf = leaf_of(_definition)
     rfm.simple_test(make_test(_name, (_leaf,), KNOBS.get(_name, {}), module=__name__))

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the definition of a check consists of, and the layout rules that all checks share."""
+"""What the definition of a check consists of, and the layout rules that all checks share.
+
+No ReFrame here: campaigns are validated and planned without it.
+"""
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
-
+from checks.common.answer import Asked, Reading, Relation, difference, option_words, other_settings
+from checks.common.evidence import hosts_by_rank
+from checks.common.json_lines import Output
+from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, MetricDefinition
-from records.topology import Topology
-
-MAX_RANKS = 1_000_000
+from records.topology import Pair, Topology
 
 #: What the program, its libraries and their message buffers take beside the data, bytes a rank.
 RANK_ALLOWANCE_BYTES = 16 * 2**20
 
-RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill"]
+#: Parameters that say where and how a program is started; it is not told them.
+LAUNCH_PARAMETERS = frozenset({"ranks", "ranks_per_node", "placement", "hops", "mpi_profile"})
 
 
 class SiteCapacity(Protocol):
@@ -57,67 +64,6 @@ class SiteCapacity(Protocol):
         """How the nodes are joined, where the site declares it."""
 
 
-class Parameters(BaseModel):
-    """Base of every check's parameters: no conversion of types, no unknown name, no change."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
-
-    #: Parameters younger than the check's first ids: left out at their default, so that ids stay.
-    younger: ClassVar[frozenset[str]] = frozenset()
-
-    def complete(self) -> dict[str, Any]:
-        """Parameters by name, defaults filled in, as a plan and a case's id hold them."""
-        values = dict(self)
-        for name in self.younger:
-            if values[name] == type(self).model_fields[name].default:
-                del values[name]
-        return values
-
-
-class ProfiledParameters(Parameters):
-    """Of a check whose program can run under the MPI profile."""
-
-    younger: ClassVar[frozenset[str]] = frozenset({"mpi_profile"})
-
-    mpi_profile: bool = Field(
-        False,
-        description="Whether calls, peers, bytes and times of MPI are counted and recorded.",
-        json_schema_extra={"unit": "none"},
-    )
-
-
-def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:
-    """A field with its meaning, its unit ("none" for words and switches) and its allowed range."""
-    extra = {"unit": unit} | limits.pop("json_schema_extra", {})
-    return Field(default, description=description, json_schema_extra=extra, **limits)
-
-
-def seed_field(what: str) -> Any:
-    """The parameter `seed`, of what the check draws at random."""
-    return quantity(f"Seed of {what}.", "none", 1, ge=0, le=2**31 - 1)
-
-
-def ranks_per_node_field() -> Any:
-    """The parameter `ranks_per_node`, the same in every check that has it."""
-    return quantity(
-        'Ranks on each node; "fill" takes as many as the site\'s node has cores, at most all.',
-        "ranks",
-        "fill",
-    )
-
-
-def in_order_and_once(order: Sequence[str], noun: str) -> Callable[[list[Any]], list[Any]]:
-    """A validator of lists of words: each at most once; they come out as in `order`."""
-
-    def ordered(words: list[Any]) -> list[Any]:
-        twice = next((word for word in words if words.count(word) > 1), None)
-        if twice is not None:
-            raise ValueError(f"the {noun} {twice} is listed twice; list each once")
-        return sorted(words, key=order.index)
-
-    return ordered
-
-
 P = TypeVar("P", bound=Parameters)
 
 
@@ -132,11 +78,14 @@ class Layout:
 
 
 class CheckDefinition(ABC, Generic[P]):
-    """What can be asked of one check and what it needs; every method is pure.
+    """What can be asked of one check, what it needs, and what a right answer is.
 
     `metrics` is all that it can report; `deciding` is the metric that environments are compared by
     ("" for every one), `shown` the one that a launch's progress line prints. `points` are the keys
-    of a metric's `at`; `features` are what an environment must offer.
+    of a metric's `at`; `features` are what an environment must offer. Every method is pure.
+
+    A check without a `run.py` runs a program of its own name that prints JSON lines; it says in
+    `expected` which values must come back, and in `relations` how they depend on each other.
     """
 
     name: ClassVar[str]
@@ -147,20 +96,82 @@ class CheckDefinition(ABC, Generic[P]):
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+    #: Environment variables that the program runs with.
+    variables: ClassVar[Mapping[str, str]] = {}
+    #: Parameters that the program is not told, beside those of the launch.
+    not_told: ClassVar[frozenset[str]] = frozenset()
+    #: What a metric's value must be by others of the same launch. A value with samples is their
+    #: median where nothing else is said.
+    relations: ClassVar[Mapping[str, Relation]] = {}
+    #: Significant digits that the program prints.
+    digits: ClassVar[int] = 9
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the check."""
+        return Path(str(sys.modules[type(self).__module__].__file__)).parent
+
+    @cached_property
+    def metrics_by_name(self) -> Mapping[str, MetricDefinition]:
+        """All that it can report, by name."""
+        return {metric.name: metric for metric in self.metrics}
 
     def description(self) -> CheckDescription:
         """What readers of a run must know of the check."""
         return CheckDescription(self.name, self.title, self.deciding, self.shown)
 
-    @property
-    def metric_names(self) -> tuple[str, ...]:
-        """Names of all that it can report."""
-        return tuple(metric.name for metric in self.metrics)
-
     def features_of(self, params: P) -> frozenset[str]:
         """What an environment must offer for these parameters."""
         del params
         return self.features
+
+    # What is started, and what a right answer is.
+
+    def options(self, params: P) -> dict[str, object]:
+        """The program's options: every parameter but those of the launch, `_` written as `-`."""
+        left_out = LAUNCH_PARAMETERS | self.not_told
+        return {k.replace("_", "-"): v for k, v in dict(params).items() if k not in left_out}
+
+    def command(self, params: P, built: Path) -> list[str]:
+        """The program and its arguments; `built` is the folder of our own programs."""
+        return [str(built / self.name), *option_words(self.options(params))]
+
+    def expected(self, params: P, hosts: Sequence[str]) -> Iterable[Asked]:
+        """Every value that the program must print, once; `hosts` are the short names by rank."""
+        raise NotImplementedError(f"check {self.name} does not say what values must come back")
+
+    def read(self, params: P, output: Output) -> Reading:
+        """Hold what the program printed against what it was asked."""
+        wrong = other_settings(self.options(params), output.program) or difference(
+            self.expected(params, hosts_by_rank(output.evidence)),
+            output.metrics,
+            self.relations,
+            params,
+            self.digits,
+        )
+        return Reading(wrong=wrong) if wrong else self.conclude(params, output)
+
+    def conclude(self, params: P, output: Output) -> Reading:
+        """What follows from a complete answer: its values, unless something else is wrong."""
+        del params
+        return Reading(output.metrics)
+
+    def hops_asked(self, params: P) -> int:
+        """Hops between the two nodes of the launch; 0: as Slurm places them."""
+        del params
+        return 0
+
+    def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
+        """Pairs of nodes whose hops belong to the record, each with the point they stand at."""
+        del hosts
+        return []
+
+    def hosts_take_turns(self, params: P) -> bool:
+        """Whether only one node's ranks are busy at a time; the others sleep."""
+        del params
+        return False
+
+    # Layout and cost.
 
     @abstractmethod
     def ranks(self, params: P) -> int:
@@ -196,61 +207,42 @@ class CheckDefinition(ABC, Generic[P]):
             memory_bytes_per_node=self.memory_bytes_per_node(params, cores_per_node),
         )
 
-    def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
-        """Why the case cannot run on the site, with the arithmetic; None when it can."""
-        return (
-            _uneven(layout, site)
-            or _too_few_cores(layout, site)
-            or _too_few_nodes(layout, site)
-            or self._too_little_memory(params, layout, site)
-        )
-
     def memory_arithmetic(self, params: P, layout: Layout) -> str:
         """How the need of memory comes about, as the beginning of a sentence."""
         del params
         return f"{layout.ranks_per_node} ranks a node"
 
-    def _too_little_memory(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
-        if layout.memory_bytes_per_node <= site.memory_bytes_per_node:
-            return None
-        return (
-            f"{self.memory_arithmetic(params, layout)}, with"
-            f" {RANK_ALLOWANCE_BYTES // 2**20} MiB a rank for program and buffers"
-            f" {gigabytes(layout.memory_bytes_per_node)};"
-            f" a node of site {site.name} has {gigabytes(site.memory_bytes_per_node)}"
-        )
+    def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
+        """Why the case cannot run on the site, with the arithmetic; None when it can."""
+        ranks, on_node = layout.ranks, layout.ranks_per_node
+        rest = ranks % on_node
+        if rest:
+            most = min(on_node, site.cores_per_node)
+            fitting = next(k for k in range(most, 0, -1) if ranks % k == 0)
+            return (
+                f"{ranks} ranks at {on_node} a node leave {rest} over;"
+                f" ranks_per_node = {fitting} would divide them"
+            )
+        if on_node > site.cores_per_node:
+            return (
+                f"{on_node} ranks a node need {on_node} cores; a node of site {site.name} has"
+                f" {site.cores_per_node}"
+            )
+        if layout.nodes > site.nodes:
+            return (
+                f"{ranks} ranks at {on_node} a node need {layout.nodes} nodes; site {site.name} has"
+                f" {site.nodes}"
+            )
+        if layout.memory_bytes_per_node > site.memory_bytes_per_node:
+            return (
+                f"{self.memory_arithmetic(params, layout)}, with"
+                f" {RANK_ALLOWANCE_BYTES // 2**20} MiB a rank for program and buffers"
+                f" {gigabytes(layout.memory_bytes_per_node)};"
+                f" a node of site {site.name} has {gigabytes(site.memory_bytes_per_node)}"
+            )
+        return None
 
 
 def gigabytes(size_bytes: float) -> str:
     """A size in decimal gigabytes with three digits, as messages show it."""
     return f"{size_bytes / 1e9:.3g} GB" if size_bytes < 1e12 else f"{size_bytes / 1e9:.0f} GB"
-
-
-def _uneven(layout: Layout, site: SiteCapacity) -> str | None:
-    rest = layout.ranks % layout.ranks_per_node
-    if rest == 0:
-        return None
-    most = min(layout.ranks_per_node, site.cores_per_node)
-    fitting = next(k for k in range(most, 0, -1) if layout.ranks % k == 0)
-    return (
-        f"{layout.ranks} ranks at {layout.ranks_per_node} a node leave {rest} over;"
-        f" ranks_per_node = {fitting} would divide them"
-    )
-
-
-def _too_few_cores(layout: Layout, site: SiteCapacity) -> str | None:
-    if layout.ranks_per_node <= site.cores_per_node:
-        return None
-    return (
-        f"{layout.ranks_per_node} ranks a node need {layout.ranks_per_node} cores;"
-        f" a node of site {site.name} has {site.cores_per_node}"
-    )
-
-
-def _too_few_nodes(layout: Layout, site: SiteCapacity) -> str | None:
-    if layout.nodes <= site.nodes:
-        return None
-    return (
-        f"{layout.ranks} ranks at {layout.ranks_per_node} a node need {layout.nodes} nodes;"
-        f" site {site.name} has {site.nodes}"
-    )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Did the launch measure what it claims? Hosts, library, cores and the wire, from its evidence.
 
-Every program is linked with `src/evidence`, which reports at MPI_Finalize where each rank ran, on
-which cores, which library served it, and how many bytes of a probe between hosts really arrived on
-the receiving host's network interfaces. See campaigns/records.py for where flags go.
+Every program is linked with common/src/evidence, which reports at MPI_Finalize where each rank ran,
+on which cores, which library served it, and how many bytes of a probe between hosts really arrived
+on the receiving host's network interfaces.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from checks.common.json_lines import OutputError
 
 #: A rank that shares its core with another busy rank: its times are those of the scheduler.
 OVERSUBSCRIBED = "oversubscribed"
@@ -66,6 +68,19 @@ def _settings(found: Mapping[str, Any], claim: Claim) -> list[str]:
 def short_host(host: str) -> str:
     """A host's name without its domain."""
     return host.split(".", maxsplit=1)[0]
+
+
+def hosts_by_rank(evidence: dict[str, Any] | None) -> list[str]:
+    """The short name of each rank's host. Raises OutputError unless every rank reported once."""
+    ranks = (evidence or {}).get("ranks")
+    try:
+        found = {rank["rank"]: short_host(rank["host"]) for rank in ranks or []}
+        hosts = [found[rank] for rank in range(len(ranks or []))]
+    except (AttributeError, KeyError, TypeError):
+        hosts = []
+    if not hosts:
+        raise OutputError(f"the evidence does not name a host for each rank: {ranks!r:.200}")
+    return hosts
 
 
 def _placement(ranks: list[dict[str, Any]], claim: Claim) -> list[str]:

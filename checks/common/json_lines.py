@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from checks.common.registry import REGISTER
-from records.metric import Metric
+from records.metric import Metric, MetricDefinition
 from records.mpi_profile import RankProfile, rank_profile
 
 #: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
@@ -49,14 +49,17 @@ class Output:
         return None
 
 
-def parse(text: str) -> Output:
-    """Sort the JSON lines of `text`. Raises OutputError on a value that is no measurement."""
+def parse(text: str, metrics: Mapping[str, MetricDefinition]) -> Output:
+    """Sort the JSON lines of `text`; `metrics` are those that the program may print.
+
+    Raises OutputError on a value that is no measurement, or of another metric.
+    """
     output = Output()
     seen: set[str] = set()
     for line in text.splitlines():
         entry = _own_entry(line)
         if entry is not None:
-            _take(entry, output, seen)
+            _take(entry, output, metrics, seen)
     return output
 
 
@@ -84,10 +87,12 @@ def _own_entry(line: str) -> dict[str, Any] | None:
     return entry if isinstance(entry, dict) and "assay" in entry else None
 
 
-def _take(entry: dict[str, Any], output: Output, seen: set[str]) -> None:
+def _take(
+    entry: dict[str, Any], output: Output, metrics: Mapping[str, MetricDefinition], seen: set[str]
+) -> None:
     match entry:
         case {"assay": "metric"}:
-            output.metrics.append(_metric(entry, seen))
+            output.metrics.append(_metric(entry, metrics, seen))
         case {"assay": "stamp", "name": str(name), "at": int() | float() as at}:
             output.stamps[name] = float(at)
         case {"assay": "note", "key": str(key), "value": value}:
@@ -100,7 +105,10 @@ def _take(entry: dict[str, Any], output: Output, seen: set[str]) -> None:
         case {"assay": "end", "ok": True}:
             output.ended = True
         case {"assay": "profile"}:
-            output.profile.append(_profile(entry))
+            try:
+                output.profile.append(rank_profile(entry))
+            except ValueError as error:
+                raise OutputError(str(error)) from error
         case {"assay": "program" | "evidence" | "allocation" as kind}:
             if getattr(output, kind) is not None:
                 raise OutputError(f"two {kind} lines in one launch")
@@ -109,19 +117,16 @@ def _take(entry: dict[str, Any], output: Output, seen: set[str]) -> None:
             raise OutputError(f"a line of unknown form: {str(entry)[:80]}")
 
 
-def _profile(entry: dict[str, Any]) -> RankProfile:
-    try:
-        return rank_profile(entry)
-    except ValueError as error:
-        raise OutputError(str(error)) from error
-
-
-def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
+def _metric(
+    entry: dict[str, Any], metrics: Mapping[str, MetricDefinition], seen: set[str]
+) -> Metric:
     name, at = entry.get("name"), entry.get("at")
-    definition = REGISTER.metrics.get(name) if isinstance(name, str) else None
+    definition = metrics.get(name) if isinstance(name, str) else None
     if definition is None or entry.get("unit") != definition.unit:
-        raise OutputError(f"metric {name!r} in {entry.get('unit')!r} is not registered")
-    _check_place(name, at)
+        raise OutputError(
+            f"metric {name!r:.80} in {entry.get('unit')!r:.80} is none that this check reports"
+        )
+    _check_place(definition.name, at)
     strange = entry.keys() - {"assay", "name", "unit", "value", "at", "samples"}
     if strange:
         raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
@@ -130,22 +135,18 @@ def _metric(entry: dict[str, Any], seen: set[str]) -> Metric:
         raise OutputError(f"metric {name} at {at} is printed twice")
     seen.add(key)
     samples = entry.get("samples")
-    where = f"metric {name} at {at}" if at else f"metric {name}"
-    if samples is not None:
-        samples = [check_number(sample, definition.unit, where) for sample in samples]
-    value = entry.get("value")
-    if not (definition.may_be_zero and value == 0 and not isinstance(value, bool)):
-        value = check_number(value, definition.unit, where)
-    return Metric(name, definition.unit, definition.better, value, at, samples)
+    if not (samples is None or isinstance(samples, list)):
+        raise OutputError(f"metric {name}: its samples are {samples!r:.80}")
+    return measured(definition, entry.get("value"), at, samples)
 
 
-def _check_place(name: Any, at: Any) -> None:
+def _check_place(name: str, at: Any) -> None:
     """`at` names a point by words and by numbers that count or measure something."""
     if at is None:
         return
     values = at.values() if isinstance(at, dict) else [at]
     for value in values:
-        number = isinstance(value, int | float)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (isinstance(value, str) or (number and math.isfinite(value) and value >= 0)):
             raise OutputError(f"metric {name}: its place {at!r:.80} is none")
 
@@ -159,12 +160,17 @@ def check_number(value: Any, unit: str, where: str) -> float:
     return float(value)
 
 
-def registered_metric(
-    name: str,
+def measured(
+    definition: MetricDefinition,
     value: Any,
     at: dict[str, Any] | None = None,
-    samples: list[float] | None = None,
+    samples: list[Any] | None = None,
 ) -> Metric:
-    """The metric `name` of the register, its value checked. Raises OutputError."""
-    unit, better = REGISTER.metrics[name].unit, REGISTER.metrics[name].better
-    return Metric(name, unit, better, check_number(value, unit, name), at, samples)
+    """A value of a metric, with its samples, each checked. Raises OutputError."""
+    where = f"{definition.name} at {at}" if at else definition.name
+    numbers = (
+        None if samples is None else [check_number(s, definition.unit, where) for s in samples]
+    )
+    zero = definition.may_be_zero and value == 0 and not isinstance(value, bool)
+    number = 0.0 if zero else check_number(value, definition.unit, where)
+    return Metric(definition.name, definition.unit, definition.better, number, at, numbers)

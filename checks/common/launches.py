@@ -2,76 +2,107 @@
 """ReFrame test file of a campaign: one test for each launch of the list, named by its place in it.
 
 The harness gives the list as JSON lines in the file that LAUNCHES_FILE names; ReFrame runs them one
-by one in the order of their names. By hand, use `reframe -c checks/by_hand.py` instead.
+by one in the order of their names. By hand, use `reframe -c checks/common/by_hand.py` instead.
+
+The list comes from a run directory, which is input like any other: every launch is validated again
+before a part of it reaches a job script. One that is refused is reported as failed.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import reframe as rfm
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from reframe.core.meta import make_test
 
-from checks.alltoall_pairs.run import AlltoallPairsCheck
-from checks.bisection.run import BisectionCheck
-from checks.collectives.run import CollectivesCheck
-from checks.echo.run import EchoCheck
-from checks.hpl.run import HplCheck
-from checks.interference.run import InterferenceCheck
-from checks.netpipe.run import NetpipeCheck
-from checks.node.run import NodeCheck
-from checks.osu.run import OsuCheck
-from checks.pt2pt.run import Pt2ptCheck
-from checks.pvm_echo.run import PvmEchoCheck
-from checks.ring.run import RingCheck
-from checks.startup.run import StartupCheck
-from checks.streams.run import StreamsCheck
-from checks.su3_rmd.run import Su3RmdCheck
+from checks.common.base import MpiCheck
+from checks.common.leaves import RESOLVED, leaf_of
+from checks.common.outcome import OUTCOME_FD, report_refusal
+from checks.common.parameters import MAX_RANKS
+from checks.common.registry import CHECKS, add_folders_of_environment
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
 
-LEAVES = {
-    "alltoall_pairs": AlltoallPairsCheck,
-    "bisection": BisectionCheck,
-    "collectives": CollectivesCheck,
-    "echo": EchoCheck,
-    "hpl": HplCheck,
-    "interference": InterferenceCheck,
-    "netpipe": NetpipeCheck,
-    "node": NodeCheck,
-    "osu": OsuCheck,
-    "pt2pt": Pt2ptCheck,
-    "pvm_echo": PvmEchoCheck,
-    "ring": RingCheck,
-    "startup": StartupCheck,
-    "streams": StreamsCheck,
-    "su3_rmd": Su3RmdCheck,
-}
+Ranks = Annotated[int, Field(ge=1, le=MAX_RANKS)]
 
 
-def make_launch_test(launch: dict[str, Any], module: str) -> type:
-    """The ReFrame test of one launch: its leaf with all knobs set."""
-    leaf = LEAVES[launch["check"]]
+class LaunchAsked(BaseModel):
+    """What is used of a line of the list."""
+
+    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
+
+    index: int = Field(ge=0)
+    case_id: str = Field(pattern=r"^[a-z][a-z0-9_]*-[0-9a-f]+$", max_length=100)
+    check: str
+    environment: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)
+    params: dict[str, Any]
+    ranks: Ranks
+    ranks_per_node: Ranks
+    block: int = Field(ge=0)
+    limit_s: float = Field(gt=0, le=1e7)
+
+
+class RefusedError(Exception):
+    """A launch that must not be started; the message names the value and what is allowed."""
+
+
+def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: str) -> type:
+    """The ReFrame test of one launch: its leaf with all variables set. Raises RefusedError."""
+    definition = CHECKS.get(launch.check)
+    if definition is None:
+        raise RefusedError(f"check: no check {launch.check!r}; allowed is {', '.join(CHECKS)}")
+    try:
+        params = definition.parameters.model_validate(launch.params)
+    except ValidationError as error:
+        raise RefusedError(_problems(error, "params.")) from None
+    ranks, on_node = definition.ranks(params), definition.ranks_asked_per_node(params)
+    if launch.ranks != ranks or on_node not in {"fill", launch.ranks_per_node}:
+        raise RefusedError(
+            f"ranks = {launch.ranks}, ranks_per_node = {launch.ranks_per_node}; by its params"
+            f" allowed is {ranks}, {on_node}"
+        )
+    if launch.check not in leaves:
+        leaves[launch.check] = leaf_of(definition)
     body = {
         "valid_systems": ["*"],
-        "valid_prog_environs": [launch["environment"]],
-        "launch_index": launch["index"],
-        "ranks": launch["ranks"],
-        "ranks_per_node": launch["ranks_per_node"],
-        "launch_limit_s": launch["limit_s"],
-        **{name: launch["params"][name] for name in leaf.knob_names if name in launch["params"]},
+        "valid_prog_environs": [launch.environment],
+        "launch_index": launch.index,
+        "ranks": launch.ranks,
+        "ranks_per_node": launch.ranks_per_node,
+        "launch_limit_s": launch.limit_s,
+        **{name: value for name, value in dict(params).items() if name not in RESOLVED},
     }
-    name = f"L{launch['index']:07d}_{launch['case_id'].replace('-', '_')}_b{launch['block']}"
-    return make_test(name, (leaf,), body, module=module)
+    name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"
+    made: type = make_test(name, (leaves[launch.check],), body, module=module)
+    return made
+
+
+def _problems(error: ValidationError, prefix: str = "") -> str:
+    return "; ".join(
+        f"{prefix}{'.'.join(map(str, one['loc']))}: {one['msg']}, found {one['input']!r:.100}"
+        for one in error.errors()
+    )
 
 
 def _register_all(path: str) -> None:
-    for line in Path(path).read_text().splitlines():
-        rfm.simple_test(make_launch_test(json.loads(line), __name__))
+    add_folders_of_environment()
+    leaves: dict[str, type[MpiCheck]] = {}
+    for place, line in enumerate(Path(path).read_text().splitlines()):
+        index = place
+        try:
+            launch = LaunchAsked.model_validate_json(line)
+            index = launch.index
+            rfm.simple_test(launch_test(launch, leaves, __name__))
+        except (ValidationError, RefusedError) as error:
+            said = _problems(error) if isinstance(error, ValidationError) else str(error)
+            reason = f"launch {index} was refused: {said}"
+            if OUTCOME_FD not in os.environ:
+                raise ValueError(f"{path}: {reason}") from error
+            report_refusal(index, reason)
 
 
 if _path := os.environ.get(LAUNCHES_FILE):

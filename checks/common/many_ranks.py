@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from checks.common.definition import CheckDefinition, Parameters, RanksPerNode
+from checks.common.definition import CheckDefinition
+from checks.common.parameters import Parameters, RanksPerNode
 
 P = TypeVar("P", bound=Parameters)
 

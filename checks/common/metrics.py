@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics that more than one check reports."""
 
+from checks.common.answer import Relation, greatest_of, least_of, length_over, mean_of
 from records.metric import MetricDefinition
 
 RATE = MetricDefinition(
@@ -53,3 +54,23 @@ LAUNCH = MetricDefinition(
     "the launcher's whole run, without daemon boot/halt",
     title="whole launch",
 )
+
+#: The median first: it comes with its samples.
+HALF_ROUND_TRIPS = (
+    HALF_ROUND_TRIP,
+    HALF_ROUND_TRIP_BEST,
+    HALF_ROUND_TRIP_MEAN,
+    HALF_ROUND_TRIP_WORST,
+)
+BANDWIDTHS = (BANDWIDTH, BANDWIDTH_BEST, BANDWIDTH_MEAN, BANDWIDTH_WORST)
+
+#: How they depend on the samples and on each other.
+ECHO_RELATIONS: dict[str, Relation] = {
+    "half_round_trip_best": least_of("half_round_trip"),
+    "half_round_trip_mean": mean_of("half_round_trip"),
+    "half_round_trip_worst": greatest_of("half_round_trip"),
+    "bandwidth": length_over("half_round_trip"),
+    "bandwidth_best": length_over("half_round_trip_best"),
+    "bandwidth_mean": length_over("half_round_trip_mean"),
+    "bandwidth_worst": length_over("half_round_trip_worst"),
+}

@@ -65,6 +65,13 @@ def report_progress(text: str) -> None:
     _send(Outcome(progress=text))
 
 
+def report_refusal(launch_index: int, reason: str) -> None:
+    """Tell the harness that a launch failed before it was started, and why."""
+    now = _iso(datetime.now(UTC).timestamp())
+    refused = Outcome("failed", reason, launch_index=launch_index, started_at=now, ended_at=now)
+    _send(refused)
+
+
 def _send(message: Outcome) -> None:
     name = os.environ.get(OUTCOME_FD)
     if name is None:

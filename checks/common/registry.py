@@ -1,29 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks there are, found by their folders. No ReFrame here: plans are made without it."""
+"""The checks there are, found by their folders: ours, and those of folders outside the tree.
+
+No ReFrame here: plans are made without it.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from checks.common.definition import CheckDefinition
+from checks.common.json_lines import GREATEST
 from checks.common.metrics import HOPS
+from checks.common.sources import CHECKS as SHIPPED
+from checks.common.sources import FURTHER_CHECKS
+from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition, Register
 
-_FOLDER = Path(__file__).resolve().parents[1]
-
-
-def _found(folder: Path) -> dict[str, CheckDefinition[Any]]:
-    """The definition `CHECK` of each package in `folder` that has one, by name."""
-    names = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
-    modules = (import_module(f"checks.{name}") for name in names if name not in ("common", "tests"))
-    return {module.CHECK.name: module.CHECK for module in modules}
-
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 #: Every check a campaign may name.
-CHECKS = _found(_FOLDER)
+CHECKS: dict[str, CheckDefinition[Any]] = {}
+
+#: Folders outside the tree whose checks are among them.
+FOLDERS: list[Path] = []
 
 
 def metrics_of(checks: Iterable[str]) -> list[MetricDefinition]:
@@ -37,5 +44,108 @@ def descriptions_of(checks: Iterable[str]) -> list[CheckDescription]:
     return [CHECKS[name].description() for name in checks]
 
 
-#: All that the checks can report.
-REGISTER = Register.of(metrics_of(CHECKS), descriptions_of(CHECKS))
+def register() -> Register:
+    """All that the checks can report."""
+    return Register.of(metrics_of(CHECKS), descriptions_of(CHECKS))
+
+
+def add_folder(path: str | Path) -> None:
+    """Add the checks of a folder outside the tree: each package in it that defines `CHECK`.
+
+    Builds and ReFrame sessions find the folder by the environment variable FURTHER_CHECKS. Nothing
+    is added, and AssayError raised, where a check cannot be imported, is not whole, or has the name
+    of another.
+    """
+    folder = Path(path).expanduser().resolve()
+    if folder in FOLDERS:
+        return
+    if not folder.is_dir():
+        raise AssayError(f"--checks {path}: no such folder; give one that holds folders of checks")
+    if os.pathsep in str(folder):
+        raise AssayError(f"--checks {path}: a path with {os.pathsep!r} in it cannot be handed on")
+    # A private package stands for the folder, so that relative imports work in what it holds.
+    package = f"assay_checks_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
+    module = ModuleType(package)
+    module.__path__ = [str(folder)]
+    sys.modules[package] = module
+    found = _found(folder, package)
+    if not found:
+        raise AssayError(
+            f"--checks {path}: holds no check; one is a folder NAME with an __init__.py that"
+            " defines CHECK (docs/writing-a-check.md)"
+        )
+    for name, check in found.items():
+        if name in CHECKS:
+            raise AssayError(
+                f"{check.folder}: there is a check {name} in {CHECKS[name].folder} already; rename"
+                " the folder and the check's name"
+            )
+    CHECKS.update(found)
+    FOLDERS.append(folder)
+    os.environ[FURTHER_CHECKS] = os.pathsep.join(map(str, FOLDERS))
+
+
+def add_folders_of_environment() -> None:
+    """Add the folders that the environment variable FURTHER_CHECKS names."""
+    for name in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep):
+        if name:
+            add_folder(name)
+
+
+def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
+    """The definition `CHECK` of each package in `folder` that has one, by name."""
+    names = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
+    found: dict[str, CheckDefinition[Any]] = {}
+    for name in names:
+        where = folder / name
+        try:
+            check = getattr(import_module(f"{package}.{name}"), "CHECK", None)
+        except Exception as error:
+            if folder == SHIPPED:
+                raise
+            raise AssayError(
+                f"{where}: cannot be imported: {type(error).__name__}: {error}; mend it, or take"
+                " it out of the folder"
+            ) from error
+        if check is None:
+            continue
+        _refuse_unfit(check, where, found.values())
+        found[name] = check
+    return found
+
+
+def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]]) -> None:
+    """Raise AssayError for a definition that plans, records or reports could not be made with."""
+    if not isinstance(check, CheckDefinition):
+        raise AssayError(f"{where}: CHECK is {check!r:.80}; it must be a CheckDefinition")
+    lacking = [
+        a
+        for a in ("name", "title", "deciding", "shown", "parameters", "metrics")
+        if not hasattr(check, a)
+    ]
+    if lacking:
+        raise AssayError(f"{where}: CHECK has no {', '.join(lacking)}; see docs/writing-a-check.md")
+    if check.name != where.name or not _NAME.fullmatch(check.name):
+        raise AssayError(
+            f"{where}: the check's name is {check.name!r}; it must be its folder's: a letter, then"
+            " small letters, digits and _"
+        )
+    names = {metric.name for metric in check.metrics}
+    for what in ("deciding", "shown"):
+        if getattr(check, what) not in {"", *names}:
+            raise AssayError(f"{where}: {what} is {getattr(check, what)!r}, none of its metrics")
+    known = {m.name: m for other in (*CHECKS.values(), *before) for m in other.metrics}
+    for metric in check.metrics:
+        if metric.unit not in GREATEST:
+            raise AssayError(
+                f"{where}: metric {metric.name}: unit {metric.unit!r}; allowed is"
+                f" {', '.join(map(repr, GREATEST))}"
+            )
+        if known.get(metric.name, metric) != metric:
+            raise AssayError(
+                f"{where}: metric {metric.name} is defined otherwise by another check; import that"
+                " definition, or choose another name"
+            )
+
+
+CHECKS.update(_found(SHIPPED, "checks"))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
-from checks.common.definition import Parameters, quantity
+from checks.common.parameters import Parameters, quantity
 
 MAX_MESSAGE_BYTES = 2**30
 MAX_SIZES = 10_000

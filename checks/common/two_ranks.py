@@ -3,21 +3,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import model_validator
 
-from checks.common.definition import (
-    Layout,
-    Parameters,
-    ProfiledParameters,
-    RanksPerNode,
-    SiteCapacity,
-    quantity,
-)
-from checks.common.messages import MessagesDefinition
+from checks.common.definition import CheckDefinition, Layout, SiteCapacity
+from checks.common.parameters import Parameters, ProfiledParameters, RanksPerNode, quantity
+from records.topology import Pair
 
 P = TypeVar("P", bound=Parameters)
+
+Placement = Literal["between-nodes", "within-node"]
+#: What carries messages between two hosts: the library (MPI or PVM), or TCP without it.
+Transport = Literal["library", "tcp"]
 
 
 class TwoRankParameters(ProfiledParameters):
@@ -44,8 +43,8 @@ class TwoRankParameters(ProfiledParameters):
         return self
 
 
-class TwoRankDefinition(MessagesDefinition[P]):
-    """Two ranks whose parameters have `placement` and, ascending, `message_bytes`."""
+class TwoRankDefinition(CheckDefinition[P]):
+    """Two ranks whose parameters have `placement`, and may have `hops`."""
 
     def ranks(self, params: P) -> int:
         """Always two."""
@@ -56,24 +55,29 @@ class TwoRankDefinition(MessagesDefinition[P]):
         """One between nodes, two within a node."""
         return 2 if params.placement == "within-node" else 1
 
+    def hops_asked(self, params: P) -> int:
+        """As the parameter says, where there is one."""
+        return getattr(params, "hops", 0)
+
+    def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
+        """The nodes of the first and the last rank."""
+        return [((hosts[0], hosts[-1]), None)]
+
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
         """The layout's own reasons, then nodes so many hops apart that the site does not have."""
-        return super().infeasible(params, layout, site) or _no_such_pair(params, site)
-
-
-def _no_such_pair(params: Any, site: SiteCapacity) -> str | None:
-    hops = getattr(params, "hops", 0)
-    if not hops:
-        return None
-    if site.topology is None:
+        unfit = super().infeasible(params, layout, site)
+        hops = self.hops_asked(params)
+        if unfit or not hops:
+            return unfit
+        if site.topology is None:
+            return (
+                f"hops = {hops}, but site {site.name} declares no topology (section `topology` of"
+                " its site.yaml)"
+            )
+        found = site.topology.hop_counts
+        if hops in found:
+            return None
         return (
-            f"hops = {hops}, but site {site.name} declares no topology (section `topology` of its"
-            " site.yaml)"
+            f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are"
+            f" pairs at {', '.join(map(str, found)) or 'none'}"
         )
-    found = site.topology.hop_counts
-    if hops in found:
-        return None
-    return (
-        f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are pairs"
-        f" at {', '.join(map(str, found)) or 'none'}"
-    )

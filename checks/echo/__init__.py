@@ -3,31 +3,26 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, cast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from checks.common.definition import (
-    Layout,
-    SiteCapacity,
-    quantity,
-    seed_field,
-)
+from checks.common.answer import Asked, Reading, option_words
+from checks.common.definition import Layout, SiteCapacity
+from checks.common.json_lines import Output
+from checks.common.messages import MessagesDefinition
+from checks.common.parameters import MAX_ITERATIONS, quantity, seed_field
 from checks.common.sizes import Sizes, expand_sizes, sizes_field
-from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
-from checks.echo.metrics import METRICS
-from checks.netpipe import Transport
-from checks.pt2pt import MAX_ITERATIONS
+from checks.common.two_ends import TCP_PAIR, two_ends
+from checks.common.two_ranks import Transport, TwoRankDefinition, TwoRankParameters
+from checks.echo.metrics import METRICS, RELATIONS
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
 #: Two sizes an octave to 4 MiB, and the greatest of the study of 1996.
 DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**22, "per_octave": 2}, 1_000_000])
-
-
-def message_bytes(transport: Transport, sizes: list[int]) -> list[int]:
-    """All sizes measured, ascending: 0 bytes first, but for TCP, which knows no empty message."""
-    return [0, *sizes] if transport == "library" else sizes
 
 
 class EchoParameters(TwoRankParameters):
@@ -61,11 +56,6 @@ class EchoParameters(TwoRankParameters):
     )
     seed: int = seed_field("the order of sizes")
 
-    @property
-    def message_bytes(self) -> list[int]:
-        """All sizes measured, ascending."""
-        return message_bytes(self.transport, cast(list[int], self.sizes))
-
     @model_validator(mode="after")
     def _distance_needs_nodes(self) -> EchoParameters:
         if self.distance > 1 and self.placement != "between-nodes":
@@ -90,7 +80,7 @@ class EchoParameters(TwoRankParameters):
         return self
 
 
-class EchoDefinition(TwoRankDefinition[EchoParameters]):
+class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoParameters]):
     """Layout and cost of the echo."""
 
     name = "echo"
@@ -99,7 +89,49 @@ class EchoDefinition(TwoRankDefinition[EchoParameters]):
     shown = "echo_latency"
     parameters = EchoParameters
     metrics = METRICS
+    relations = RELATIONS
+    not_told = frozenset({"transport", "distance"})
     points = ("message_bytes",)
+
+    def message_bytes(self, params: Any) -> list[int]:
+        """All sizes measured, ascending: 0 first, but for TCP, which knows no empty message."""
+        return [0, *params.sizes] if params.transport == "library" else list(params.sizes)
+
+    def options(self, params: EchoParameters) -> dict[str, object]:
+        """The sizes with 0 among them."""
+        return {**super().options(params), "sizes": self.message_bytes(params)}
+
+    def command(self, params: EchoParameters, built: Path) -> list[str]:
+        """Over TCP the same echo without MPI, started on the hosts of two ranks."""
+        if params.transport == "library":
+            return super().command(params, built)
+        options = option_words(self.options(params))
+        program = str((built / "tcp_echo").resolve())
+        ends = two_ends(program, options, ["--port=@port"], ["--port=@port", "--host=@host"])
+        return [str(built / TCP_PAIR), *ends]
+
+    def expected(self, params: EchoParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """Half round trips of every size by both methods, and what follows from them."""
+        del hosts
+        for size in self.message_bytes(params):
+            at = {"message_bytes": size}
+            yield Asked("half_round_trip", at, params.iterations)
+            for name in ("best", "mean", "worst", "loop"):
+                yield Asked(f"half_round_trip_{name}", at)
+            if size:
+                yield Asked("bandwidth", at)
+                yield Asked("bandwidth_best", at)
+                yield Asked("bandwidth_loop", at)
+            else:
+                yield Asked("echo_latency")
+                yield Asked("echo_latency_least")
+
+    def conclude(self, params: EchoParameters, output: Output) -> Reading:
+        """Between nodes the connection must have gone to another host."""
+        peer = str(output.notes.get("peer_address", ""))
+        if params.placement == "between-nodes" and peer.startswith("127."):
+            return Reading(wrong=f"the connection went to {peer}, not to another node")
+        return super().conclude(params, output)
 
     def ranks(self, params: EchoParameters) -> int:
         """One with itself, two on a node, or one on each node from one end to the other."""

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of the check echo."""
 
+from checks.common.answer import Relation, length_over
 from checks.common.metrics import (
     BANDWIDTH,
     BANDWIDTH_BEST,
+    ECHO_RELATIONS,
     HALF_ROUND_TRIP,
     HALF_ROUND_TRIP_BEST,
     HALF_ROUND_TRIP_MEAN,
@@ -48,3 +50,10 @@ METRICS = (
         title="latency (least of 0 bytes)",
     ),
 )
+
+RELATIONS: dict[str, Relation] = {
+    **ECHO_RELATIONS,
+    "bandwidth_loop": length_over("half_round_trip_loop"),
+    "echo_latency": lambda here: here("half_round_trip", message_bytes=0),
+    "echo_latency_least": lambda here: here("half_round_trip_best", message_bytes=0),
+}

@@ -12,14 +12,16 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator
 
 from checks.common.definition import (
-    MAX_RANKS,
     RANK_ALLOWANCE_BYTES,
     CheckDefinition,
     Layout,
-    ProfiledParameters,
-    RanksPerNode,
     SiteCapacity,
     gigabytes,
+)
+from checks.common.parameters import (
+    MAX_RANKS,
+    ProfiledParameters,
+    RanksPerNode,
     quantity,
     ranks_per_node_field,
 )
@@ -102,6 +104,8 @@ class HplDefinition(CheckDefinition[HplParameters]):
     shown = "rate"
     parameters = HplParameters
     metrics = METRICS
+    #: Ranks are the only parallelism that is measured.
+    variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
     def ranks(self, params: HplParameters) -> int:
         """P × Q."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from reframe.core.builtins import fixture, run_before
+from reframe.core.builtins import fixture
 
-from checks.common import json_lines
-from checks.common.base import MpiCheck, Reading
+from checks.common.answer import Reading
+from checks.common.base import MpiCheck
 from checks.common.builds import Hpl
-from checks.common.knobs import knobs_of
-from checks.hpl import HPL_CODES, HplParameters
+from checks.common.json_lines import Output, OutputError, check_number, measured
+from checks.hpl import CHECK, HPL_CODES, HplParameters
 from checks.hpl import output as hpl_text
 
 
@@ -57,50 +57,38 @@ def hpl_dat(settings: HplParameters) -> str:
     return "\n".join(["HPLinpack benchmark input file", "written by assay", *lines, ""])
 
 
-class HplCheck(MpiCheck, knobs_of(HplParameters)):
-    """One HPL test: order, block size, grid and every other line of HPL.dat are knobs."""
+class Run(MpiCheck):
+    """One HPL test: order, block size, grid and every other line of HPL.dat are parameters."""
 
     hpl = fixture(Hpl, scope="environment")
 
-    @run_before("run")
-    def one_thread(self) -> None:
-        """One BLAS thread a rank: ranks are the only parallelism that is measured."""
-        self.env_vars.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
-
-    def executable_path(self, built: Path) -> Path:  # noqa: ARG002
+    def command(self) -> list[str]:
         """HPL has its own build."""
-        return Path(self.hpl.stagedir) / "out" / "xhpl"
-
-    def settings(self) -> HplParameters:
-        """The knobs as one validated value."""
-        return HplParameters(**{name: getattr(self, name) for name in self.knob_names})
+        return [str(Path(self.hpl.stagedir) / "out" / "xhpl")]
 
     def write_inputs(self, stage: Path) -> None:
         """Write HPL.dat."""
-        (stage / "HPL.dat").write_text(hpl_dat(self.settings()))
+        (stage / "HPL.dat").write_text(hpl_dat(self.params))
 
-    def read(self, output: json_lines.Output, text: str) -> Reading:
-        """Rate and time, from the exact time when our main printed it, else from HPL's own line."""
-        try:
-            printed = hpl_text.parse(text)
-        except hpl_text.UnfinishedError as error:
-            raise json_lines.OutputError(str(error)) from error
-        asked = (self.n, self.nb, self.p, self.q)
-        if (printed.n, printed.nb, printed.p, printed.q) != asked:
-            return Reading(wrong=f"HPL ran {printed}; asked was (N, NB, P, Q) = {asked}")
-        time_s = self._exact_time(output, printed)
-        rate = json_lines.registered_metric("rate", hpl_text.operations(self.n) / time_s)
-        return Reading(metrics=[rate, json_lines.registered_metric("time", time_s)])
+    def read(self, output: Output, text: str) -> Reading:
+        """Rate and time of the one test that was asked for."""
+        return read_test(self.params, output, text)
 
-    @staticmethod
-    def _exact_time(output: json_lines.Output, printed: hpl_text.HplResult) -> float:
-        """HPL prints hundredths of a second; our main reports all digits, which must agree."""
-        result = output.notes.get("hpl_result")
-        if not isinstance(result, dict):
-            return json_lines.check_number(printed.time_s, "s", "HPL's time")
-        exact = json_lines.check_number(result.get("time_s"), "s", "HPL's exact time")
-        if not math.isclose(exact, printed.time_s, abs_tol=0.0051, rel_tol=1e-3):
-            raise json_lines.OutputError(
-                f"HPL printed {printed.time_s} s and reported {exact} s for one test"
-            )
-        return exact
+
+def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
+    """HPL prints hundredths of a second; our main program reports all digits, which must agree."""
+    try:
+        printed = hpl_text.parse(text)
+    except hpl_text.UnfinishedError as error:
+        raise OutputError(str(error)) from error
+    test = (asked.n, asked.nb, asked.p, asked.q)
+    if (printed.n, printed.nb, printed.p, printed.q) != test:
+        return Reading(wrong=f"HPL ran {printed}; asked was (N, NB, P, Q) = {test}")
+    result = output.notes.get("hpl_result")
+    time_s = check_number(
+        result.get("time_s") if isinstance(result, dict) else None, "s", "HPL's exact time"
+    )
+    if not math.isclose(time_s, printed.time_s, abs_tol=0.0051, rel_tol=1e-3):
+        return Reading(wrong=f"HPL printed {printed.time_s} s and reported {time_s} s for one test")
+    values = {"rate": hpl_text.operations(asked.n) / time_s, "time": time_s}
+    return Reading([measured(CHECK.metrics_by_name[name], value) for name, value in values.items()])

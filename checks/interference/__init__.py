@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Iterator, Sequence
 
-from checks.common.definition import (
-    Layout,
-    Parameters,
-    RanksPerNode,
-    SiteCapacity,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.answer import Asked, Reading
+from checks.common.definition import Layout, SiteCapacity
+from checks.common.json_lines import Output
 from checks.common.many_ranks import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition
+from checks.common.parameters import Parameters, RanksPerNode, quantity, ranks_per_node_field
 from checks.common.sizes import Sizes, sizes_field
-from checks.interference.metrics import METRICS
+from checks.interference.metrics import METRICS, RELATIONS
 
 #: Ranks count alone one after the other, so that their number costs time.
 MAX_INTERFERENCE_RANKS = 256
@@ -41,11 +37,6 @@ class InterferenceParameters(Parameters):
     window: int = quantity("Messages under way at once.", "messages", 8, ge=1, le=1024)
     work_s: float = quantity("Time of one counting loop.", "s", 1e-3, ge=1e-5, le=10)
 
-    @property
-    def message_bytes(self) -> list[int]:
-        """The explicit sizes, ascending."""
-        return cast(list[int], self.sizes)
-
 
 class InterferenceDefinition(
     ManyRanksDefinition[InterferenceParameters], MessagesDefinition[InterferenceParameters]
@@ -58,7 +49,36 @@ class InterferenceDefinition(
     shown = "overlap"
     parameters = InterferenceParameters
     metrics = METRICS
+    relations = RELATIONS
     points = ("counting", "messages", "neighbours", "message_bytes")
+
+    def options(self, params: InterferenceParameters) -> dict[str, object]:
+        """The program calls the time of a counting loop its work."""
+        options = super().options(params)
+        return {"work": options.pop("work-s"), **options}
+
+    def expected(self, params: InterferenceParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """What each kind of rank and message cost the others, for every size."""
+        roles = roles_of(hosts)
+        for size in self.message_bytes(params):
+            at = {"message_bytes": size}
+            for role in roles:
+                for messages in ("none", "passing"):
+                    point = {"counting": role, "messages": messages, **at}
+                    yield Asked("counting_time", point)
+                yield Asked("compute_slowdown", {"counting": role, **at})
+            yield from (Asked(name, at) for name in ("exchange_time", "overlap", "availability"))
+            yield Asked("stream_rate", {"neighbours": "resting", **at})
+            if len(hosts) > 2:
+                yield Asked("stream_rate", {"neighbours": "computing", **at})
+                yield Asked("message_slowdown", at)
+
+    def conclude(self, params: InterferenceParameters, output: Output) -> Reading:
+        """Shares are at most 1."""
+        for metric in output.metrics:
+            if metric.name in ("overlap", "availability") and metric.value > 1:
+                return Reading(wrong=f"{metric.name} at {metric.at} is {metric.value:g}")
+        return super().conclude(params, output)
 
     def messages_held(self, params: InterferenceParameters) -> int:
         """A window each way."""
@@ -75,6 +95,21 @@ class InterferenceDefinition(
         loops_s = (params.ranks + 3) * params.work_s * len(params.sizes)
         one_way_s = self.one_way_s(params, layout, site)
         return site.launch_overhead_s + calls * (loops_s + 4 * params.window * one_way_s)
+
+
+def roles_of(hosts: Sequence[str]) -> list[str]:
+    """What ranks do by where they are: two endpoints, neighbours on their nodes or on others.
+
+    The endpoints are rank 0 and the first rank of another host, or rank 1 where there is one host.
+    """
+    second = next((rank for rank, host in enumerate(hosts) if host != hosts[0]), 1)
+    neighbours = [host for rank, host in enumerate(hosts) if rank not in {0, second}]
+    roles = ["endpoint"]
+    if any(host in {hosts[0], hosts[second]} for host in neighbours):
+        roles.append("same-node")
+    if any(host not in {hosts[0], hosts[second]} for host in neighbours):
+        roles.append("other-node")
+    return roles
 
 
 CHECK = InterferenceDefinition()

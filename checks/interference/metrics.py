@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of the check interference."""
 
+from checks.common.answer import Here, Relation
 from records.metric import MetricDefinition
 
 METRICS = (
@@ -50,3 +51,17 @@ METRICS = (
         "time of a stream's window beside computing neighbours over its time beside resting ones",
     ),
 )
+
+
+def _message_slowdown(here: Here) -> float:
+    return here("stream_rate", neighbours="resting") / here("stream_rate", neighbours="computing")
+
+
+def _compute_slowdown(here: Here) -> float:
+    return here("counting_time", messages="passing") / here("counting_time", messages="none")
+
+
+RELATIONS: dict[str, Relation] = {
+    "compute_slowdown": _compute_slowdown,
+    "message_slowdown": _message_slowdown,
+}

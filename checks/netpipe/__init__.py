@@ -3,22 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import model_validator
 
-from checks.common.definition import (
-    RANK_ALLOWANCE_BYTES,
-    CheckDefinition,
-    Layout,
-    Parameters,
-    RanksPerNode,
-    SiteCapacity,
-    quantity,
-)
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.parameters import Parameters, quantity
+from checks.common.two_ranks import Placement, Transport, TwoRankDefinition
 from checks.netpipe.metrics import METRICS
-
-Transport = Literal["library", "tcp"]
 
 
 class NetpipeParameters(Parameters):
@@ -27,9 +17,7 @@ class NetpipeParameters(Parameters):
     transport: Transport = quantity(
         "What carries the messages: the library (MPI or PVM), or TCP without it.", "none", "library"
     )
-    placement: Literal["between-nodes", "within-node"] = quantity(
-        "Where the two ends lie.", "none", "between-nodes"
-    )
+    placement: Placement = quantity("Where the two ends lie.", "none", "between-nodes")
     least_bytes: int = quantity("Least message.", "bytes", 1, ge=1, le=2**30)
     greatest_bytes: int = quantity("Greatest message.", "bytes", 2**20, ge=1, le=2**30)
     perturbation_bytes: int = quantity(
@@ -53,7 +41,7 @@ class NetpipeParameters(Parameters):
         return self
 
 
-class NetpipeDefinition(CheckDefinition[NetpipeParameters]):
+class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
     """Layout and cost of NetPIPE."""
 
     name = "netpipe"
@@ -63,21 +51,13 @@ class NetpipeDefinition(CheckDefinition[NetpipeParameters]):
     parameters = NetpipeParameters
     metrics = METRICS
     points = ("message_bytes",)
+    #: The NetPIPE that was built for the library, MPI or PVM.
+    features = frozenset({"program:netpipe"})
 
     def features_of(self, params: NetpipeParameters) -> frozenset[str]:
-        """The NetPIPE that was built for the library, MPI or PVM; for TCP its own, and MPI."""
-        if params.transport == "library":
-            return frozenset({"program:netpipe"})
-        return self.features | {"program:netpipe-tcp"}
-
-    def ranks(self, params: NetpipeParameters) -> int:
-        """Always two."""
-        del params
-        return 2
-
-    def ranks_asked_per_node(self, params: NetpipeParameters) -> RanksPerNode:
-        """One between nodes, two within a node."""
-        return 2 if params.placement == "within-node" else 1
+        """For TCP its own NetPIPE, which MPI starts."""
+        tcp = frozenset({"mpi", "program:netpipe-tcp"})
+        return self.features if params.transport == "library" else tcp
 
     def memory_bytes_per_node(self, params: NetpipeParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size, and the allowance, for each rank."""

@@ -3,22 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field
 
-from checks.common.definition import (
-    MAX_RANKS,
-    RANK_ALLOWANCE_BYTES,
-    Layout,
-    Parameters,
-    SiteCapacity,
-    in_order_and_once,
-    quantity,
-    seed_field,
-)
+from checks.common.answer import Asked, Reading
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.json_lines import Output, measured
 from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.parameters import MAX_RANKS, Parameters, in_order_and_once, quantity, seed_field
 from checks.node.metrics import METRICS
+from records.metric import Metric
 
 Kernel = Literal[
     "stream",
@@ -36,6 +32,33 @@ Kernel = Literal[
 
 #: In the order in which they run.
 KERNELS: tuple[Kernel, ...] = get_args(Kernel)
+
+#: What a kernel reports of a node.
+KERNEL_METRICS: dict[Kernel, tuple[str, ...]] = {
+    "stream": ("stream_copy", "stream_scale", "stream_add", "stream_triad"),
+    "dgemm": ("dgemm_rate",),
+    "hpl": ("node_hpl_rate",),
+    "linpack_100": ("linpack_100_rate",),
+    "linpack_1000": ("linpack_1000_rate",),
+    "arithmetic": ("operation_time",),
+    "sieve": ("sieve_time",),
+    "floatmath": ("floatmath_time",),
+    "dhrystone": ("dhrystone_time",),
+    "whetstone": ("whetstone_time",),
+    "memory": ("allocatable_memory",),
+}
+#: Of `arithmetic`: operand and operation.
+OPERATIONS = [
+    *({"operand": f"integer{bits}", "operation": o} for o in "+*" for bits in (16, 32, 64)),
+    *({"operand": f"real{b}", "operation": o} for o in ("+", "*", "*+*+*") for b in (32, 64)),
+]
+#: Additions that take a cycle each on every processor of today.
+CLOCK = {"operand": "integer64", "operation": "+"}
+#: Kernels whose rate is one of floating-point operations.
+FLOP_KERNELS: tuple[Kernel, ...] = ("dgemm", "hpl", "linpack_100", "linpack_1000")
+#: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
+#: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.
+GREATEST_OPERATIONS_PER_CYCLE = 64.0
 
 
 class NodeParameters(Parameters):
@@ -91,6 +114,57 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     parameters = NodeParameters
     metrics = METRICS
     points = ("node", "operand", "operation", "kernel")
+    #: Ranks are the only parallelism that is measured.
+    variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+    def expected(self, params: NodeParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """What each kernel reports, of every node."""
+        for node in dict.fromkeys(hosts):
+            for kernel in params.kernels:
+                places = OPERATIONS if kernel == "arithmetic" else [{}]
+                for metric in KERNEL_METRICS[kernel]:
+                    for place in places:
+                        yield Asked(metric, {"node": node, **place}, params.repetitions)
+
+    def conclude(self, params: NodeParameters, output: Output) -> Reading:
+        """What the papers derive from one launch: the clock, and operations per cycle.
+
+        The program proves every result before it prints. Here flop counts and memory are held
+        against their bounds.
+        """
+        values = {(m.name, *(m.at or {}).values()): m.value for m in output.metrics}
+        clock, per_cycle = (
+            self.metrics_by_name[name] for name in ("core_clock", "operations_per_cycle")
+        )
+        derived: list[Metric] = []
+        for node in dict.fromkeys((metric.at or {})["node"] for metric in output.metrics):
+            memory = values.get(("allocatable_memory", node), 0.0)
+            if memory > params.memory_bytes * (1 + 10.0**-self.digits):
+                return Reading(
+                    wrong=f"{memory:.0f} bytes were allocated on {node}; the bound was"
+                    f" {params.memory_bytes}"
+                )
+            addition_s = values.get(("operation_time", node, *CLOCK.values()))
+            if addition_s is None:
+                continue
+            hertz = 1 / addition_s
+            derived.append(measured(clock, hertz, {"node": node}))
+            for kernel in FLOP_KERNELS:
+                rate = values.get((KERNEL_METRICS[kernel][0], node))
+                if rate is None:
+                    continue
+                operations = rate / params.ranks_per_node / hertz
+                if operations >= GREATEST_OPERATIONS_PER_CYCLE:
+                    return Reading(
+                        wrong=f"{kernel} on {node}: {operations:.4g} operations a cycle; no core"
+                        f" finishes {GREATEST_OPERATIONS_PER_CYCLE:g}"
+                    )
+                derived.append(measured(per_cycle, operations, {"node": node, "kernel": kernel}))
+        return Reading([*output.metrics, *derived])
+
+    def hosts_take_turns(self, params: NodeParameters) -> bool:
+        """Ranks of other nodes sleep while a node measures, if so asked."""
+        return params.turns
 
     def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
         """The greatest of what the kernels hold, one after the other, and the allowance."""

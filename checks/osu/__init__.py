@@ -7,17 +7,15 @@ from typing import Literal, get_args
 
 from pydantic import model_validator
 
-from checks.common.definition import (
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.parameters import (
     MAX_RANKS,
-    RANK_ALLOWANCE_BYTES,
-    Layout,
     Parameters,
     RanksPerNode,
-    SiteCapacity,
     quantity,
     ranks_per_node_field,
 )
-from checks.common.many_ranks import ManyRanksDefinition
 from checks.osu.metrics import METRICS
 
 PointToPoint = Literal[

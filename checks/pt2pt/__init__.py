@@ -3,27 +3,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from checks.common.definition import (
-    Layout,
-    SiteCapacity,
-    in_order_and_once,
-    quantity,
-    seed_field,
-)
+from checks.common.answer import Asked, Reading
+from checks.common.definition import Layout, SiteCapacity
+from checks.common.json_lines import Output
+from checks.common.messages import MessagesDefinition, echoes, refuse_many_samples
+from checks.common.metrics import ECHO_RELATIONS
+from checks.common.parameters import MAX_ITERATIONS, in_order_and_once, quantity, seed_field
 from checks.common.sizes import Sizes, sizes_field
-from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
+from checks.common.two_ranks import Placement, TwoRankDefinition, TwoRankParameters
 from checks.pt2pt.metrics import METRICS
 
-MAX_ITERATIONS = 1_000_000
-
-#: Samples one launch may take (each is kept and printed): constructs × sizes × iterations.
-MAX_SAMPLES = 10_000_000
-
-Placement = Literal["between-nodes", "within-node"]
 Construct = Literal[
     "Send/Recv",
     "Isend/Recv",
@@ -45,15 +40,8 @@ DEFAULT_SIZES = [
 #: Every pair of a send and a receive, in the order in which reports show them.
 CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
-
-def refuse_many_samples(constructs: int, sizes: int, iterations: int) -> None:
-    """Raise ValueError where a launch would keep and print more than MAX_SAMPLES."""
-    samples = constructs * sizes * iterations
-    if samples > MAX_SAMPLES:
-        raise ValueError(
-            f"{constructs} constructs × {sizes} sizes × {iterations} iterations = {samples} samples"
-            f" a launch; allowed are at most {MAX_SAMPLES}"
-        )
+#: Flag of a launch that made the 2003 program's fault on purpose.
+INVALID = "invalid-reply-before-wait"
 
 
 class Pt2ptParameters(TwoRankParameters):
@@ -74,7 +62,7 @@ class Pt2ptParameters(TwoRankParameters):
         le=MAX_ITERATIONS,
     )
     warmup: int = quantity(
-        "Round trips before them that are left out.", "round trips", 10, ge=0, le=MAX_ITERATIONS
+        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
     )
     reply_before_wait: bool = quantity(
         "Answer before the message has arrived: the fault of 2003, its records count as wrong.",
@@ -83,18 +71,13 @@ class Pt2ptParameters(TwoRankParameters):
     )
     seed: int = seed_field("the order of sizes inside a launch")
 
-    @property
-    def message_bytes(self) -> list[int]:
-        """The explicit sizes, ascending."""
-        return cast(list[int], self.sizes)
-
     @model_validator(mode="after")
     def _few_enough_samples(self) -> Pt2ptParameters:
         refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
         return self
 
 
-class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters]):
+class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2ptParameters]):
     """Layout and cost of the ping-pong between two ranks."""
 
     name = "pt2pt"
@@ -103,7 +86,26 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters]):
     shown = "bandwidth"
     parameters = Pt2ptParameters
     metrics = METRICS
+    relations = ECHO_RELATIONS
     points = ("construct", "message_bytes")
+
+    def expected(self, params: Pt2ptParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """Half round trips and bandwidths for every construct and size."""
+        del hosts
+        for construct in params.constructs:
+            for size in self.message_bytes(params):
+                yield from echoes(
+                    {"construct": construct, "message_bytes": size}, params.iterations
+                )
+
+    def conclude(self, params: Pt2ptParameters, output: Output) -> Reading:
+        """A launch that made the fault of 2003 is wrong by construction; its numbers are shown."""
+        reading = super().conclude(params, output)
+        if not params.reply_before_wait:
+            return reading
+        stale = output.notes.get("stale_replies", "?")
+        wrong = f"invalid on purpose: reply before the message was in ({stale} stale replies)"
+        return replace(reading, wrong=wrong, flags=[INVALID])
 
     def estimate_s(self, params: Pt2ptParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast, get_args
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, model_validator
 
-from checks.common.definition import (
-    Layout,
+from checks.common.answer import Asked
+from checks.common.definition import Layout, SiteCapacity
+from checks.common.messages import MessagesDefinition, echoes, refuse_many_samples
+from checks.common.metrics import ECHO_RELATIONS
+from checks.common.parameters import (
+    MAX_ITERATIONS,
     Parameters,
-    SiteCapacity,
     in_order_and_once,
     quantity,
     seed_field,
 )
 from checks.common.sizes import SizesFromZero, sizes_field
-from checks.common.two_ranks import TwoRankDefinition
-from checks.pt2pt import MAX_ITERATIONS, Placement, refuse_many_samples
+from checks.common.two_ranks import Placement, TwoRankDefinition
 from checks.pvm_echo.metrics import METRICS
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
@@ -70,18 +73,15 @@ class PvmEchoParameters(Parameters):
     )
     seed: int = seed_field("the order of constructs and sizes inside a launch")
 
-    @property
-    def message_bytes(self) -> list[int]:
-        """The explicit sizes, ascending."""
-        return cast(list[int], self.sizes)
-
     @model_validator(mode="after")
     def _few_enough_samples(self) -> PvmEchoParameters:
         refuse_many_samples(len(self.constructs), len(self.sizes), self.iterations)
         return self
 
 
-class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
+class PvmEchoDefinition(
+    TwoRankDefinition[PvmEchoParameters], MessagesDefinition[PvmEchoParameters]
+):
     """Layout and cost of the echo between two PVM tasks."""
 
     name = "pvm_echo"
@@ -91,7 +91,29 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
     parameters = PvmEchoParameters
     features = frozenset({"pvm"})
     metrics = METRICS
+    relations = ECHO_RELATIONS
+    not_told = frozenset({"route"})
     points = ("construct", "message_bytes")
+
+    def options(self, params: PvmEchoParameters) -> dict[str, object]:
+        """Route and placement are switches of the program."""
+        switches = {
+            "daemon-route": params.route == "daemon",
+            "within-node": params.placement == "within-node",
+        }
+        return {**super().options(params), **switches}
+
+    def expected(self, params: PvmEchoParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """Half round trips, bandwidths and the steps of each protocol and size; copies a size."""
+        del hosts
+        for size in self.message_bytes(params):
+            for construct in params.constructs:
+                at = {"construct": construct, "message_bytes": size}
+                yield from echoes(at, params.iterations)
+                packing = () if construct == "psend" else ("pack_time", "unpack_time")
+                yield from (Asked(step, at) for step in ("send_time", "wait_time", *packing))
+            if size:
+                yield Asked("copy_time", {"message_bytes": size})
 
     def messages_held(self, params: PvmEchoParameters) -> int:
         """One each way, and PVM's copy of each."""
@@ -106,7 +128,7 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters]):
         bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
         if params.route == "daemon":
             bytes_per_s = min(bytes_per_s, DAEMON_BYTES_PER_S)
-        one_way_s = sum(params.message_bytes) / bytes_per_s + 2e-4 * len(params.sizes)
+        one_way_s = sum(self.message_bytes(params)) / bytes_per_s + 2e-4 * len(params.sizes)
         trips = 2 * len(params.constructs) * (2 * params.iterations + params.warmup)
         return site.launch_overhead_s + 1.0 + trips * one_way_s
 

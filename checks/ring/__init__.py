@@ -3,23 +3,24 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
-from checks.common.definition import (
+from checks.common.answer import Asked
+from checks.common.definition import Layout, SiteCapacity
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.messages import MessagesDefinition
+from checks.common.parameters import (
+    MAX_ITERATIONS,
     MAX_RANKS,
-    Layout,
     ProfiledParameters,
     RanksPerNode,
-    SiteCapacity,
     quantity,
     ranks_per_node_field,
     seed_field,
 )
-from checks.common.many_ranks import ManyRanksDefinition
-from checks.common.messages import MessagesDefinition
 from checks.common.sizes import Sizes, expand_sizes, sizes_field
-from checks.pt2pt import MAX_ITERATIONS
-from checks.ring.metrics import METRICS
+from checks.ring.metrics import METRICS, RELATIONS
 
 RingOrder = Literal["natural", "gray", "random"]
 
@@ -44,11 +45,6 @@ class RingParameters(ProfiledParameters):
     )
     seed: int = seed_field("the random order, and of the order of sizes")
 
-    @property
-    def message_bytes(self) -> list[int]:
-        """The explicit sizes, ascending."""
-        return cast(list[int], self.sizes)
-
 
 class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[RingParameters]):
     """Layout and cost of the ring."""
@@ -59,12 +55,27 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
     shown = "ring_rate"
     parameters = RingParameters
     metrics = METRICS
+    relations = RELATIONS
     points = ("order", "message_bytes")
+
+    def options(self, params: RingParameters) -> dict[str, object]:
+        """The program takes several orders."""
+        options = super().options(params)
+        return {"orders": options.pop("order"), **options}
+
+    def expected(self, params: RingParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """A time of all turns, a rate, and a sample of each turn for every size."""
+        del hosts
+        for size in self.message_bytes(params):
+            at = {"order": params.order, "message_bytes": size}
+            yield Asked("ring_turn", at, params.turns)
+            yield Asked("ring_time", at)
+            yield Asked("ring_rate", at)
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every step at 100 µs and the link's speed."""
-        step_s = sum(params.message_bytes) / site.network_bytes_per_s
-        step_s += 1e-4 * len(params.message_bytes)
+        sizes = self.message_bytes(params)
+        step_s = sum(sizes) / site.network_bytes_per_s + 1e-4 * len(sizes)
         return site.launch_overhead_s + layout.ranks * (params.turns + params.warmup) * step_s
 
     def infeasible(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> str | None:

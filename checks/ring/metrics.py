@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of the check ring."""
 
+from checks.common.answer import Here, Relation
 from records.metric import MetricDefinition
 
 METRICS = (
@@ -17,3 +18,14 @@ METRICS = (
         "ring_turn", "s", "lower", "time of one turn; the launch's value is the median"
     ),
 )
+
+
+def _rate(here: Here) -> float:
+    moved: int = here.params.ranks * here.params.turns * here.at["message_bytes"]
+    return moved / here("ring_time")
+
+
+RELATIONS: dict[str, Relation] = {
+    "ring_time": lambda here: sum(here.samples("ring_turn")),
+    "ring_rate": _rate,
+}

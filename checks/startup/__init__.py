@@ -3,18 +3,31 @@
 
 from __future__ import annotations
 
-from checks.common.definition import (
+from collections.abc import Iterator, Sequence
+
+from checks.common.answer import Asked, Reading
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.json_lines import Output, measured
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.parameters import (
     MAX_RANKS,
-    RANK_ALLOWANCE_BYTES,
-    Layout,
     ProfiledParameters,
     RanksPerNode,
-    SiteCapacity,
     quantity,
     ranks_per_node_field,
 )
-from checks.common.many_ranks import ManyRanksDefinition
 from checks.startup.metrics import METRICS
+
+#: Metrics that the program prints.
+PROGRAM_METRICS = ("init", "first_instruction", "all_heard")
+#: Begin and end of each phase that session.sh stamps around the program.
+PHASES = {
+    "launch": ("launch_begin", "launch_end"),
+    "daemon_boot": ("boot_begin", "boot_end"),
+    "daemon_halt": ("halt_begin", "halt_end"),
+}
+#: Stamps and the program's times are rounded to so much.
+ROUNDING_S = 2e-6
 
 
 class StartupParameters(ProfiledParameters):
@@ -33,6 +46,45 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     shown = "all_heard"
     parameters = StartupParameters
     metrics = METRICS
+
+    def expected(self, params: StartupParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """Three times of one launch."""
+        del params, hosts
+        yield from (Asked(name) for name in PROGRAM_METRICS)
+
+    def conclude(self, params: StartupParameters, output: Output) -> Reading:
+        """The program's times, which lie within each other, and the phases of the session.
+
+        The phases are stamped on the host of rank 0, so that no clocks of two hosts are subtracted.
+        A library that lives in daemons also gives the times of booting and halting them.
+        """
+        del params
+        daemons = (output.allocation or {}).get("daemons") != "none"
+        phases = PHASES if daemons else {"launch": PHASES["launch"]}
+        metrics = [
+            *output.metrics,
+            *(
+                measured(self.metrics_by_name[name], output.phase_s(*edges))
+                for name, edges in phases.items()
+            ),
+        ]
+        times = {metric.name: metric.value for metric in metrics}
+        # The program's clock begins when session.sh is about to stamp the launch's begin.
+        settings = (output.program or {}).get("settings")
+        begun = settings.get("launched-at") if isinstance(settings, dict) else None
+        if not isinstance(begun, float) or not output.stamps["launch_begin"] - begun >= 0:
+            return Reading(wrong=f"the program counts from {begun!r}, not from the launch's begin")
+        times["the launch"] = output.stamps["launch_end"] - begun
+        for part, whole in (
+            ("first_instruction", "all_heard"),
+            ("init", "all_heard"),
+            ("all_heard", "the launch"),
+        ):
+            if times[part] > times[whole] + ROUNDING_S:
+                return Reading(
+                    wrong=f"{part} took {times[part]:.9g} s, {whole} {times[whole]:.9g} s"
+                )
+        return Reading(metrics)
 
     def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
         """The allowance of each rank; the program keeps no data."""

@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast, get_args
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from checks.common.definition import (
-    Layout,
-    SiteCapacity,
-    quantity,
-    seed_field,
-)
+from checks.common.answer import Asked
+from checks.common.definition import Layout, SiteCapacity
+from checks.common.messages import MessagesDefinition
+from checks.common.parameters import MAX_ITERATIONS, quantity, seed_field
 from checks.common.sizes import Sizes, expand_sizes, sizes_field
-from checks.common.two_ranks import TwoRankDefinition, TwoRankParameters
-from checks.pt2pt import MAX_ITERATIONS, Placement
-from checks.streams.metrics import METRICS
+from checks.common.two_ranks import Placement, TwoRankDefinition, TwoRankParameters
+from checks.streams.metrics import METRICS, RELATIONS
 
 Direction = Literal["one-way", "both-ways"]
 
@@ -42,13 +40,10 @@ class StreamsParameters(TwoRankParameters):
     )
     seed: int = seed_field("the order of points")
 
-    @property
-    def message_bytes(self) -> list[int]:
-        """The explicit sizes, ascending."""
-        return cast(list[int], self.sizes)
 
-
-class StreamsDefinition(TwoRankDefinition[StreamsParameters]):
+class StreamsDefinition(
+    TwoRankDefinition[StreamsParameters], MessagesDefinition[StreamsParameters]
+):
     """Layout and cost of the streams."""
 
     name = "streams"
@@ -57,7 +52,16 @@ class StreamsDefinition(TwoRankDefinition[StreamsParameters]):
     shown = "window_rate"
     parameters = StreamsParameters
     metrics = METRICS
+    relations = RELATIONS
     points = ("direction", "message_bytes")
+
+    def expected(self, params: StreamsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """A rate with a sample of each window for every direction and size."""
+        del hosts
+        for direction in params.directions:
+            for size in self.message_bytes(params):
+                at = {"direction": direction, "message_bytes": size}
+                yield Asked("window_rate", at, params.iterations)
 
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way."""

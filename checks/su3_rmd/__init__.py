@@ -8,22 +8,24 @@ ran the program (B. P. Kearns, MSc thesis, Portland State University) does not t
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Literal, TypeGuard
 
 from pydantic import model_validator
 
-from checks.common.definition import (
+from checks.common.answer import Asked, Reading
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.json_lines import Output, OutputError, measured
+from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.metrics import LAUNCH
+from checks.common.parameters import (
     MAX_RANKS,
-    RANK_ALLOWANCE_BYTES,
-    Layout,
     ProfiledParameters,
     RanksPerNode,
-    SiteCapacity,
     quantity,
     ranks_per_node_field,
 )
-from checks.common.many_ranks import ManyRanksDefinition
-from checks.su3_rmd.metrics import METRICS
+from checks.su3_rmd.metrics import METRICS, PRINTED, RANK_CPU_TIME, RELATIONS
 
 #: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
 #: reunitarisation 624.
@@ -32,6 +34,9 @@ FLOP_PER_SITE_STEP = 17112
 FLOP_PER_SITE_TRAJECTORY, FLOP_PER_SITE_MEASUREMENT = 5616, 2592
 #: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
 BYTES_PER_SITE = 3 * 4 * 144
+
+#: Greatest deviation of a link from SU(3) that is rounding, by precision.
+GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
 
 #: Rank counts that a message names.
 COUNTS_SHOWN = 8
@@ -97,6 +102,18 @@ class Su3RmdParameters(ProfiledParameters):
         """How often the plaquette is measured."""
         return self.trajectories // self.trajectories_between_measurements
 
+    @property
+    def site_steps(self) -> int:
+        """Sites times steps of all trajectories."""
+        return self.sites * self.steps * (self.warmups + self.trajectories)
+
+    @property
+    def operations(self) -> int:
+        """Floating-point operations as the original counts them: what `rate` stands for."""
+        trajectories = (self.warmups + self.trajectories) * FLOP_PER_SITE_TRAJECTORY
+        measurements = self.measurements * FLOP_PER_SITE_MEASUREMENT
+        return self.site_steps * FLOP_PER_SITE_STEP + self.sites * (trajectories + measurements)
+
     @model_validator(mode="after")
     def _measures(self) -> Su3RmdParameters:
         if self.measurements == 0:
@@ -129,6 +146,56 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     shown = "rate"
     parameters = Su3RmdParameters
     metrics = METRICS
+    relations = RELATIONS
+
+    def options(self, params: Su3RmdParameters) -> dict[str, object]:
+        """How it is computed; what is computed stands in the input file."""
+        return {
+            "input": "su3.in",
+            "json": "-",
+            "comm": params.communication,
+            "overlap": "yes" if params.overlap else "no",
+            "kernel": params.kernel,
+        }
+
+    def expected(self, params: Su3RmdParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """Every time once, and what follows from them."""
+        del params, hosts
+        yield from (Asked(metric.name) for metric in PRINTED)
+
+    def conclude(self, params: Su3RmdParameters, output: Output) -> Reading:
+        """All was run and measured, the links are still SU(3), and the ranks' times agree."""
+        wrong = _wrong_answer(params, output)
+        if wrong:
+            return Reading(wrong=wrong)
+        values = {metric.name: metric.value for metric in output.metrics}
+        seconds = _seconds_of_ranks(output.notes.get("ranks"))
+        parts = {
+            "communication_time": seconds["communication_s", "mean"]
+            + seconds["global_sums_s", "mean"],
+            "global_sum_time": seconds["global_sums_s", "mean"],
+            "molecular_dynamics_time": seconds["dynamics_s", "greatest"]
+            + seconds["refresh_s", "greatest"],
+            "measurement_time": seconds["measurement_s", "greatest"],
+            "cpu_time": seconds["cpu_s", "mean"] * params.ranks,
+        }
+        for name, expected in parts.items():
+            if not math.isclose(values[name], expected, rel_tol=1e-7):
+                return Reading(
+                    wrong=f"{name} is {values[name]:.9g} s; by the ranks' it is {expected:.9g} s"
+                )
+        for part, whole in (
+            ("warmup_time", "program_time"),
+            ("communication_time", "program_time"),
+            ("program_time", "total_time"),
+        ):
+            if values[part] > values[whole]:
+                return Reading(
+                    wrong=f"{part} is {values[part]:.9g} s, {whole} {values[whole]:.9g} s"
+                )
+        launch = measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))
+        rank_cpu_time = measured(RANK_CPU_TIME, seconds["cpu_s", "greatest"])
+        return Reading([*output.metrics, launch, rank_cpu_time])
 
     def features_of(self, params: Su3RmdParameters) -> frozenset[str]:
         """MPI, and the original where that is asked for."""
@@ -192,11 +259,63 @@ def fitting_counts(lattice: tuple[int, ...], ranks: int) -> list[int]:
     return sorted(sorted(fitting, key=lambda n: abs(n - ranks))[:COUNTS_SHOWN])
 
 
-def operations(params: Su3RmdParameters) -> int:
-    """Floating-point operations of a run as the original counts them: what `rate` stands for."""
-    trajectories = params.warmups + params.trajectories
-    a_site = trajectories * (params.steps * FLOP_PER_SITE_STEP + FLOP_PER_SITE_TRAJECTORY)
-    return params.sites * (a_site + params.measurements * FLOP_PER_SITE_MEASUREMENT)
+def wrong_plaquette(params: Su3RmdParameters, plaquette: Any) -> str | None:
+    """Why the last mean plaquette is not the one expected, or None."""
+    away = abs(plaquette - params.plaquette) if is_number(plaquette) else math.inf
+    if away < params.plaquette_tolerance:
+        return None
+    window = f"{params.plaquette:g} ± {params.plaquette_tolerance:g}"
+    return f"the last mean plaquette is {plaquette}; it must lie within {window}"
+
+
+def is_number(value: Any) -> TypeGuard[float]:
+    """Whether a value of a JSON line is a finite number."""
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
+    answer, program = output.notes.get("answer"), output.program or {}
+    if not isinstance(answer, dict):
+        return "the program gave no answer"
+    precision = program.get("precision")
+    if precision != params.precision:
+        return f"the program computed in {precision} precision; asked was {params.precision}"
+    counts = {
+        "trajectories": params.warmups + params.trajectories,
+        "measurements": params.measurements,
+    }
+    for name, count in counts.items():
+        if answer.get(name) != count:
+            return f"{answer.get(name)} of {count} {name} were made"
+    wrong = wrong_plaquette(params, answer.get("plaquette"))
+    if wrong:
+        return wrong
+    deviation = answer.get("deviation_from_su3")
+    if not is_number(deviation) or not 0 <= deviation < GREATEST_DEVIATION[params.precision]:
+        return f"links deviate from SU(3) by {deviation}"
+    return None
+
+
+def _seconds_of_ranks(note: Any) -> Mapping[tuple[str, str], float]:
+    """Least, mean and greatest over the ranks of each time. Raises OutputError."""
+    found: dict[tuple[str, str], float] = {}
+    for name in (
+        "communication_s",
+        "global_sums_s",
+        "dynamics_s",
+        "refresh_s",
+        "measurement_s",
+        "cpu_s",
+    ):
+        for which in ("least", "mean", "greatest"):
+            of_name = note.get(name) if isinstance(note, dict) else None
+            value = of_name.get(which) if isinstance(of_name, dict) else None
+            if not is_number(value):
+                raise OutputError(f"the note `ranks` has no {which} {name}")
+            found[name, which] = float(value)
+        if not found[name, "least"] <= found[name, "mean"] <= found[name, "greatest"]:
+            raise OutputError(f"the note `ranks`: least, mean and greatest {name} are in disorder")
+    return found
 
 
 def _prime_factors(number: int) -> list[int]:

@@ -31,16 +31,26 @@ _DOUBLE_DIGITS = 16
 
 
 @dataclass(frozen=True)
-class MilcResult:
-    """One block of the program's input. `plaquette` is the last mean one, normalised to 1."""
+class Block:
+    """One block of the program's input, which our own program prints in the same form.
 
-    version: str
-    ranks: int
-    precision: str
+    `plaquette` is the last mean one, normalised to 1.
+    """
+
     settings: dict[str, float]
     measurements: int
     plaquette: float
     time_s: float
+
+
+@dataclass(frozen=True)
+class MilcResult:
+    """A run of one block by the original."""
+
+    version: str
+    ranks: int
+    precision: str
+    block: Block
 
 
 def completed(text: str) -> bool:
@@ -50,32 +60,27 @@ def completed(text: str) -> bool:
 
 def parse(text: str) -> MilcResult:
     """The result of a run of one block. Raises OutputError for anything missing or repeated."""
+    block = parse_block(text)
+    digits = len(_only(_LOADED, text, "the plaquette at load")["space"].split(".")[1].split("e")[0])
+    return MilcResult(
+        version=_only(_VERSION, text, "its version")["version"],
+        ranks=int(_only(_RANKS, text, "its ranks")["ranks"]),
+        precision="double" if digits == _DOUBLE_DIGITS else "single",
+        block=block,
+    )
+
+
+def parse_block(text: str) -> Block:
+    """Settings, measurements and time of the one block. Raises OutputError."""
     if not completed(text):
         raise OutputError("su3_rmd does not say RUNNING COMPLETED once")
     measured = list(_MEASURED.finditer(text))
     lines = len(re.findall(r"^GMES", text, re.MULTILINE | re.ASCII))
     if not measured or len(measured) != lines:
         raise OutputError(f"{lines} lines of measurements, of which {len(measured)} can be read")
-    digits = len(_only(_LOADED, text, "the plaquette at load")["space"].split(".")[1].split("e")[0])
-    return MilcResult(
-        version=_only(_VERSION, text, "its version")["version"],
-        ranks=int(_only(_RANKS, text, "its ranks")["ranks"]),
-        precision="double" if digits == _DOUBLE_DIGITS else "single",
-        settings=_settings(text),
-        measurements=lines,
-        plaquette=_plaquette(measured[-1]),
-        time_s=check_number(float(_only(_TIME, text, "its time")["time"]), "s", "its time"),
-    )
-
-
-def _only(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
-    found = list(pattern.finditer(text))
-    if len(found) != 1:
-        raise OutputError(f"su3_rmd prints {what} {len(found)} times; once is right")
-    return found[0]
-
-
-def _settings(text: str) -> dict[str, float]:
+    mean = (float(measured[-1]["space"]) + float(measured[-1]["time"])) / 6
+    if not (math.isfinite(mean) and -0.5 <= mean <= 1):
+        raise OutputError(f"the mean plaquette {mean:g} is none of a gauge field")
     settings: dict[str, float] = {}
     for match in _SETTING.finditer(text):
         if match["name"] in settings:
@@ -84,11 +89,12 @@ def _settings(text: str) -> dict[str, float]:
             settings[match["name"]] = float(match["value"])
         except ValueError:
             raise OutputError(f"su3_rmd prints {match[0]!r}") from None
-    return settings
+    time_s = check_number(float(_only(_TIME, text, "its time")["time"]), "s", "its time")
+    return Block(settings, lines, mean, time_s)
 
 
-def _plaquette(match: re.Match[str]) -> float:
-    mean = (float(match["space"]) + float(match["time"])) / 6
-    if not (math.isfinite(mean) and -0.5 <= mean <= 1):
-        raise OutputError(f"the mean plaquette {mean:g} is none of a gauge field")
-    return mean
+def _only(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
+    found = list(pattern.finditer(text))
+    if len(found) != 1:
+        raise OutputError(f"su3_rmd prints {what} {len(found)} times; once is right")
+    return found[0]

@@ -6,11 +6,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from checks.collectives.run import read_points
 from pydantic import ValidationError
 
 from assay.sites.facts import SiteFacts
 from checks.collectives import OPERATIONS, CollectivesParameters
-from checks.collectives.run import read_points
 from checks.common import json_lines
 from checks.common.registry import CHECKS
 from checks.interference import InterferenceParameters

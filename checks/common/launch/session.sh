@@ -58,7 +58,8 @@ finish() {
 trap finish EXIT
 trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
-printf '{"assay":"allocation","nodes":"%s","host":"%s"}\n' "$SLURM_JOB_NODELIST" "$(hostname)"
+printf '{"assay":"allocation","nodes":"%s","host":"%s","daemons":"%s"}\n' \
+    "$SLURM_JOB_NODELIST" "$(hostname)" "$daemons"
 stamp session_begin
 # Remedies for faults of a library, chosen by the site for each environment.
 [ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD

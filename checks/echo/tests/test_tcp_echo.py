@@ -14,12 +14,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from checks.echo.run import EchoCheck
 
 from checks.common import json_lines
 from checks.common.json_lines import Output
 from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
-from checks.echo.run import EchoCheck
 from records.metric import Metric
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]

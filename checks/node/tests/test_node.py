@@ -4,12 +4,12 @@
 import dataclasses
 
 import pytest
+from checks.node.run import EXPECTED, read_nodes
 
 from checks.common.evidence import Claim, flags
 from checks.common.json_lines import registered_metric
 from checks.common.registry import CHECKS, REGISTER
 from checks.node import KERNELS, NodeParameters
-from checks.node.run import EXPECTED, read_nodes
 
 OPERATIONS = [
     (operand, sign) for operand in ("integer16", "integer32", "integer64") for sign in "+*"

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds what a program of ours printed against what it was asked.
+
+Every value asked for must be there once and no other, with as many samples as were asked for; a
+value must be what follows from its samples or from the values beside it, and the settings that the
+program prints must be those it was given.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+from typing import Any
+
+from records.metric import Metric
+
+#: Places that a message about missing values names.
+PLACES_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A value that a program must print: the metric, its point, the number of its samples."""
+
+    metric: str
+    at: Mapping[str, Any] = field(default_factory=dict)
+    samples: int = 0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a check read: its metrics, what is wrong with the answer (or None), further flags."""
+
+    metrics: list[Metric] = field(default_factory=list)
+    wrong: str | None = None
+    flags: list[str] = field(default_factory=list)
+
+
+class Here:
+    """The values of an answer as seen from one point, for a relation to compute with."""
+
+    def __init__(self, answer: Mapping[str, Metric], at: Mapping[str, Any], params: Any) -> None:
+        self.at, self.params = at, params
+        self._answer = answer
+
+    def __call__(self, metric: str, **at: Any) -> float:
+        """A metric's value at this point, or where `at` says otherwise."""
+        return self._answer[_key(metric, {**self.at, **at})].value
+
+    def samples(self, metric: str) -> Sequence[float]:
+        """A metric's samples at this point."""
+        return self._answer[_key(metric, self.at)].samples or []
+
+
+#: What a value must be, from the others.
+Relation = Callable[[Here], float]
+
+
+def least_of(metric: str) -> Relation:
+    """The least sample of a metric."""
+    return lambda here: min(here.samples(metric))
+
+
+def greatest_of(metric: str) -> Relation:
+    """The greatest sample of a metric."""
+    return lambda here: max(here.samples(metric))
+
+
+def mean_of(metric: str) -> Relation:
+    """The mean of a metric's samples."""
+    return lambda here: fmean(here.samples(metric))
+
+
+def length_over(time: str) -> Relation:
+    """The message length of the point over a time."""
+    return lambda here: here.at["message_bytes"] / here(time)
+
+
+def option_words(options: Mapping[str, object]) -> list[str]:
+    """Options as words: `--name=value`; lists joined by commas; a switch that is on: `--name`."""
+    return [
+        f"--{name}" if value is True else f"--{name}={_text(value)}"
+        for name, value in options.items()
+        if value is not False
+    ]
+
+
+def _text(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def other_settings(options: Mapping[str, object], program: Mapping[str, Any] | None) -> str | None:
+    """What the program says that it was asked and was not; None if nothing, or if it says none.
+
+    Our programs print real numbers with six digits after the point, and choices as lists.
+    """
+    printed = (program or {}).get("settings")
+    if not isinstance(printed, dict):
+        return None
+    for name, asked in options.items():
+        found = printed.get(name)
+        if isinstance(asked, float):
+            real = isinstance(found, int | float) and not isinstance(found, bool)
+            same = real and math.isclose(found or 0.0, asked, abs_tol=1e-6)
+        elif isinstance(asked, bool):
+            same = found is asked
+        else:
+            same = not isinstance(found, bool) and _text(found) == _text(asked)
+        if not same:
+            return f"the program ran with {name} = {found!r:.100}; asked was {_text(asked):.100}"
+    return None
+
+
+def difference(
+    asked: Iterable[Asked],
+    found: Sequence[Metric],
+    relations: Mapping[str, Relation],
+    params: Any,
+    digits: int,
+) -> str | None:
+    """How the values found differ from those asked for, naming the first points; None if not.
+
+    `digits` are the significant ones that the program prints.
+    """
+    wanted = {_key(one.metric, one.at): one for one in asked}
+    answer = {_key(metric.name, metric.at): metric for metric in found}
+    missing = [one for key, one in wanted.items() if key not in answer]
+    if missing:
+        named = "; ".join(_place(one.metric, one.at) for one in missing[:PLACES_SHOWN])
+        return f"{len(missing)} of {len(wanted)} values are missing: {named}"
+    if len(answer) != len(found):
+        return "a value was printed twice"
+    for key, metric in answer.items():
+        place = _place(metric.name, metric.at)
+        if key not in wanted:
+            return f"{place} was not asked for"
+        samples = metric.samples or []
+        if len(samples) != wanted[key].samples:
+            return f"{place} has {len(samples)} samples; asked were {wanted[key].samples}"
+        relation = relations.get(metric.name)
+        if relation is None and not samples:
+            continue
+        right = relation(Here(answer, metric.at or {}, params)) if relation else median(samples)
+        if not math.isclose(metric.value, right, rel_tol=2 * 10.0 ** (1 - digits)):
+            source = "the values beside it" if relation else "the median of its samples"
+            return f"{place} is {metric.value:.{digits}g}; by {source} it is {right:.{digits}g}"
+    return None
+
+
+def _key(metric: str, at: Mapping[str, Any] | None) -> str:
+    return json.dumps([metric, at or {}], sort_keys=True)
+
+
+def _place(metric: str, at: Mapping[str, Any] | None) -> str:
+    """ "bandwidth at construct=Send/Recv message_bytes=64"."""
+    point = " ".join(f"{name}={value}" for name, value in (at or {}).items())
+    return f"{metric} at {point}" if point else metric

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ReFrame class of each check: that of its run.py, or OwnProgram; parameters are variables."""
+
+from __future__ import annotations
+
+import types
+from importlib import import_module
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from reframe.core.builtins import variable
+
+from checks.common.base import MpiCheck
+from checks.common.definition import CheckDefinition
+from checks.common.own_program import OwnProgram
+
+#: Parameters that MpiCheck has already, in their resolved form.
+RESOLVED = frozenset({"ranks", "ranks_per_node"})
+
+
+def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
+    """The class that runs a check; `-S check.name=value` sets its variables by hand.
+
+    Parameters without a default become required variables. Meaning, unit and range of each stand in
+    the definition, which validates them.
+    """
+    base: type[MpiCheck] = OwnProgram
+    if (definition.folder / "run.py").is_file():
+        base = import_module(f"{type(definition).__module__}.run").Run
+    knobs = {
+        name: _variable(field)
+        for name, field in definition.parameters.model_fields.items()
+        if name not in RESOLVED
+    }
+    body: dict[str, Any] = {
+        **knobs,
+        "knob_names": tuple(knobs),
+        "definition": definition,
+        "__module__": __name__,
+        "__doc__": definition.__doc__,
+    }
+    kinds = sorted(definition.features & {"mpi", "pvm"})
+    if kinds:
+        body["valid_prog_environs"] = [" ".join(f"+{kind}" for kind in kinds)]
+    made: type[MpiCheck] = types.new_class(
+        f"{definition.name}_leaf", (base,), exec_body=lambda space: space.update(body)
+    )
+    return made
+
+
+def _variable(field: FieldInfo) -> Any:
+    if field.is_required():
+        return variable(_plain_type(field.annotation))
+    default = field.get_default(call_default_factory=True)
+    if default is None:
+        return variable(_plain_type(field.annotation), type(None), value=None)
+    return variable(type(default), value=default)
+
+
+def _plain_type(annotation: Any) -> type:
+    """The type of a field's values: of words and choices between words, that of the first."""
+    origin = get_origin(annotation)
+    if origin in (Literal, Union, types.UnionType):
+        first = get_args(annotation)[0]
+        return type(first) if origin is Literal else _plain_type(first)
+    plain: type = origin or annotation
+    return plain

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parameters of a check: fields with meaning, unit, default and range, validated strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MAX_RANKS = 1_000_000
+#: Pairs of nodes grow with their square.
+MAX_NODES = 4096
+#: Of anything that a program counts and repeats.
+MAX_ITERATIONS = 1_000_000
+
+#: A number of ranks, or as many as a node has cores.
+RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill"]
+
+
+class Parameters(BaseModel):
+    """Base of every check's parameters: no conversion of types, no unknown name, no change."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
+
+    #: Parameters younger than the check's first ids: left out at their default, so that ids stay.
+    younger: ClassVar[frozenset[str]] = frozenset()
+
+    def complete(self) -> dict[str, Any]:
+        """Parameters by name, defaults filled in, as a plan and a case's id hold them."""
+        values = dict(self)
+        for name in self.younger:
+            if values[name] == type(self).model_fields[name].default:
+                del values[name]
+        return values
+
+
+class ProfiledParameters(Parameters):
+    """Of a check whose program can run under the MPI profile."""
+
+    younger: ClassVar[frozenset[str]] = frozenset({"mpi_profile"})
+
+    mpi_profile: bool = Field(
+        False,
+        description="Whether calls, peers, bytes and times of MPI are counted and recorded.",
+        json_schema_extra={"unit": "none"},
+    )
+
+
+def quantity(description: str, unit: str, default: object = ..., **limits: Any) -> Any:
+    """A field with its meaning, its unit ("none" for words and switches) and its allowed range."""
+    extra = {"unit": unit} | limits.pop("json_schema_extra", {})
+    return Field(default, description=description, json_schema_extra=extra, **limits)
+
+
+def seed_field(what: str) -> Any:
+    """The parameter `seed`, of what the check draws at random."""
+    return quantity(f"Seed of {what}.", "none", 1, ge=0, le=2**31 - 1)
+
+
+def ranks_per_node_field() -> Any:
+    """The parameter `ranks_per_node`, the same in every check that has it."""
+    return quantity(
+        'Ranks on each node; "fill" takes as many as the site\'s node has cores, at most all.',
+        "ranks",
+        "fill",
+    )
+
+
+def in_order_and_once(order: Sequence[str], noun: str) -> Callable[[list[Any]], list[Any]]:
+    """A validator of lists of words: each at most once; they come out as in `order`."""
+
+    def ordered(words: list[Any]) -> list[Any]:
+        twice = next((word for word in words if words.count(word) > 1), None)
+        if twice is not None:
+            raise ValueError(f"the {noun} {twice} is listed twice; list each once")
+        return sorted(words, key=order.index)
+
+    return ordered
