@@ -30,7 +30,7 @@ from checks.common.outcome import Outcome, emit
 from checks.common.scheduler import dead_nodes, job_loss
 from records.metric import Metric
 from records.mpi_profile import RankProfile
-from records.topology import Topology, TopologyDescription
+from records.topology import Pair, Topology, TopologyDescription
 
 #: A launch's output beyond this is not read: no check prints as much.
 GREATEST_OUTPUT_BYTES = 512 * 2**20
@@ -85,12 +85,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
         self.exclusive_access = True
         self.job.options = [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"]
-        hops, topology = self.definition.hops_asked(self.params), self.declared_topology()
-        pair = None
-        if hops and topology is not None:
-            pair = topology.pair_at(hops, self.current_partition.extras["shared_cores"])
-        if pair:
-            self.job.options.append(f"--nodelist={','.join(pair)}")
+        nodes = self.nodes_asked()
+        if nodes:
+            self.job.options.append(f"--nodelist={','.join(nodes)}")
         self.time_limit = f"{int(self.launch_limit_s) + 120}s"
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
@@ -132,6 +129,13 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def foreign(self) -> str | None:
         """Name of the site's own program (`programs` of its environment) to be run, if one is."""
         return None
+
+    def nodes_asked(self) -> Pair | None:
+        """The nodes that the launch must have, so many hops apart; None: as Slurm places it."""
+        hops, topology = self.definition.hops_asked(self.params), self.declared_topology()
+        if not hops or topology is None:
+            return None
+        return topology.pair_at(hops, self.current_partition.extras["shared_cores"])
 
     def declared_topology(self) -> Topology | None:
         """How the site's nodes are joined, where it says so."""
@@ -210,11 +214,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if against:
             return Outcome("wrong", "; ".join(against), flags=marks)
         reading, hops = self.read(output, text), self._hops(output)
-        asked, found = self.definition.hops_asked(self.params), [metric.value for metric in hops]
-        wrong = reading.wrong
-        if not wrong and asked and found != [asked]:
-            said = ", ".join(f"{value:g}" for value in found) or "unknown"
-            wrong = f"hops = {asked} were asked for; between the launch's nodes are {said}"
+        wrong = reading.wrong or self._other_hops(hops)
         return Outcome(
             "wrong" if wrong else "ok",
             wrong,
@@ -230,6 +230,13 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         joined = self.definition.joined(hosts_by_rank(output.evidence))
         found = [(topology.hops(*pair), at) for pair, at in joined]
         return [json_lines.measured(HOPS, hops, at) for hops, at in found if hops]
+
+    def _other_hops(self, found: list[Metric]) -> str | None:
+        asked = self.definition.hops_asked(self.params)
+        if not asked or [metric.value for metric in found] == [asked]:
+            return None
+        said = ", ".join(f"{metric.value:g}" for metric in found) or "unknown"
+        return f"hops = {asked} were asked for; between the launch's nodes are {said}"
 
     def _profile(self, output: json_lines.Output) -> list[RankProfile]:
         profile = sorted(output.profile, key=lambda rank: rank.rank)

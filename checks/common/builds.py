@@ -26,7 +26,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     #: Target of common/src/Makefile.
     target = variable(str, value="")
 
-    build_system = "Make"
+    build_system: Any = "Make"
     build_locally = True
     sourcesdir = str(LIBRARY)
     valid_systems = ["*"]
@@ -40,7 +40,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     @property
     def chosen_target(self) -> str:
         """The target for this environment."""
-        return self.target
+        return str(self.target)
 
     @run_before("compile")
     def copy_programs(self) -> None:
@@ -82,7 +82,7 @@ class Programs(MakeBuild):
     @property
     def chosen_target(self) -> str:
         """Those for PVM have no MPI."""
-        return "pvm" if "pvm" in self.current_environ.features else self.target
+        return "pvm" if "pvm" in self.current_environ.features else "all"
 
 
 class Hpl(MakeBuild):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,7 +144,7 @@ def _check_place(name: str, at: Any) -> None:
     """`at` names a point by words and by numbers that count or measure something."""
     if at is None:
         return
-    values = at.values() if isinstance(at, dict) else [at]
+    values: Iterable[Any] = at.values() if isinstance(at, dict) else [None]
     for value in values:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (isinstance(value, str) or (number and math.isfinite(value) and value >= 0)):

@@ -52,7 +52,7 @@ _SLURM_LOST = {"BOOT_FAIL", "NODE_FAIL"}
 def job_loss(job: Any) -> str | None:
     """Why a finished job counts as lost (node or scheduler died), or None."""
     if job.loss:
-        return job.loss
+        return str(job.loss)
     if job.state in _SLURM_LOST:
         return f"Slurm: {job.state} on {job.slurm.get('NodeList', '?')}"
     return None

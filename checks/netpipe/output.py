@@ -56,7 +56,7 @@ def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
 
     `repeats` is the option -n, None when NetPIPE chose. Raises OutputError.
     """
-    points = []
+    points: list[Point] = []
     for line in text.splitlines():
         found = _LINE.match(line)
         if found:

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from checks.common.json_lines import Output, parse
+from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 
 COMPILERS = {"mpich": "mpicc.mpich", "openmpi": "mpicc.openmpi", "lam": "mpicc.lam"}
@@ -30,8 +31,10 @@ class ProgramRun:
 
     @property
     def output(self) -> Output:
-        """The JSON lines."""
-        return parse(self.text)
+        """The JSON lines, read for the check whose program printed them."""
+        names = [line["name"].removeprefix("tcp_") for line in self.lines("program")]
+        known = [CHECKS[name].metrics_by_name for name in names if name in CHECKS]
+        return parse(self.text, known[0] if known else {})
 
     def lines(self, kind: str) -> list[dict[str, Any]]:
         """The JSON lines of one kind as they were printed."""
@@ -64,7 +67,8 @@ def run_each(library: str, out: Path, commands: Sequence[str]) -> dict[str, Prog
         text=True,
         check=True,
     )
-    runs, lines = [], []
+    runs: list[ProgramRun] = []
+    lines: list[str] = []
     for line in answer.stdout.splitlines():
         if line.startswith("@ "):
             runs.append(ProgramRun("\n".join(lines), int(line[2:])))

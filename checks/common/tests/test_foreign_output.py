@@ -14,6 +14,7 @@ from checks.common import json_lines
 from checks.hpl import output as hpl
 from checks.netpipe import output as netpipe
 from checks.osu import output as osu
+from checks.pt2pt import CHECK as PT2PT
 
 CHECKS = Path(__file__).resolve().parents[2]
 JSON_LINES = "\n".join(
@@ -61,7 +62,7 @@ def _read_hpl(text, name):
 
 
 def _read_lines(text, name):
-    output = json_lines.parse(text)
+    output = json_lines.parse(text, PT2PT.metrics_by_name)
     if not output.ended or output.exit_status != 0 or len(output.metrics) != 4:
         raise json_lines.OutputError("the launch did not come to its end")
     return [(m.value, m.samples) for m in output.metrics]

@@ -7,66 +7,61 @@ from types import SimpleNamespace
 
 import pytest
 
-from checks.alltoall_pairs.run import AlltoallPairsCheck
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output
-from checks.common.two_ranks_run import TwoRankCheck
-from records.metric import Metric
+from checks.common.registry import CHECKS
 from records.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()
 
 
-def check(hops: int = 0, topology=CUBE):
+def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE):
+    """What MpiCheck's methods see of a launch."""
+    definition = CHECKS[check]
+    given = {"ranks": 2} if check == "alltoall_pairs" else {"hops": hops}
     return SimpleNamespace(
-        hops=hops,
+        definition=definition,
+        params=definition.parameters.model_validate(given),
         declared_topology=lambda: topology,
         current_partition=SimpleNamespace(extras={"shared_cores": {}}),
     )
 
 
-def evidence(*hosts: str) -> Output:
+def hops_of(found, *hosts: str):
     ranks = [{"rank": rank, "host": host} for rank, host in enumerate(hosts)]
-    return Output(evidence={"ranks": list(reversed(ranks))})
-
-
-def hops_of(joined, topology=CUBE):
-    found = SimpleNamespace(declared_topology=lambda: topology, nodes_joined=lambda _: joined)
-    return MpiCheck._hops(found, Output())
+    return MpiCheck._hops(found, Output(evidence={"ranks": list(reversed(ranks))}))
 
 
 @pytest.mark.parametrize(("hops", "pair"), [(0, None), (1, ("n0", "n1")), (3, ("n0", "n7"))])
 def test_a_launch_asks_for_a_pair_so_many_hops_apart(hops, pair):
-    assert TwoRankCheck.nodes_asked(check(hops)) == pair
+    assert MpiCheck.nodes_asked(launch(hops=hops)) == pair
 
 
 def test_a_site_without_a_topology_is_asked_for_no_nodes_and_gives_no_hops():
-    assert TwoRankCheck.nodes_asked(check(3, topology=None)) is None
-    assert hops_of([(("n0", "n1"), None)], topology=None) == []
+    assert MpiCheck.nodes_asked(launch(hops=3, topology=None)) is None
+    assert hops_of(launch(topology=None), "n0", "n1") == []
 
 
 def test_the_ends_are_the_first_and_the_last_rank_by_their_short_names():
-    output = evidence("n0.cluster", "n1", "n3.cluster")
-    assert TwoRankCheck.nodes_joined(check(), output) == [(("n0", "n3"), None)]
-    assert [metric.value for metric in hops_of([(("n0", "n3"), None)])] == [2.0]
+    (found,) = hops_of(launch("echo"), "n0.cluster", "n1", "n3.cluster")
+    assert (found.name, found.value, found.at) == ("hops", 2.0, None)
 
 
 def test_ranks_of_one_node_have_no_hops():
-    joined = TwoRankCheck.nodes_joined(check(), evidence("n2", "n2"))
-    assert hops_of(joined) == []
+    assert hops_of(launch(), "n2", "n2") == []
 
 
 def test_nodes_that_lie_elsewhere_make_the_launch_wrong():
-    there = hops_of([(("n0", "n1"), None)])
-    assert TwoRankCheck.contradicts(check(1), there) is None
-    assert TwoRankCheck.contradicts(check(0), there) is None
-    said = TwoRankCheck.contradicts(check(3), there)
+    there = hops_of(launch(), "n0", "n1")
+    assert MpiCheck._other_hops(launch(hops=1), there) is None
+    assert MpiCheck._other_hops(launch(), there) is None
+    said = MpiCheck._other_hops(launch(hops=3), there)
     assert said == "hops = 3 were asked for; between the launch's nodes are 1"
-    assert "are unknown" in str(TwoRankCheck.contradicts(check(3), []))
+    assert "are unknown" in str(MpiCheck._other_hops(launch(hops=3), []))
 
 
 def test_every_pair_of_nodes_has_its_own_hops():
-    at = {"node": "n0", "peer": "n6"}
-    output = Output(metrics=[Metric("pair_latency", "s", "lower", 1e-5, at)])
-    joined = AlltoallPairsCheck.nodes_joined(check(), output)
-    assert [(metric.value, metric.at) for metric in hops_of(joined)] == [(2.0, at)]
+    found = hops_of(launch("alltoall_pairs"), "n0", "n6", "n1")
+    at = [(metric.at["node"], metric.at["peer"]) for metric in found]
+    assert at == [("n0", "n6"), ("n0", "n1"), ("n6", "n1")]
+    assert [metric.value for metric in found] == [2.0, 1.0, 3.0]

@@ -5,7 +5,13 @@ import json
 
 import pytest
 
-from checks.common.json_lines import OutputError, parse, session_interval
+from checks.common import json_lines
+from checks.common.json_lines import OutputError, session_interval
+from checks.common.registry import CHECKS
+
+
+def parse(text):
+    return json_lines.parse(text, CHECKS["startup"].metrics_by_name)
 
 
 def metric(**changes):
@@ -52,14 +58,23 @@ def test_not_a_number_is_refused(value):
         parse(metric().replace("0.25", value))
 
 
-def test_bad_samples_are_refused():
+@pytest.mark.parametrize("samples", [[0.1, 0.0], 0.1, {"0": 0.1}, "0.1", [[0.1]]])
+def test_bad_samples_are_refused(samples):
     with pytest.raises(OutputError):
-        parse(metric(samples=[0.1, 0.0]))
+        parse(metric(samples=samples))
 
 
-def test_unregistered_names_and_units_are_refused():
-    for changes in ({"name": "speed"}, {"unit": "ms"}, {"name": ["init"]}):
-        with pytest.raises(OutputError, match="not registered"):
+@pytest.mark.parametrize(
+    "at", [{"rank": True}, {"rank": -1}, {"rank": [1]}, "rank", {"rank": None}]
+)
+def test_a_place_that_is_none_is_refused(at):
+    with pytest.raises(OutputError, match="its place"):
+        parse(metric(at=at))
+
+
+def test_metrics_that_the_check_does_not_have_and_other_units_are_refused():
+    for changes in ({"name": "half_round_trip"}, {"unit": "ms"}, {"name": ["init"]}):
+        with pytest.raises(OutputError, match="none that this check reports"):
             parse(metric(**changes))
 
 

@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Echo, streams, ring, pairs and bisection in the catalogue: layout, memory, refusals; reading."""
+"""Echo, streams, ring, pairs and bisection: layout, memory, refusals."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from checks.alltoall_pairs.run import AlltoallPairsCheck
-from checks.bisection.run import BisectionCheck
-from checks.common.json_lines import Output
 from checks.common.registry import CHECKS
 from checks.common.tests.test_definitions import SITE, reason
-from checks.echo.run import EchoCheck
-from checks.ring.run import RingCheck
-from checks.streams.run import StreamsCheck
-from records.metric import Metric
 
 
 def params(check: str, **given: Any) -> Any:
@@ -39,13 +31,8 @@ def test_an_echo_takes_the_nodes_between_its_ends(given, ranks, per_node):
 
 
 def test_an_echo_always_measures_0_bytes():
-    assert params("echo", sizes=[8, {"from": 16, "to": 64, "per_octave": 1}]).message_bytes == [
-        0,
-        8,
-        16,
-        32,
-        64,
-    ]
+    asked = params("echo", sizes=[8, {"from": 16, "to": 64, "per_octave": 1}])
+    assert CHECKS["echo"].message_bytes(asked) == [0, 8, 16, 32, 64]
 
 
 def test_a_distance_without_nodes_is_refused():
@@ -84,54 +71,9 @@ def test_pairs_that_take_turns_take_longer():
     assert ratio == pytest.approx(2)
 
 
-def metric(name: str, samples: list[float] | None = None, **at: Any) -> Metric:
-    return Metric(name, "s", "lower", 1.0, at, samples)
-
-
-#: A leaf, its knobs, and metrics that are complete.
-COMPLETE = [
-    (
-        AlltoallPairsCheck,
-        {"ranks": 2},
-        [metric(name, node="n1", peer="n2") for name in ("pair_latency", "pair_bandwidth")],
-    ),
-    (
-        BisectionCheck,
-        {"matchings": 2},
-        [metric("bisection_rate", [1.0, 2.0]), metric("bisection_rate_least")],
-    ),
-    (
-        EchoCheck,
-        {"message_bytes": [0, 8], "placement": "between-nodes"},
-        [
-            metric(name, message_bytes=size)
-            for name in ("half_round_trip", "half_round_trip_loop")
-            for size in (0, 8)
-        ],
-    ),
-    (RingCheck, {"sizes": [8]}, [metric("ring_rate", message_bytes=8)]),
-    (
-        StreamsCheck,
-        {"sizes": [8], "directions": ["one-way"]},
-        [metric("window_rate", message_bytes=8)],
-    ),
-]
-
-
-@pytest.mark.parametrize(("leaf", "knobs", "metrics"), COMPLETE)
-def test_a_launch_that_lacks_a_point_is_wrong(leaf, knobs, metrics):
-    check = SimpleNamespace(**knobs)
-    whole = leaf.read(check, Output(metrics=metrics), "")
-    assert (whole.wrong, whole.metrics) == (None, metrics)
-    for missing in range(len(metrics)):
-        rest = [*metrics[:missing], *metrics[missing + 1 :]]
-        reading = leaf.read(check, Output(metrics=rest), "")
-        assert "measured" in reading.wrong
-        assert not reading.metrics
-
-
 def test_an_echo_over_tcp_has_no_empty_message_and_two_hosts():
-    assert params("echo", transport="tcp", sizes=[8, 16]).message_bytes == [8, 16]
+    asked = params("echo", transport="tcp", sizes=[8, 16])
+    assert CHECKS["echo"].message_bytes(asked) == [8, 16]
     for given in ({"placement": "self"}, {"distance": 3}, {"mpi_profile": True}):
         with pytest.raises(ValidationError, match="transport = tcp does not go with"):
             params("echo", transport="tcp", **given)

@@ -17,11 +17,11 @@ from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
 from checks.common.launchers import PrteSession
-from checks.common.launches import LEAVES
+from checks.common.registry import CHECKS
 from checks.hpl import HplParameters
 from checks.hpl.run import hpl_dat
 
-CHECKS = Path(__file__).resolve().parent.parent
+COMMON = Path(__file__).resolve().parent.parent
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 CASE = re.compile(r"L\d+_(?P<check>\w+)_[0-9a-f]{8}_b\d+")
 CAMPAIGN = """
@@ -104,7 +104,7 @@ def job_scripts(tmp_path_factory):
         "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
         "ASSAY_HPL_ARCHIVE": str(folder / "site.json"),
     }
-    command = [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "launches.py")]
+    command = [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "launches.py")]
     answer = subprocess.run(
         [*command, "--dry-run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"],
         env={**os.environ, **variables},
@@ -144,13 +144,13 @@ def test_every_check_can_be_run_by_hand(tmp_path):
     site = read_description("virtual").model_dump(mode="json", by_alias=True)
     (tmp_path / "site.json").write_text(json.dumps({**site, "reframe_prefix": str(tmp_path)}))
     listed = subprocess.run(
-        [REFRAME, "-C", str(CHECKS / "settings.py"), "-c", str(CHECKS / "by_hand.py"), "--list"],
+        [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "by_hand.py"), "--list"],
         env={**os.environ, "ASSAY_SITE_FILE": str(tmp_path / "site.json")},
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    assert set(re.findall(r"^- (\w+)", listed, re.MULTILINE)) == set(LEAVES)
+    assert set(re.findall(r"^- (\w+)", listed, re.MULTILINE)) == set(CHECKS)
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
@@ -166,7 +166,7 @@ def test_ranks_nodes_and_access_reach_the_job(job_scripts):
 def test_what_is_asked_of_messages_reaches_the_program(job_scripts):
     expected = {
         ("lam", "alltoall_pairs"): "--latency-bytes=0 --latency-iterations=100"
-        " --bandwidth-bytes=1048576 --bandwidth-iterations=10 --warmup=2 --seed=1 --turns",
+        " --bandwidth-bytes=1048576 --bandwidth-iterations=10 --warmup=2 --turns --seed=1",
         ("mpich", "bisection"): "--message-bytes=262144 --window=8 --matchings=3 --iterations=10"
         " --warmup=2 --seed=1",
         ("openmpi", "echo"): "--sizes=0,8,100 --iterations=100 --warmup=10 --seed=1",
@@ -211,7 +211,7 @@ def test_knobs_of_collective_operations_and_interference_reach_them(job_scripts)
     asked = "--operations=gather,scan --sizes=4,64 --procedure=loop --repetitions=20 --runs=5"
     assert asked in job_scripts["lam", "collectives"]
     script = job_scripts["openmpi", "interference"]
-    assert "--sizes=8 --samples=20 --warmup=3 --window=8 --work=0.002" in script
+    assert "--work=0.002 --sizes=8 --samples=20 --warmup=3 --window=8" in script
     assert "-np 4 --map-by ppr:2:node" in script
 
 

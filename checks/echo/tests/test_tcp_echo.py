@@ -10,20 +10,20 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
-from checks.echo.run import EchoCheck
 
 from checks.common import json_lines
-from checks.common.json_lines import Output
 from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
-from records.metric import Metric
+from checks.echo import CHECK
 
 FEW = ["--sizes=1,15,1024,300000", "--iterations=5", "--warmup=1"]
 ENDLESS = ["--sizes=1000", "--iterations=1000000"]
+
+
+def parse(text: str) -> json_lines.Output:
+    return json_lines.parse(text, CHECK.metrics_by_name)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_it_measures_every_size_by_both_methods(program):
     with two_ends(program, FEW) as (asking, other):
         status, text = outcome(asking)
         assert outcome(other) == (0, "")
-    output = json_lines.parse(text)
+    output = parse(text)
     assert (status, output.ended, output.errors) == (0, True, [])
     found = {
         (metric.name, (metric.at or {}).get("message_bytes")): metric for metric in output.metrics
@@ -83,7 +83,7 @@ def test_the_order_of_sizes_is_shuffled_by_the_seed(program):
     orders = set()
     for seed in (1, 2, 3):
         with two_ends(program, ["--sizes=1,2,3,4,5,6", "--iterations=1", f"--seed={seed}"]) as ends:
-            metrics = json_lines.parse(outcome(ends[0])[1]).metrics
+            metrics = parse(outcome(ends[0])[1]).metrics
         orders.add(tuple(m.at["message_bytes"] for m in metrics if m.name == "half_round_trip"))
     assert len(orders) > 1
     assert {tuple(sorted(order)) for order in orders} == {(1, 2, 3, 4, 5, 6)}
@@ -94,7 +94,7 @@ def test_an_altered_byte_is_a_wrong_answer(program, size):
     with two_ends(program, [f"--sizes={size}", "--inject-fault"]) as (asking, other):
         status, text = outcome(asking)
         assert outcome(other)[0] == 2
-    output = json_lines.parse(text)
+    output = parse(text)
     assert (status, output.ended) == (2, False)
     assert output.wrong == [
         f"round_trip: the reply to message 1 of {size} bytes does not answer it"
@@ -108,7 +108,7 @@ def test_an_end_whose_peer_is_killed_fails_and_does_not_hang(program, victim):
             assert ends[0].poll() is None
         ends[victim].kill()
         status, text = outcome(ends[1 - victim])
-    output = json_lines.parse(text)
+    output = parse(text)
     assert (status, output.ended, output.wrong) == (2, False, [])
     assert len(output.errors) == 1
     assert "end" in output.errors[0]
@@ -153,21 +153,17 @@ def test_ranks_of_each_library_start_it_on_their_hosts(library):
     assert any("nothing ended" in said for said in runs[nothing].output.errors)
 
 
-def reading(notes: dict[str, Any], found: int, **given: Any) -> Any:
-    names = ("half_round_trip", "half_round_trip_loop")
-    metrics = [
-        Metric(name, "s", "lower", 1e-6, {"message_bytes": 2**i})
-        for i in range(found)
-        for name in names
-    ]
-    check = SimpleNamespace(placement="between-nodes", message_bytes=[1, 2], **given)
-    return EchoCheck.read(check, Output(metrics=metrics, notes=notes), "")
+def reading(program, placement):
+    """What the check makes of an echo on loopback, asked for on two nodes or on one."""
+    asked = {"transport": "tcp", "sizes": [1, 15, 1024, 300000], "iterations": 5, "warmup": 1}
+    params = CHECK.parameters.model_validate(asked | {"placement": placement})
+    with two_ends(program, FEW) as (asking, _):
+        output = parse(outcome(asking)[1])
+    hosts = ["n1", "n1"] if placement == "within-node" else ["n1", "n2"]
+    output.evidence = {"ranks": [{"rank": r, "host": host} for r, host in enumerate(hosts)]}
+    return CHECK.read(params, output)
 
 
-def test_a_connection_within_the_node_is_no_measurement_between_nodes():
-    assert reading({"peer_address": "10.0.0.2"}, 2).wrong is None
-    assert "not to another node" in reading({"peer_address": "127.0.1.1"}, 2).wrong
-    assert (
-        reading({"peer_address": "10.0.0.2"}, 1).wrong
-        == "half_round_trip: 1 of 2 sizes were measured"
-    )
+def test_a_connection_within_the_node_is_no_measurement_between_nodes(program):
+    assert reading(program, "within-node").wrong is None
+    assert "not to another node" in reading(program, "between-nodes").wrong

@@ -4,66 +4,48 @@
 import dataclasses
 
 import pytest
-from checks.node.run import EXPECTED, read_nodes
 
 from checks.common.evidence import Claim, flags
-from checks.common.json_lines import registered_metric
-from checks.common.registry import CHECKS, REGISTER
-from checks.node import KERNELS, NodeParameters
+from checks.common.json_lines import Output, measured
+from checks.common.registry import CHECKS
+from checks.node import CHECK, NodeParameters
 
-OPERATIONS = [
-    (operand, sign) for operand in ("integer16", "integer32", "integer64") for sign in "+*"
-]
-OPERATIONS += [(o, s) for o in ("real32", "real64") for s in ("+", "*", "*+*+*")]
 CYCLE_S = 0.25e-9
+HOSTS = ["n1", "n1", "n2", "n2"]
+PARAMS = NodeParameters(ranks=4, ranks_per_node=2, repetitions=1)
 
 
-def metrics_of(node, rate=1e9):
-    """What the program reports for one node."""
+def reading(changed=None):
+    """Of an answer in which a rate is 1e9, a time 1 ms, and an operation takes a cycle."""
     metrics = []
-    for kernel in KERNELS:
-        for name in EXPECTED[kernel]:
-            if name == "operation_time":
-                metrics += [
-                    registered_metric(
-                        name, CYCLE_S, {"node": node, "operand": operand, "operation": operation}
-                    )
-                    for operand, operation in OPERATIONS
-                ]
-            else:
-                value = 1e-3 if REGISTER.metrics[name].unit == "s" else rate
-                metrics.append(registered_metric(name, value, {"node": node}))
-    return metrics
+    for asked in CHECK.expected(PARAMS, HOSTS):
+        definition = CHECK.metrics_by_name[asked.metric]
+        value = 1e-3 if definition.unit == "s" else 1e8
+        value = CYCLE_S if asked.metric == "operation_time" else value
+        value = (changed or {}).get(asked.metric, value)
+        metrics.append(measured(definition, value, dict(asked.at), [value]))
+    ranks = [{"rank": rank, "host": host} for rank, host in enumerate(HOSTS)]
+    return CHECK.read(PARAMS, Output(metrics=metrics, evidence={"ranks": ranks}))
 
 
-@pytest.fixture
-def two_nodes():
-    return [*metrics_of("n1"), *metrics_of("n2")]
-
-
-def test_the_clock_and_operations_per_cycle_follow_from_a_launch(two_nodes):
-    reading = read_nodes(two_nodes, list(KERNELS), 2, 2)
-    assert reading.wrong is None
-    values = {(m.name, tuple(sorted((m.at or {}).items()))): m.value for m in reading.metrics}
+def test_the_clock_and_operations_per_cycle_follow_from_a_launch():
+    found = reading()
+    assert found.wrong is None
+    values = {(m.name, tuple(sorted((m.at or {}).items()))): m.value for m in found.metrics}
     assert values["core_clock", (("node", "n2"),)] == pytest.approx(4e9)
     where = (("kernel", "linpack_100"), ("node", "n1"))
-    assert values["operations_per_cycle", where] == pytest.approx(1e9 / 2 / 4e9)
-    assert {m.name for m in reading.metrics} == set(CHECKS["node"].metric_names)
-
-
-def test_a_missing_value_or_node_is_wrong(two_nodes):
-    for left_out in range(len(two_nodes)):
-        rest = [m for place, m in enumerate(two_nodes) if place != left_out]
-        assert read_nodes(rest, list(KERNELS), 2, 1).wrong
-    assert "1 nodes reported, 2" in read_nodes(metrics_of("n1"), list(KERNELS), 2, 1).wrong
+    assert values["operations_per_cycle", where] == pytest.approx(1e8 / 2 / 4e9)
+    assert {m.name for m in found.metrics} == set(CHECK.metrics_by_name)
 
 
 def test_more_operations_than_a_core_can_do_are_wrong():
-    metrics = metrics_of("n1")
-    for place, metric in enumerate(metrics):
-        if metric.name == "linpack_100_rate":
-            metrics[place] = registered_metric(metric.name, 1e12, metric.at)
-    assert "operations a cycle" in read_nodes(metrics, list(KERNELS), 1, 1).wrong
+    said = reading({"linpack_100_rate": 1e12}).wrong
+    assert said == "linpack_100 on n1: 125 operations a cycle; no core finishes 64"
+
+
+def test_more_memory_than_was_asked_for_is_wrong():
+    assert reading({"allocatable_memory": float(PARAMS.memory_bytes)}).wrong is None
+    assert "the bound was" in reading({"allocatable_memory": 2.0 * PARAMS.memory_bytes}).wrong
 
 
 def test_kernels_come_in_their_own_order_and_once():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PVM's programs on a daemon of this host, and how the catalogue keeps PVM and MPI apart."""
+"""PVM's programs on a daemon of this host, and how checks of PVM and MPI are kept apart."""
 
 import json
 import os
@@ -39,6 +39,10 @@ cases:
   - check: pvm_echo
     fixed: {route: daemon, sizes: [0, 300]}
 """
+
+
+def parse(text):
+    return json_lines.parse(text, CHECKS["pvm_echo"].metrics_by_name)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +104,7 @@ def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, e
         "--iterations=3",
         "--warmup=1",
     )
-    output = json_lines.parse(text)
+    output = parse(text)
     assert (status, output.ended, output.errors) == (0, True, [])
     found = [(m.at["construct"], m.name) for m in output.metrics if m.name != "copy_time"]
     for construct in ("psend", "InPlace", "Raw", "Default"):
@@ -112,7 +116,7 @@ def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, e
 @needs_pvm
 def test_the_evidence_is_judged_like_that_of_an_mpi_program(program, daemon):
     _, text = launched(program, daemon, "--within-node", "--sizes=8", "--iterations=1")
-    evidence = json_lines.parse(text).evidence
+    evidence = parse(text).evidence
     here = os.uname().nodename
     assert contradictions(evidence, Claim([here], 2, 2, r"^PVM 3\.4")) == []
     assert "calls itself 'PVM 3" in contradictions(evidence, Claim([here], 2, 2, "^MPICH"))[0]
@@ -149,9 +153,7 @@ def test_a_partner_that_dies_ends_the_run(program, daemon):
     os.kill(partners.pop(), signal.SIGKILL)
     text, _ = asking.communicate(timeout=30)
     assert asking.returncode == 2
-    assert json_lines.parse(text.decode()).errors == [
-        "partner: the partner task ended before its time"
-    ]
+    assert parse(text.decode()).errors == ["partner: the partner task ended before its time"]
 
 
 @needs_pvm
@@ -167,13 +169,13 @@ def test_a_partner_that_dies_ends_the_run(program, daemon):
 def test_wrong_options_are_refused(program, daemon, options, message):
     status, text = launched(program, daemon, *options)
     assert status != 0
-    assert message in json_lines.parse(text).errors[0]
+    assert message in parse(text).errors[0]
 
 
 @needs_pvm
 def test_a_virtual_machine_of_one_host_has_no_second_node(program, daemon):
     status, text = launched(program, daemon)
-    assert "found 1 hosts in the virtual machine" in json_lines.parse(text).errors[0]
+    assert "found 1 hosts in the virtual machine" in parse(text).errors[0]
     assert status != 0
 
 
@@ -183,7 +185,7 @@ def test_without_a_daemon_the_program_says_so(program, daemon):
         Path(folder).chmod(0o777)
         status, text = launched(program, {**daemon, "PVM_TMP": folder}, "--sizes=8")
     assert status != 0
-    assert json_lines.parse(text).errors
+    assert parse(text).errors
 
 
 def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
@@ -211,7 +213,7 @@ def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
         cwd="/",
         **ORDINARY,
     )
-    output = json_lines.parse(answer.stdout)
+    output = parse(answer.stdout)
     assert (answer.returncode, output.ended, output.errors) == (0, True, []), answer.stderr
     assert [rank["rank"] for rank in output.evidence["ranks"]] == [0, 1]
     points = netpipe.parse(answer.stderr, netpipe.schedule(1, 4096, 0), 20)
@@ -222,7 +224,7 @@ def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
 def test_a_pair_of_no_program_is_refused(program, daemon):
     status, text = launched(pair_of(program), daemon, "--within-node")
     assert status == 2
-    assert "found 0 words, allowed are PROGRAM" in json_lines.parse(text).errors[0]
+    assert "found 0 words, allowed are PROGRAM" in parse(text).errors[0]
 
 
 def test_netpipe_runs_where_it_is_whatever_the_library():

@@ -64,7 +64,13 @@ def medians(path: Path) -> dict[Key, Run]:
         key, run = read_line(line)
         runs[key].append(run)
     return {
-        key: Run(*(statistics.median(r[i] for r in found) for i in range(4)), found[0].kernels)
+        key: Run(
+            statistics.median(run.us for run in found),
+            statistics.median(run.rate for run in found),
+            statistics.median(run.done for run in found),
+            statistics.median(run.intensity for run in found),
+            found[0].kernels,
+        )
         for key, found in runs.items()
     }
 
