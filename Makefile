@@ -7,7 +7,7 @@ PHYSICS_CC ?= mpicc.mpich
 .DEFAULT_GOAL := help
 
 help: ## list every target
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 22
 
 setup: ## install all that is missing (no-op when nothing is)
 	@setup/install.sh
@@ -17,6 +17,9 @@ demo: setup ## the main job: virtual cluster up, campaign quick, report, cluster
 
 test: setup ## pass the tests
 	@.venv/bin/python -m pytest
+
+test-other-processor: setup ## the numerical tests as on a processor with fewer vector instructions
+	@setup/test-other-processor.sh
 
 check: setup ## format, lint, types, shell, YAML, spelling; then the tests
 	@.venv/bin/pre-commit run --all-files
@@ -54,4 +57,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help setup demo test test-other-processor check lint bench spack test-spack physics doctor schema picture lock clean

@@ -39,8 +39,8 @@ def running(mark: str) -> list[str]:
 
 
 def becomes(condition: Callable[[], bool]) -> bool:
-    """Whether `condition` holds within 10 s."""
-    for _ in range(100):
+    """Whether `condition` holds within 300 s."""
+    for _ in range(3000):
         if condition():
             return True
         time.sleep(0.1)

@@ -48,8 +48,9 @@ MOST_LEFT_OUT = 0.5
 #: A worse fit than this (relative rms) is none: ranks that share cores, or an algorithm that
 #: changes with the length, follow no law of the form.
 MOST_RMS = 0.25
-#: A better fit than this (relative rms) is rounding, not evidence.
-LEAST_RMS = 1e-9
+#: The greatest relative rounding of a time: programs print nine digits, and half a unit of the
+#: ninth is at most 5e-9 of the value. Smaller residuals are rounding, not evidence.
+ROUNDING = 5e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,10 @@ def fit_collective(data: Points) -> CollectiveModel | str:
 
     Assumes independent relative errors of equal size (times of 5 % noise are so), and p > 0. Laws
     that give a startup of 0 or less or a negative delay at a measured p are no candidates.
+
+    Nothing is decided by less than `ROUNDING` of a time: fits with smaller residuals count as
+    equally good, so that the one with the fewest parameters is chosen; how they predict left-out
+    counts, which is amplified rounding, is then no evidence; a startup or delay of that size is 0.
     """
     counts = np.unique(data.p)
     if len(counts) < LEAST_COUNTS:
@@ -134,7 +139,7 @@ def fit_collective(data: Points) -> CollectiveModel | str:
         product(STARTUP_FORMS, DELAY_FORMS if has_delay else (None,))
     )
     fits = [fit for pair in pairs if (fit := _fit(data, *pair)) is not None]
-    fits = [fit for fit in fits if _possible(fit, counts)]
+    fits = [fit for fit in fits if _possible(data, fit)]
     fits.sort(key=lambda fit: fit.bic)
     if none_holds := _none_holds(data, fits):
         return none_holds
@@ -188,7 +193,7 @@ def _fit(data: Points, startup: Form, delay: Form | None) -> Fit | None:
     solution = _solve(design)
     if count <= parameters or solution is None:
         return None
-    rms = max(LEAST_RMS, float(np.sqrt(np.mean((design @ solution - 1) ** 2))))
+    rms = max(ROUNDING, float(np.sqrt(np.mean((design @ solution - 1) ** 2))))
     values = solution.tolist()
     first = Law(startup, values.pop(0), values.pop(0) if startup != "constant" else 0.0)
     second = None
@@ -212,10 +217,16 @@ def _left_out_rms(data: Points, fit: Fit) -> float:
     return math.sqrt(sum(squares) / len(squares))
 
 
-def _possible(fit: Fit, counts: Vector) -> bool:
-    return all(
-        fit.startup.at(p) > 0 and (fit.delay is None or fit.delay.at(p) >= 0) for p in counts
-    )
+def _possible(data: Points, fit: Fit) -> bool:
+    """Whether at every measured p the startup is above 0 and the delay not below, past rounding."""
+    longest = float(data.message_bytes.max())
+    for p in np.unique(data.p):
+        rounding_s = ROUNDING * float(data.time_s[data.p == p].min())
+        if fit.startup.at(p) <= rounding_s:
+            return False
+        if fit.delay is not None and fit.delay.at(p) * longest < -rounding_s:
+            return False
+    return True
 
 
 def _choose(data: Points, fits: Sequence[Fit], part: Callable[[Fit], Law | None]) -> Choice | None:
@@ -229,7 +240,8 @@ def _choose(data: Points, fits: Sequence[Fit], part: Callable[[Fit], Law | None]
         return None
     (law, first), (runner_up, second) = list(by_form.values())[:2]
     left_out = [_left_out_rms(data, fit) for _, fit in by_form.values()]
-    alike = left_out[0] > min(MOST_LEFT_OUT, (1 + LEFT_OUT_MARGIN) * min(left_out))
+    exact = first.rms <= ROUNDING
+    alike = not exact and left_out[0] > min(MOST_LEFT_OUT, (1 + LEFT_OUT_MARGIN) * min(left_out))
     needed = LEAST_DELTA_SIMPLER if law.form == "constant" else LEAST_DELTA_BIC
     delta = second.bic - first.bic
     return Choice(law, runner_up, delta, (left_out[0], left_out[1]), delta >= needed and not alike)

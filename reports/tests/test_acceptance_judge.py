@@ -14,6 +14,8 @@ from reports.load.loading import load_run
 
 from . import acceptance_runs as runs
 
+pytestmark = pytest.mark.numerical
+
 DAY = date(2026, 11, 21)
 STREAM: dict[str, object] = {"id": "stream", "kind": "nodes", "title": "STREAM", "check": "node"}
 STREAM |= {"metric": "stream_triad", "within": 0.05}

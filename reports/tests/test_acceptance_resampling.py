@@ -12,6 +12,8 @@ from reports.load.loading import load_run
 
 from . import acceptance_runs as runs
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("noise", [0.001, 0.01, 0.03])
 def test_a_clean_machine_names_nobody_in_20_resamples(tmp_path, noise):

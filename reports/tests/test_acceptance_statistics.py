@@ -11,6 +11,8 @@ import pytest
 from reports.acceptance.bounds import decide, median_bounds, spread_bounds
 from reports.acceptance.uniformity import explain_links, shares_of_best, shares_of_median
 
+pytestmark = pytest.mark.numerical
+
 
 def many_launches(count=300):
     """Seeded sets of 1 to 40 launches of every size, with equal values among them."""

@@ -75,7 +75,7 @@ def browse(page: Path, profile: Path, *options: str) -> tuple[str, str]:
         [*argv, "--dump-dom", page.as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=True,
     )
     shutil.rmtree(profile, ignore_errors=True)

@@ -14,6 +14,8 @@ from reports.load.loading import load_run
 from reports.statistics.signed_rank import paired_effect
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 
+pytestmark = pytest.mark.numerical
+
 
 def hpl(names: tuple[str, ...], sizes: tuple[int, ...] = (1000, 2000)) -> list[dict[str, Any]]:
     return [

@@ -11,6 +11,7 @@ from reports.checks.collectives.expressions import expression_text
 from reports.models.collectives import (
     Choice,
     Law,
+    Points,
     aggregated_factor,
     asymptotic_bandwidth,
     fit_collective,
@@ -18,7 +19,13 @@ from reports.models.collectives import (
 )
 from reports.studies.collectives_1996 import MACHINES, published, quoted_bandwidths
 
+pytestmark = pytest.mark.numerical
+
 NARROW, WIDE = COUNTS.values()
+
+
+def law_id(law):
+    return law.form if law.offset else "zero"
 
 
 def times(counts, startup, delay, noise=0.0, seed=1):
@@ -67,6 +74,36 @@ def test_without_noise_the_coefficients_come_back(startup, delay):
     assert model.best.startup.slope == pytest.approx(startup.slope, rel=1e-6, abs=1e-15)
     assert model.best.delay.offset == pytest.approx(delay.offset, rel=1e-4)
     assert model.best.delay.slope == pytest.approx(delay.slope, rel=1e-4, abs=1e-15)
+
+
+def chosen(data):
+    model = fit_collective(data)
+    assert not isinstance(model, str)
+    parts = (model.startup, model.delay)
+    return [(part.law.form, part.determined) for part in parts]
+
+
+@pytest.mark.parametrize("startup", STARTUPS, ids=lambda law: law.form)
+@pytest.mark.parametrize("delay", [*DELAYS, Law("constant", 0.0, 0.0)], ids=law_id)
+def test_no_rounding_and_no_order_of_the_points_changes_the_choice(startup, delay):
+    data = times(NARROW, startup, delay)
+    rng = np.random.default_rng(5)
+    for _ in range(25):
+        order = rng.permutation(len(data.p))
+        last_bits = 1 + rng.integers(-3, 4, len(data.p)) * np.finfo(float).eps
+        nine_digits = [float(f"{t:.9g}") for t in data.time_s]
+        for time_s in (data.time_s * last_bits, np.array(nine_digits)):
+            moved = Points(data.p[order], data.message_bytes[order], time_s[order])
+            assert chosen(moved) == [(startup.form, True), (delay.form, True)]
+
+
+def test_a_startup_of_rounding_size_is_none():
+    """T = c m: whether the fitted startup is above 0 is chance."""
+    rng = np.random.default_rng(6)
+    rows = [(p, m, 1e-8 * m * p) for p in NARROW for m in SIZES]
+    for _ in range(25):
+        noisy = [(p, m, t * (1 + 4e-16 * rng.standard_normal())) for p, m, t in rows]
+        assert fit_collective(points(noisy)) == "no law fits with a positive startup and delay"
 
 
 def test_two_laws_that_fit_alike_are_undetermined():

@@ -16,6 +16,8 @@ from reports.statistics.estimators import (
 )
 from reports.statistics.rank_tests import friedman, nemenyi_difference
 
+pytestmark = pytest.mark.numerical
+
 SKEWED = np.random.default_rng(5).lognormal(0, 0.6, 25)
 
 

@@ -17,6 +17,8 @@ from reports.show.canvas import STYLE
 from reports.studies.hypercubes_1988 import times_by_hops
 from reports.tests.synthetic import case, write_run
 
+pytestmark = pytest.mark.numerical
+
 PER_HOP_S = {"mpich": 1.2e-6, "lam": 0.0}
 BLOCKS = 7
 

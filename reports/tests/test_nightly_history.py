@@ -16,6 +16,8 @@ from records.history.store import Store
 from reports.nightly.night import read_night
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
+pytestmark = pytest.mark.numerical
+
 NIGHTS = 12
 
 

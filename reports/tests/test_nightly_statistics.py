@@ -14,6 +14,8 @@ from reports.nightly.reference import crossed_deviations, references, residuals,
 from reports.nightly.rules import Rules, rules_for
 from reports.nightly.tail import fit_tail, run_quantile
 
+pytestmark = pytest.mark.numerical
+
 RULES = Rules()
 
 

@@ -15,6 +15,8 @@ from reports.models.point_to_point import (
     straight_line,
 )
 
+pytestmark = pytest.mark.numerical
+
 ALPHA_S, BETA = 20e-6, 1e-9
 #: Four sizes an octave, 8 bytes to 512 KiB.
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})

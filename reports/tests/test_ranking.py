@@ -15,6 +15,8 @@ from reports.choice.tables import choice_tables
 from reports.load.loading import load_run
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
+pytestmark = pytest.mark.numerical
+
 NAMES = ("mpich", "openmpi", "lam")
 
 

@@ -19,6 +19,8 @@ from reports.statistics.signed_rank import (
     tied_p,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 def brute_force_p(d: np.ndarray) -> float:
     """All sign patterns of the mid-ranks, slow."""

@@ -12,6 +12,8 @@ from reports.statistics.descriptive import (
     summarise_rows,
 )
 
+pytestmark = pytest.mark.numerical
+
 
 @pytest.mark.parametrize("n", [2, 3, 5, 6, 17, 40])
 def test_summary_agrees_with_scipy(n: int) -> None:

@@ -30,7 +30,8 @@ pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
 ]
-STAGE_TIMEOUT_S = 20.0
+#: What a test waits for comes soon, or late on a loaded machine, or never.
+PATIENCE_S = 300.0
 #: A job that keeps a core busy for some hundredths of a second.
 BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
 
@@ -59,7 +60,7 @@ def as_user(cluster: Cluster, *argv: str) -> str:
         cwd=cluster.site_facts()["work_dir"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -109,7 +110,7 @@ def test_jobs_run_on_all_nodes_and_down_leaves_nothing(name: str) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ):
-        time.sleep(0.3)
+        wait_for(lambda: all(sleepers(Path(f"/run/netns/assay-{name}-{n}")) for n in ("n1", "n2")))
         assert virtual_cluster.down(name)
     assert traces(name) == {}
     assert not virtual_cluster.down(name)
@@ -130,7 +131,7 @@ def test_a_second_main_job_leaves_the_first_ones_cluster_alone(shared: Cluster) 
         env={**os.environ, "CLUSTER": shared.name},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 2
@@ -170,7 +171,7 @@ def kill_controller(name: str) -> None:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + STAGE_TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -226,7 +227,8 @@ def test_a_node_is_made_slow_and_mended(name: str) -> None:
         return any("nr_throttled 0" not in path.read_text() for path in found)
 
     assert link_rate() == "100Mbit"
-    cluster.degrade("n2", cpu_share=0.5, link_share=0.5)
+    # A small share: on a loaded machine a job may not even get half a core.
+    cluster.degrade("n2", cpu_share=0.1, link_share=0.5)
     assert link_rate() == "50Mbit"
     assert throttled()
     cluster.mend("n2")
@@ -278,7 +280,7 @@ def test_nothing_survives_a_power_cut(name: str, isolated: bool) -> None:
     cluster.kill_node("n2")
     assert sleepers(inside) == []
     virtual_cluster.down(name)
-    started.wait(10)
+    started.wait(PATIENCE_S)
     assert traces(name) == {}
 
 
@@ -352,8 +354,8 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
 
 def test_orphans_of_jobs_are_reaped(shared: Cluster) -> None:
     on_nodes(shared, "(setsid sleep 0.1 &) ; true")
-    time.sleep(0.3)
-    assert on_nodes(shared, "ps -e -o stat= | grep -c ^Z || true") == ["0"] * 4
+    left = "ps -e -o stat=,comm= | grep -cE '^Z|sleep$' || true"
+    wait_for(lambda: on_nodes(shared, left) == ["0"] * 4)
 
 
 RECEIVE = """
@@ -386,7 +388,7 @@ def test_a_fast_ethernet_link_carries_what_fast_ethernet_carries(shared: Cluster
         server.stdout.readline()
         sender = [*enter[1], sys.executable, "-c", SEND, shared.site_facts()["addresses"]["n1"]]
         rate = float(subprocess.run(sender, capture_output=True, text=True, check=True).stdout)
-    assert 6e6 < rate < 12.5e6
+    assert 2e6 < rate < 12.5e6  # more than the next slower kind, even on a loaded machine
 
 
 def test_the_command_line_shows_and_enters_the_cluster(

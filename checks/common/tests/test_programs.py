@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The proofs of the C sources, built and run with each MPI library."""
 
+import os
+import platform
+import re
 import shutil
 import subprocess
 import tempfile
@@ -9,10 +12,20 @@ from pathlib import Path
 import pytest
 
 from checks.common.sources import CHECKS, LIBRARY, program_folders
+from checks.common.tests.program_runs import built_programs
+
+SU3 = CHECKS / "su3_rmd" / "src"
+RANKS = (1, 2, 3, 4)
+PROPERTY = re.compile(r"right +\S.* deviation \S+ tolerance \S+")
+#: What each set of vector kernels needs of the processor, in the words of /proc/cpuinfo.
+KERNEL_FLAGS = {
+    "avx2": {"avx2", "fma"},
+    "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+}
 
 
 def proofs(folder, compiler, out, *settings):
-    """Run `make prove` of a folder and count its judgements."""
+    """Run `make prove` of a folder: the judgements by section, none of them wrong, none empty."""
     answer = subprocess.run(
         ["make", "-j2", "-C", str(folder), "prove", f"CC={compiler}", f"OUT={out}", *settings],
         capture_output=True,
@@ -20,9 +33,29 @@ def proofs(folder, compiler, out, *settings):
         check=False,
     )
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
-    lines = answer.stdout.splitlines()
-    assert not [line for line in lines if line.startswith("wrong")]
-    return sum(line.startswith("right") for line in lines)
+    sections = {}
+    for line in answer.stdout.splitlines():
+        if line.startswith("== "):
+            judgements = sections.setdefault(line[3:], [])
+        elif line.startswith(("right", "WRONG")):
+            judgements.append(line)
+    for section, lines in sections.items():
+        assert lines, f"{section} judges nothing"
+        assert not [line for line in lines if line.startswith("WRONG")], section
+    return sections
+
+
+def proof_programs(folder):
+    return sorted(path.stem for path in (folder / "proof").glob("prove_*.c"))
+
+
+def vector_kernels():
+    """The sets of kernels that are built and that this processor has."""
+    text = Path("/proc/cpuinfo").read_text()
+    flags = set(next((line for line in text.splitlines() if line.startswith("flags")), "").split())
+    default = " ".join(KERNEL_FLAGS) if platform.machine() == "x86_64" else ""
+    built = os.environ.get("SU3_VECTOR_SETS", default).split()
+    return ["baseline", *(name for name in built if KERNEL_FLAGS[name] <= flags)]
 
 
 @pytest.fixture
@@ -33,25 +66,67 @@ def out():
         yield folder
 
 
-@pytest.mark.parametrize("compiler", ["mpicc.mpich", "mpicc.openmpi", "mpicc.lam"])
-def test_proofs_of_the_library_pass(compiler, out):
+@pytest.mark.parametrize("library", ["mpich", "openmpi", "lam"])
+def test_proof_programs_pass(library, out):
+    compiler = f"mpicc.{library}"
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}: run make setup")
-    assert proofs(LIBRARY, compiler, out) > 100
+    found = proofs(LIBRARY, compiler, out)
+    # prove_short runs with LAM's modes, in test_lam_modes.
+    for program in set(proof_programs(LIBRARY)) - {"prove_short", "prove_timing"}:
+        assert all(PROPERTY.fullmatch(line) for line in found[program])
+    for ranks in RANKS:
+        assert all(
+            PROPERTY.fullmatch(line) for line in found[f"{library}: prove_timing, {ranks} ranks"]
+        )
+        assert f"{library}: start-up, {ranks} ranks" in found
+        assert f"{library}: node, {ranks} ranks" in found
+    assert f"{library}: other host refused" in found  # the last one
 
 
-@pytest.mark.parametrize(
-    ("folder", "least"), [(CHECKS / "su3_rmd" / "src", 500), (LIBRARY / "mpiprofile", 50)]
-)
-def test_proofs_of_the_application_and_the_profile_pass(folder, least, out):
+@pytest.mark.numerical
+def test_proof_programs_of_the_application_pass(out):
     if shutil.which("mpicc.mpich") is None:
         pytest.skip("needs mpicc.mpich: run make setup")
-    try:
-        assert proofs(folder, "mpicc.mpich", out) > least
-    except AssertionError:
-        # MPICH's launcher now and then drops the last line of a rank that aborts, which the
-        # refusals are judged by: what fails by that chance passes the second time.
-        assert proofs(folder, "mpicc.mpich", out) > least
+    found = proofs(SU3, "mpicc.mpich", out)
+    sets = vector_kernels()
+    for ranks in RANKS:
+        for program in proof_programs(SU3):
+            lines = found[f"mpich: {program} double, {ranks} ranks"]
+            assert all(PROPERTY.fullmatch(line) for line in lines)
+        lines = found[f"mpich: prove_kernels double, {ranks} ranks"]
+        assert {line.split()[1] for line in lines if "against plain" in line} == set(sets)
+    originals = [line for line in found["mpich: su3_rmd double"] if "the original's" in line]
+    assert [line.split()[-1] for line in originals] == ["auto", "plain", *sets]
+
+
+def test_proof_programs_of_the_profile_pass(out):
+    if shutil.which("mpicc.mpich") is None:
+        pytest.skip("needs mpicc.mpich: run make setup")
+    found = proofs(LIBRARY / "mpiprofile", "mpicc.mpich", out)
+    for section, lines in found.items():
+        ranks = int(section.split()[-2])
+        assert lines[2:] == [f"right  profile of rank {rank} of {ranks}" for rank in range(ranks)]
+    ways = {section.split(", ")[0] for section in found}
+    assert {"mpich: linked in", "mpich: preloaded"} <= ways
+    assert set(found) == {f"{way}, {ranks} ranks" for way in ways for ranks in RANKS}
+
+
+@pytest.mark.parametrize("library", ["mpich", "openmpi"])
+def test_a_rank_that_fails_stays_until_its_error_has_been_read(library):
+    """Else a slow launcher loses it: MPICH's mpiexec exits at once when a rank aborts."""
+    with built_programs(library, ["echo"]) as folder:
+        process = subprocess.Popen(
+            [str(folder / "echo"), "--sizes=7", "--iterations=1", "--inject-fault"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(2)
+        text, _ = process.communicate()
+        assert b'"wrong":true' in text
+        assert process.returncode != 0
 
 
 HELLO = """

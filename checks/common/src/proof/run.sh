@@ -15,7 +15,7 @@ step() { # step NAME RANKS KIND ARGUMENT… -- PROGRAM OPTION…: run, judge out
     shift 2
     while [[ $1 != -- ]]; do judge+=("$1"); shift; done
     echo "== $library: $name"
-    timeout 120 "${launch[@]}" -np "$ranks" "$out/$2" "${@:3}" \
+    timeout 600 "${launch[@]}" -np "$ranks" "$out/$2" "${@:3}" \
         >"$work/lines" 2>"$work/errors" </dev/null || status=$?
     if ! LD_PRELOAD='' python3 "$here/prove_lines.py" "${judge[@]}" <"$work/lines" ||
         { [[ ${judge[0]} == error ]] && ((status == 0)); } ||
@@ -26,6 +26,7 @@ step() { # step NAME RANKS KIND ARGUMENT… -- PROGRAM OPTION…: run, judge out
 
 now=$EPOCHREALTIME
 for ranks in 1 2 3 4; do
+    echo "== $library: prove_timing, $ranks ranks"
     "${launch[@]}" -np "$ranks" "$out/prove_timing" </dev/null || failed=1
     step "start-up, $ranks ranks" "$ranks" end startup "$ranks" -- startup --launched-at "$now"
 done

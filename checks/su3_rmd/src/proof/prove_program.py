@@ -18,6 +18,8 @@ from pathlib import Path
 
 SAMPLES = Path(__file__).parent / "data"
 SINGLE_TOLERANCE = 2e-5
+#: A launch takes seconds; only one that hangs takes this long, however loaded the machine is.
+TIMEOUT_S = 600
 GEOMETRIES = {
     1: ["1,1,1,1"],
     2: ["2,1,1,1", "1,2,1,1", "1,1,2,1", "1,1,1,2"],
@@ -48,7 +50,7 @@ class Proof:
                 check=False,
                 capture_output=True,
                 text=True,
-                timeout=60,
+                timeout=TIMEOUT_S,
                 stdin=subprocess.DEVNULL,
             )
         except subprocess.TimeoutExpired:

@@ -16,9 +16,10 @@ source "$here/../../../common/src/proof/launcher.sh"
 for ranks in 1 2 3 4; do
     for proof in "$@"; do
         echo "== $library: $proof $precision, $ranks ranks"
-        timeout 300 "${launch[@]}" -np "$ranks" "$out/${proof}_$precision" </dev/null || failed=1
+        timeout 600 "${launch[@]}" -np "$ranks" "$out/${proof}_$precision" </dev/null || failed=1
     done
 done
+echo "== $library: su3_rmd $precision"
 mkdir -p "$work/files"
 chmod 777 "$work/files"
 python3 -B "$here/prove_program.py" "$out/su3_rmd_$precision" "$precision" "$work/files" \

@@ -14,7 +14,7 @@ source "$here/../../proof/launcher.sh"
 prove() { # prove WHAT PROGRAM [evidence]
     for ranks in 1 2 3 4; do
         echo "== $library: $1, $ranks ranks"
-        timeout 60 "${launch[@]}" -np "$ranks" "$out/$2" </dev/null >"$work/lines" || failed=1
+        timeout 600 "${launch[@]}" -np "$ranks" "$out/$2" </dev/null >"$work/lines" || failed=1
         LD_PRELOAD='' python3 -B "$here/prove_profile.py" "$ranks" "${@:3}" <"$work/lines" || failed=1
     done
 }
