@@ -11,8 +11,9 @@
 #define STOP_TAG 3
 /* Counting loops a neighbour keeps of one stream; later ones are counted and verified, not kept. */
 #define MOST_LOOPS 100000
-#define LEAST_LOOPS 5.0 /* of a neighbour that fit into a stream */
-#define TURN_S 2e-9     /* about a turn of the loop, not less */
+#define LEAST_LOOPS 5.0      /* of a neighbour that fit into a stream */
+#define TURN_S 2e-9          /* about a turn of the loop, not less */
+#define MOST_WINDOWS 1000000 /* of a stream */
 
 static void count(const struct phases *p, uint64_t turns) {
     uint64_t found = counting_run(turns + (p->fault_count ? 1 : 0));
@@ -98,27 +99,24 @@ static void measure_overlap(struct phases *p) {
     p->availability = fmin(1, compute_s / both_s);
 }
 
-/* Endpoints: seconds a window. */
-static double stream_alone(struct phases *p) {
+/* Endpoints: seconds a window. The number of windows is doubled until a stream lasts least_s: it
+ * cannot be told from a few windows on a machine whose cores are shared, where one takes a
+ * microsecond and the next a time slice of the scheduler. */
+static double stream_for(struct phases *p, double least_s) {
+    struct timing_plan plan = p->plan;
+    double seconds;
+    int longer;
     traffic_fill(&p->traffic);
-    double seconds = median(p, p->roles.pair, nothing, stream);
+    do {
+        double start = p->timer.now();
+        seconds = median(p, p->roles.pair, nothing, stream);
+        longer = p->timer.now() - start < least_s && p->plan.iterations < MOST_WINDOWS;
+        MPI_Bcast(&longer, 1, MPI_INT, 0, p->roles.pair);
+        p->plan.iterations *= 2;
+    } while (longer);
+    p->plan = plan;
     if (p->traffic.rank == 1)
         traffic_verify(&p->traffic, p->traffic.window, p->fault_message);
-    return seconds;
-}
-
-/* Endpoints: the same while neighbours count; a second, longer stream where some of their loops
- * would not fit into the first. */
-static double stream_beside(struct phases *p) {
-    struct timing_plan plan = p->plan;
-    double seconds = stream_alone(p);
-    int windows = (int)fmin(1e6, LEAST_LOOPS * (double)p->turns * TURN_S / fmax(seconds, 1e-7));
-    MPI_Bcast(&windows, 1, MPI_INT, 0, p->roles.pair);
-    if (windows > plan.iterations) {
-        p->plan.iterations = windows;
-        seconds = stream_alone(p);
-        p->plan = plan;
-    }
     return seconds;
 }
 
@@ -141,11 +139,11 @@ static double count_beside_stream(struct phases *p) {
 static double endpoint_phases(struct phases *p) {
     double passing_s = count_with_messages(p);
     measure_overlap(p);
-    p->stream_resting_s = stream_alone(p);
+    p->stream_resting_s = stream_for(p, 0);
     if (p->roles.ranks > 2) {
         if (p->roles.rank == p->roles.first)
             tell_all(&p->roles, p->roles.second, GO_TAG);
-        p->stream_computing_s = stream_beside(p);
+        p->stream_computing_s = stream_for(p, LEAST_LOOPS * (double)p->turns * TURN_S);
         if (p->roles.rank == p->roles.first)
             tell_all(&p->roles, p->roles.second, STOP_TAG);
     }
