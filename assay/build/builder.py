@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the views of a site with Spack, and notes what each was built from once it is whole."""
+"""Builds the views of a site with Spack, and notes what each was built from when complete."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from assay.build import our_packages
 from assay.build.commands import Say, SpackCommands
-from assay.build.digest import OUR_PACKAGES, sources_digest
 from assay.build.facts import Lock
+from assay.build.our_packages import OUR_PACKAGES
 from assay.build.paths import SPACK_ENV, Spack
 from assay.build.scope import packages_files, write_scope
 from assay.sites.builds import environment_folder, facts_file
@@ -25,7 +26,7 @@ from assay.sites.site_file import read_description
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 
-#: Free disk that a build asks for before it begins: what the three libraries and their builds take.
+#: Free disk that a build needs: what the three libraries and their builds take.
 NEEDED_BYTES = 2 * 10**9
 
 
@@ -72,33 +73,62 @@ def spack_section(site: str) -> SpackDescription:
 def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     """Resolve, fetch, build, lay out the views, and note each view's facts.
 
-    What is already installed is not built again, so that a build that failed goes on where it
+    What is installed already is not built again, so a build that failed continues where it
     stopped. Raises AssayError and InfrastructureError.
     """
-    views = request.views()
     commands = prepare(spack, request, say)
     resolve(commands, request.anew)
     lock = Lock(commands.environment / "spack.lock")
-    libraries = _libraries(commands.environment)
-    roots = {view: _roots(lock, view, libraries.get(view)) for view in views}
-    _forget_changed(request.site, roots)
-    all_roots = sorted({one for some in roots.values() for one in some})
-    ours = lock.hashes_of(OUR_PACKAGES, all_roots)
-    install(commands, all_roots, our_packages.changed(commands, ours), request.jobs)
+    facts = _facts(request, lock, commands.environment)
+    files = {view: facts_file(request.site, view) for view in facts}
+    for view, path in files.items():
+        # A view that is about to change is no longer complete.
+        if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
+            path.unlink()
+    roots = sorted({root for known in facts.values() for root in known["roots"]})
+    ours = lock.hashes_of(OUR_PACKAGES, roots)
+    install(commands, roots, our_packages.changed(commands, ours), request.jobs)
     our_packages.note(commands, ours)
     if request.built.modules:
         commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
-    for view, some in roots.items():
-        _note(request, lock, view, some)
+    for view, path in files.items():
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, json.dumps(facts[view], indent=1).encode())
         say(f"built: {', '.join(map(request.built.name_of, request.built.views[view]))}")
 
 
+def _facts(request: BuildRequest, lock: Lock, environment: Path) -> dict[str, dict[str, Any]]:
+    """What each view is built from: its roots are those that use the library it selects first."""
+    stated = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
+    facts = {}
+    for view in request.views():
+        roots = lock.roots_of(stated[view]["select"][0]) if view in stated else []
+        if not roots:
+            raise AssayError(
+                f"view {view}: the environment has no such view, or no root that uses its library;"
+                " see the site's spack.views"
+            )
+        facts[view] = {
+            "environment": request.built.environment,
+            "view": view,
+            "sources": our_packages.sources_digest(),
+            "roots": sorted(roots),
+            "packages": lock.packages(roots),
+        }
+    return facts
+
+
 def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
-    """The Spack home with its configuration and the environment as the checkout has it now."""
+    """Write the Spack home's configuration, and the environment as the checkout has it."""
     folder = environment_folder(request.site)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _need_room(spack.home)
+        free = shutil.disk_usage(spack.home).free
+        if free < NEEDED_BYTES:
+            raise InfrastructureError(
+                f"{spack.home}: {free / 1e9:.1f} GB free; building needs {NEEDED_BYTES / 1e9:.0f}"
+                " GB. Make room, or name another place with ASSAY_SPACK_HOME"
+            )
         write_scope(spack, request.site, request.built, request.offline)
         _lay_environment(request.built, folder, packages_files(request.site, request.built))
     except OSError as error:
@@ -109,20 +139,11 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
     return SpackCommands(spack, folder, say, alone=request.offline)
 
 
-def _need_room(home: Path) -> None:
-    free = shutil.disk_usage(home).free
-    if free < NEEDED_BYTES:
-        raise InfrastructureError(
-            f"{home}: {free / 1e9:.1f} GB free; building needs {NEEDED_BYTES / 1e9:.0f} GB. Make"
-            " room, or name another place with ASSAY_SPACK_HOME"
-        )
-
-
 def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
-    """The environment as the checkout has it; with the kept lock, unless a site chooses itself.
+    """Copy the environment, with its kept lock unless the site has a packages.yaml of its own.
 
-    `packages`: the packages.yaml files, the platform's last. What was chosen by other ones, or by
-    another environment or kept lock, is forgotten.
+    `packages`: the packages.yaml files, the platform's last. A lock that follows from other files
+    is removed.
     """
     source = SPACK_ENV / "environments" / built.environment
     if not (source / "spack.yaml").is_file():
@@ -161,41 +182,3 @@ def install(commands: SpackCommands, roots: list[str], ours: list[str], jobs: in
         again = [f"/{one}" for one in ours]
         commands.run("building our changed programs", *words, "--overwrite", "-y", *again)
     commands.run("laying out the views", "env", "view", "regenerate")
-
-
-def _libraries(environment: Path) -> dict[str, str]:
-    """The library of each view: what its selection names first."""
-    views = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
-    return {name: view["select"][0] for name, view in views.items()}
-
-
-def _roots(lock: Lock, view: str, library: str | None) -> list[str]:
-    roots = lock.roots_of(library) if library else []
-    if not roots:
-        raise AssayError(
-            f"view {view}: the environment has no such view, or no root that uses its library;"
-            " see the site's spack.views"
-        )
-    return roots
-
-
-def _forget_changed(site: str, roots: dict[str, list[str]]) -> None:
-    """A view that is about to change is no longer whole."""
-    for view, some in roots.items():
-        path = facts_file(site, view)
-        noted = json.loads(path.read_bytes()) if path.is_file() else {}
-        if (noted.get("roots"), noted.get("sources")) != (sorted(some), sources_digest()):
-            path.unlink(missing_ok=True)
-
-
-def _note(request: BuildRequest, lock: Lock, view: str, roots: list[str]) -> None:
-    facts = {
-        "environment": request.built.environment,
-        "view": view,
-        "sources": sources_digest(),
-        "roots": sorted(roots),
-        "packages": lock.packages(roots),
-    }
-    path = facts_file(request.site, view)
-    path.parent.mkdir(exist_ok=True)
-    write_whole(path, json.dumps(facts, indent=1).encode())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one Spack command: its output into a log, its progress as plain lines, its failure told."""
+"""Runs one Spack command: output into a log, progress as plain lines, a failure explained."""
 
 from __future__ import annotations
 
@@ -17,14 +17,7 @@ from assay.build.paths import Spack
 from records.errors import InfrastructureError
 
 Say = Callable[[str], None]
-
-
-def say_with_time(line: str) -> None:
-    """Print a line of progress with the time of day."""
-    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
-
-
-#: Lines of Spack that tell how far it is.
+#: Lines of Spack's output that show its progress.
 _PROGRESS = re.compile(
     r"^==> (Installing \S+ \[\d+/\d+\]|\S+: Successfully installed.*|\S+: Executing phase:.*"
     r"|Concretized .*|Fetching .*|\S+ : externally installed.*)"
@@ -32,11 +25,16 @@ _PROGRESS = re.compile(
 _SHORT = re.compile(r"(-[a-z0-9]{32})( \[\d+/\d+\])?")
 
 
-def _bounds(alone: bool) -> list[str]:
-    """What a command is started by, so that it ends with this process, killed or not.
+def say_with_time(line: str) -> None:
+    """Print a line of progress with the time of day."""
+    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
 
-    Spack's compilers outlive a Spack that was killed, and would go on installing beside the next
-    one; root can give them a process namespace that ends with it. `alone`: without network.
+
+def _bounds(alone: bool) -> list[str]:
+    """The words before a command so that it ends with this process, even when that is killed.
+
+    Compilers outlive a Spack that was killed, and would go on installing beside the next one; root
+    can give them a process namespace that ends with it. `alone`: without network.
     """
     bound = ["setpriv", "--pdeathsig", "KILL"]
     if os.geteuid() != 0:
@@ -63,19 +61,17 @@ class SpackCommands:
         began = time.monotonic()
         self.say(f"{doing} (log: {log})")
         try:
-            text, status = self._follow(self._command(words), log)
+            spack = self.spack.command("-e", str(self.environment), *words)
+            text, status = self._follow([*_bounds(self.alone), *spack], log)
         except OSError as error:
             raise InfrastructureError(f"{doing}: {error.strerror or error} ({log})") from error
         if status != 0:
-            # What was fetched wrongly lies in the stage and would be found there again.
+            # A wrong archive stays in the stage and would be used again.
             if words[0] == "fetch":
                 shutil.rmtree(self.spack.home / "stage", ignore_errors=True)
             raise explained(doing, text, log, self.spack.home)
         self.say(f"{doing}: {time.monotonic() - began:.0f} s")
         return text
-
-    def _command(self, words: tuple[str, ...]) -> list[str]:
-        return [*_bounds(self.alone), *self.spack.command("-e", str(self.environment), *words)]
 
     def _follow(self, argv: list[str], log: Path) -> tuple[str, int]:
         lines = []

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
 #: Parameters of a spec that say nothing about this build.
 _NO_VARIANTS = {"build_system", "cflags", "cppflags", "cxxflags", "fflags", "ldflags", "ldlibs"}
+#: Dependencies that are there when a program runs; others were needed to build it only.
+_STAYING = frozenset({"link", "run"})
 
 
 class Lock:
@@ -22,7 +24,7 @@ class Lock:
 
     def roots_of(self, library: str) -> list[str]:
         """Hashes of the roots that use (or are) `library`: name[@version] [variant=value…]."""
-        return [h for h in self.roots if any(self._is(x, library) for x in self.all(h))]
+        return [h for h in self.roots if any(self._is(x, library) for x in self._below([h]))]
 
     def _is(self, spec_hash: str, library: str) -> bool:
         head, *variants = library.split()
@@ -35,38 +37,26 @@ class Lock:
             and all(spec["parameters"].get(key) == value for key, value in wanted)
         )
 
-    def all(self, root: str) -> Iterator[str]:
-        """Hashes of a root and of everything it depends on, each once."""
-        seen, rest = set[str](), [root]
-        while rest:
-            current = rest.pop()
-            if current not in seen:
-                seen.add(current)
-                yield current
-                rest += [d["hash"] for d in self._dependencies(current)]
-
-    def needed(self, roots: list[str]) -> set[str]:
-        """Hashes of `roots` and of all that they link or run, and of no mere build tool."""
+    def _below(self, roots: Iterable[str], kinds: frozenset[str] = frozenset()) -> set[str]:
+        """Hashes of `roots` and of all they depend on; `kinds`: by these kinds of dependency."""
         seen, rest = set[str](), list(roots)
         while rest:
             current = rest.pop()
             if current not in seen:
                 seen.add(current)
-                rest += [d["hash"] for d in self._dependencies(current) if _stays(d)]
+                for dependency in self.specs[current].get("dependencies", ()):
+                    if not kinds or kinds & set(dependency["parameters"].get("deptypes", ())):
+                        rest.append(dependency["hash"])
         return seen
-
-    def _dependencies(self, spec_hash: str) -> list[dict[str, Any]]:
-        dependencies: list[dict[str, Any]] = self.specs[spec_hash].get("dependencies", [])
-        return dependencies
 
     def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
         """Facts of each package below `roots` that is linked or run, by name."""
-        found = {self.specs[h]["name"]: self._facts(h) for h in self.needed(roots)}
+        found = {self.specs[h]["name"]: self._facts(h) for h in self._below(roots, _STAYING)}
         return dict(sorted(found.items()))
 
     def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
         """Hashes of the packages of these names that `roots` need."""
-        return sorted(h for h in self.needed(roots) if self.specs[h]["name"] in names)
+        return sorted(h for h in self._below(roots, _STAYING) if self.specs[h]["name"] in names)
 
     def _facts(self, spec_hash: str) -> dict[str, Any]:
         spec = self.specs[spec_hash]
@@ -85,15 +75,11 @@ class Lock:
         }
 
     def _compiler(self, spec: dict[str, Any]) -> str | None:
-        for dependency in spec.get("dependencies", []):
+        for dependency in spec.get("dependencies", ()):
             if "c" in dependency.get("parameters", {}).get("virtuals", ()):
                 compiler = self.specs[dependency["hash"]]
                 return f"{compiler['name']}@{compiler['version']}"
         return None
-
-
-def _stays(dependency: dict[str, Any]) -> bool:
-    return bool({"link", "run"} & set(dependency.get("parameters", {}).get("deptypes", ())))
 
 
 def _variants(parameters: dict[str, Any]) -> str:

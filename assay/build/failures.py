@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went wrong in Spack, as one message: what, where, what to do."""
+"""Explains a failure of Spack in one message: what, where, what to do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 
-#: First match decides: what Spack prints, what it means, whether the user's input caused it.
+#: What Spack prints, what it means, whether the user's input caused it. The first match counts.
 _KNOWN = (
     (
         re.compile(r"No space left on device|Disk quota exceeded"),
@@ -65,10 +65,7 @@ def explained(doing: str, text: str, log: Path, home: Path) -> AssayError:
             message = meaning.format(what=what.strip(" .'\""), home=home)
             kind = AssayError if by_user else InfrastructureError
             return kind(f"{doing}: {message} (log: {log})")
-    return InfrastructureError(f"{doing}: {_last_error(text)} (log: {log})")
-
-
-def _last_error(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line.lower()]
-    return (errors or lines or ["Spack said nothing"])[0 if errors else -1][:300]
+    said = errors[0] if errors else (lines or ["Spack printed nothing"])[-1]
+    return InfrastructureError(f"{doing}: {said[:300]} (log: {log})")

@@ -10,11 +10,10 @@ import pytest
 from assay.build import paths
 from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
 from assay.build.commands import SpackCommands
-from assay.build.digest import sources_digest
 from assay.build.facts import Lock
 from assay.build.failures import explained
 from assay.build.mirror import SourceArchive, _take
-from assay.build.our_packages import changed, note
+from assay.build.our_packages import changed, note, sources_digest
 from assay.build.paths import SPACK_ENV, Spack, find_spack
 from assay.build.scope import write_scope
 from assay.build.stale_builds import refuse_stale_builds
