@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
 
+from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED
 from records.metric import Register
 from records.plan import PlannedCase
 from reports.choice.compare import Comparisons, compare_environments
-from reports.load.loading import INVALID_ON_PURPOSE, Launch, Run, Series, stacked
+from reports.load.loading import Launch, Run, Series, stacked
 from reports.notation.labels import CheckLabels, check_labels
 from reports.notation.palette import Look, looks
 from reports.statistics.descriptive import Summary, summarise_rows
@@ -31,6 +32,12 @@ class Row(msgspec.Struct, frozen=True, eq=False, gc=False):
     unit: str
     summary: Summary
     flags: tuple[str, ...]
+
+
+def flags_of(rows: Iterable[Row]) -> tuple[str, ...]:
+    """The flags of the launches behind rows, each once; outliers are a row's own."""
+    flags = (flag for row in rows for flag in row.flags if not flag.startswith(OUTLIER))
+    return tuple(dict.fromkeys(flags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,7 @@ class Analysis:
         return sum(
             count
             for (_, status, flags), count in self.run.tally.items()
-            if status == "ok" and "oversubscribed" in flags
+            if status == "ok" and OVERSUBSCRIBED in flags
         )
 
     @cached_property

@@ -28,6 +28,7 @@ from checks.common.evidence import Claim, contradictions, flags, hosts_by_rank
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, emit
 from checks.common.scheduler import dead_nodes, job_loss
+from records.flags import PARTIAL
 from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.topology import Pair, Topology, TopologyDescription
@@ -36,8 +37,6 @@ from records.topology import Pair, Topology, TopologyDescription
 GREATEST_OUTPUT_BYTES = 512 * 2**20
 #: Environment variable with the run's id; it marks the run's jobs in Slurm.
 RUN_ID = "ASSAY_RUN_ID"
-#: Flag of a failed launch whose metrics are what it printed before it failed.
-PARTIAL = "partial"
 
 
 class MpiCheck(rfm.RunOnlyRegressionTest):

@@ -15,11 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checks.common.json_lines import OutputError
-
-#: A rank that shares its core with another busy rank: its times are those of the scheduler.
-OVERSUBSCRIBED = "oversubscribed"
-#: The site's network has no counters that a program can read.
-WIRE_UNPROVEN = "network-unproven"
+from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
         return []
     found = [OVERSUBSCRIBED] if _shared(evidence, claim) else []
     if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
-        found.append(WIRE_UNPROVEN)
+        found.append(NETWORK_UNPROVEN)
     return found
 
 

@@ -17,9 +17,7 @@ from typing import Any
 
 from records.metric import Metric, MetricDefinition
 from records.mpi_profile import RankProfile, rank_profile
-
-#: A time of more than 30 years or a rate above 10²⁴ is nobody's measurement.
-GREATEST = {"s": 1e9, "flop/s": 1e24, "bytes/s": 1e24, "1": 1e12, "bytes": 1e18, "1/s": 1e12}
+from records.units import unit_of
 
 
 class OutputError(Exception):
@@ -155,7 +153,7 @@ def check_number(value: Any, unit: str, where: str) -> float:
     """`value` as a float if it can be a measurement in `unit`; else OutputError naming `where`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise OutputError(f"{where}: {value!r} is no number")
-    if not 0 < value < GREATEST[unit]:
+    if not 0 < value < unit_of(unit).greatest:
         raise OutputError(f"{where}: {value!r} {unit} is no possible measurement")
     return float(value)
 

@@ -17,12 +17,12 @@ from types import ModuleType
 from typing import Any
 
 from checks.common.definition import CheckDefinition
-from checks.common.json_lines import GREATEST
 from checks.common.metrics import HOPS
 from checks.common.sources import CHECKS as SHIPPED
 from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition, Register
+from records.units import UNITS
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
@@ -136,10 +136,10 @@ def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]
             raise AssayError(f"{where}: {what} is {getattr(check, what)!r}, none of its metrics")
     known = {m.name: m for other in (*CHECKS.values(), *before) for m in other.metrics}
     for metric in check.metrics:
-        if metric.unit not in GREATEST:
+        if metric.unit not in UNITS:
             raise AssayError(
                 f"{where}: metric {metric.name}: unit {metric.unit!r}; allowed is"
-                f" {', '.join(map(repr, GREATEST))}"
+                f" {', '.join(map(repr, UNITS))}"
             )
         if known.get(metric.name, metric) != metric:
             raise AssayError(

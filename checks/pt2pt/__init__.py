@@ -18,6 +18,7 @@ from checks.common.parameters import MAX_ITERATIONS, in_order_and_once, quantity
 from checks.common.sizes import Sizes, sizes_field
 from checks.common.two_ranks import Placement, TwoRankDefinition, TwoRankParameters
 from checks.pt2pt.metrics import METRICS
+from records.flags import INVALID_ON_PURPOSE
 
 Construct = Literal[
     "Send/Recv",
@@ -39,9 +40,6 @@ DEFAULT_SIZES = [
 
 #: Every pair of a send and a receive, in the order in which reports show them.
 CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
-
-#: Flag of a launch that made the 2003 program's fault on purpose.
-INVALID = "invalid-reply-before-wait"
 
 
 class Pt2ptParameters(TwoRankParameters):
@@ -105,7 +103,7 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2
             return reading
         stale = output.notes.get("stale_replies", "?")
         wrong = f"invalid on purpose: reply before the message was in ({stale} stale replies)"
-        return replace(reading, wrong=wrong, flags=[INVALID])
+        return replace(reading, wrong=wrong, flags=[INVALID_ON_PURPOSE])
 
     def estimate_s(self, params: Pt2ptParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from records.flags import OVERSUBSCRIBED
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Finding
 from reports.notation.units import count_text
@@ -105,7 +106,7 @@ def _waivers(dossier: Dossier) -> Iterator[Sentence]:
 
 def _caveats(dossier: Dossier) -> Iterator[Sentence]:
     launches = dossier.evidence.launches.values()
-    shared = sum("oversubscribed" in launch.flags for launch in launches)
+    shared = sum(OVERSUBSCRIBED in launch.flags for launch in launches)
     if shared:
         yield Sentence(
             f"{shared} of {count_text(len(launches), 'launch', 'launches')} had more busy ranks"

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
+from records.flags import INVALID_ON_PURPOSE
 from records.metric import Register
 from records.plan import PlannedCase
-from reports.load.loading import INVALID_ON_PURPOSE, AtKey, Run
+from reports.load.loading import AtKey, Run
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from reports.analysis import Analysis, Row
+from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import value_text
 from reports.notation.palette import QUIET
 from reports.notation.units import bytes_text, percent, three_digits
@@ -70,11 +70,10 @@ def interference_table(analysis: Analysis) -> Table | None:
 
 def _table_row(key: _Key, rows: Sequence[Row]) -> list[Cell]:
     label, environment, size = key
-    flags = dict.fromkeys(flag for row in rows for flag in row.flags if "outlier" not in flag)
     head = ", ".join(part for part in (label, bytes_text(size)) if part)
     return [
         Cell(head),
-        Cell(environment, environment=environment, badges=tuple(flags)),
+        Cell(environment, environment=environment, badges=flags_of(rows)),
         *(_ratio(_find(rows, "compute_slowdown", "counting", who)) for who in _WHO),
         _scaled(_find(rows, "exchange_time"), 1e-6),
         _share(_find(rows, "overlap")),

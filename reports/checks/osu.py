@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from records.metric import Register
-from reports.analysis import Analysis, Row
+from reports.analysis import Analysis, Row, flags_of
 from reports.checks.node.values import spread_cell
 from reports.notation.units import bytes_text, readable_unit
 from reports.show.tables import Cell, Column, Table, columns_of
@@ -96,5 +96,4 @@ def _values(rows: list[Row]) -> list[float]:
 
 def _spread(values: list[float], factor: float, rows: list[Row]) -> Cell:
     scaled = [value / factor for value in values]
-    flags = dict.fromkeys(flag for row in rows for flag in row.flags if "outlier" not in flag)
-    return replace(spread_cell(scaled, 2), badges=tuple(flags))
+    return replace(spread_cell(scaled, 2), badges=flags_of(rows))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from records.flags import OVERSUBSCRIBED
 from reports.analysis import Analysis, Row
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import (
@@ -111,7 +112,7 @@ def _curve(title: str, environment: str, found: dict[int, Row]) -> Curve:
         sizes,
         times_s,
         (min(counts), max(counts)),
-        tuple(flag for flag in flags if flag.startswith("oversubscribed")),
+        tuple(flag for flag in flags if flag.startswith(OVERSUBSCRIBED)),
         segmented(sizes, times_s),
     )
 

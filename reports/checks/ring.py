@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from records.flags import OVERSUBSCRIBED
 from reports.analysis import Analysis, Row
 from reports.checks.node.values import by_block, scaled, spread_cell
 from reports.notation.units import bytes_text, fixed
@@ -64,7 +65,7 @@ def _step_cell(analysis: Analysis, row: Row | None) -> Cell:
     case = analysis.case(row)
     steps = case.ranks * int(case.params.get("turns", 1))
     cell = spread_cell(scaled(by_block(row), 1e-6 * steps), 2, f"µs, {steps} steps a launch")
-    flags = tuple(flag for flag in row.flags if flag.startswith("oversubscribed"))
+    flags = tuple(flag for flag in row.flags if flag.startswith(OVERSUBSCRIBED))
     return Cell(cell.text, title=cell.title, badges=flags)
 
 

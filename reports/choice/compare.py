@@ -10,6 +10,8 @@ from itertools import combinations
 import msgspec.structs
 import numpy as np
 
+from records.axes import along_curve
+from records.flags import INVALID_ON_PURPOSE
 from reports.choice.cells import Comparison
 from reports.choice.pairing import (
     Planned,
@@ -21,9 +23,8 @@ from reports.choice.pairing import (
     points_by_environment,
 )
 from reports.choice.score import OverallScore, overall_score
-from reports.load.loading import INVALID_ON_PURPOSE, AtKey, Run
-from reports.notation.labels import CheckLabels, params_key
-from reports.notation.units import bytes_text
+from reports.load.loading import AtKey, Run
+from reports.notation.labels import CheckLabels, params_key, point_text
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
 
 
@@ -206,8 +207,8 @@ class _Cells:
 
 def _at_text(at: AtKey) -> str:
     """What tells a point from the others of its curve."""
-    size = next((value for name, value in at if name == "message_bytes"), None)
-    return bytes_text(size) if isinstance(size, int) else "one point"
+    place = along_curve(at)
+    return point_text(*place) if place else "one point"
 
 
 def _judged(cells: Sequence[_Cell]) -> list[Comparison]:

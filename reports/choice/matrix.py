@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from records.axes import MESSAGE_BYTES
 from reports.choice.cells import Comparison
 
 
@@ -56,7 +57,7 @@ def crossovers(cells: Iterable[Comparison]) -> list[Crossover]:
     """Changes of the winner along each curve and pair, by ascending message length."""
     curves: dict[tuple[str, ...], list[tuple[int, Comparison]]] = {}
     for cell in cells:
-        size = next((value for name, value in cell.at if name == "message_bytes"), None)
+        size = dict(cell.at).get(MESSAGE_BYTES)
         if isinstance(size, int) and cell.word in ("faster", "slower"):
             key = (cell.scope, cell.metric, cell.curve, cell.environment, cell.reference)
             curves.setdefault(key, []).append((size, cell))

@@ -9,6 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from records.axes import beside_curve
 from records.metric import Better, Register
 from records.plan import PlannedCase
 from reports.load.loading import AtKey, Run, Series, stacked
@@ -120,7 +121,7 @@ class Planned:
     def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str]:
         """Scope and group of a point; made once for each curve."""
         params, at = point
-        curve = check, params, tuple(item for item in at if item[0] != "message_bytes")
+        curve = check, params, beside_curve(at)
         found = self._names.get(curve)
         if found is None:
             case = self.case(check, params, environment)
@@ -136,5 +137,5 @@ class Planned:
     def group(self, case: PlannedCase, at: AtKey) -> str:
         """The curve a point belongs to."""
         parts = self._labels[case.check].parts(case, without=("placement",))
-        parts += [str(value) for name, value in at if name != "message_bytes"]
+        parts += [str(value) for _, value in beside_curve(at)]
         return ", ".join(parts) or "all parameters fixed"

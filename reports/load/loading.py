@@ -9,10 +9,9 @@ from records.errors import AssayError
 from records.plan import read_plan
 from records.provenance import Provenance, read_provenance
 from reports.load.reader import Reader
-from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Run, Series, stacked
+from reports.load.run import AtKey, Launch, Run, Series, stacked
 
 __all__ = [
-    "INVALID_ON_PURPOSE",
     "AtKey",
     "Launch",
     "Run",

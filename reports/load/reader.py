@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.errors import AssayError
+from records.flags import INVALID_ON_PURPOSE
 from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Batch, Line, Value, batches
-from reports.load.run import INVALID_ON_PURPOSE, AtKey, Launch, Series
+from records.units import unit_of
+from reports.load.run import AtKey, Launch, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
 KEEP_ARTIFACTS_OF_BAD = 5000
-#: Units of quantities that cannot be below zero.
-NEVER_NEGATIVE = frozenset({"s", "bytes", "bytes/s", "flop/s", "operations/s"})
 MOST_WARNINGS = 20
 
 _T = TypeVar("_T")
@@ -228,8 +228,8 @@ class Reader:
         values = np.frombuffer(self._values)
         below = np.flatnonzero(values < 0)
         metrics = self.plan.register.metrics
-        units = [metrics[name].unit for name, _ in self._keys]
-        named = [place for place in below.tolist() if units[self._places[place]] in NEVER_NEGATIVE]
+        signed = [unit_of(metrics[name].unit).signed for name, _ in self._keys]
+        named = [place for place in below.tolist() if not signed[self._places[place]]]
         self._impossible = np.array(named, dtype=np.int64)
         texts = []
         for place in named[:MOST_WARNINGS]:

@@ -18,8 +18,6 @@ from records.plan import Plan, PlannedCase
 from records.provenance import Provenance
 from records.record import Status
 
-INVALID_ON_PURPOSE = "invalid-reply-before-wait"
-
 AtKey = tuple[tuple[str, Any], ...]
 
 

@@ -11,8 +11,8 @@ from records.history.model import History, SeriesKey
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
-from reports.notation.labels import check_labels, value_text
-from reports.notation.units import bytes_text, count_text, fixed, percent, readable_unit
+from reports.notation.labels import check_labels, point_text
+from reports.notation.units import count_text, fixed, percent, readable_unit
 
 HEADLINES = {
     "regression": "Slower, confirmed",
@@ -44,10 +44,7 @@ def case_names(history: History) -> dict[str, str]:
 
 def at_text(key: SeriesKey) -> str:
     """The point of a series: "Send/Recv, 1024 B"; empty without one."""
-    return ", ".join(
-        bytes_text(value) if name == "message_bytes" else value_text(value)
-        for name, value in sorted(key.at.items())
-    )
+    return ", ".join(point_text(name, value) for name, value in sorted(key.at.items()))
 
 
 def point_name(key: SeriesKey) -> str:

@@ -11,10 +11,9 @@ from typing import Any, Protocol
 
 import msgspec
 
-from reports.notation.units import fixed
+from records.axes import axis_of
+from reports.notation.units import bytes_text, fixed
 
-#: Parameters whose values are lists of points; the points themselves carry them.
-_POINTS = {"constructs", "operations", "sizes"}
 #: What the label says in its own words first.
 _GRID = ("p", "q")
 _LATTICE = ("nx", "ny", "nz", "nt")
@@ -91,20 +90,30 @@ def _told_apart(
     varying: tuple[str, ...], without: tuple[str, ...]
 ) -> tuple[bool, bool, tuple[str, ...]]:
     """Whether the grid is told, whether the lattice, and which other parameters are."""
-    skip = {*_GRID, *_LATTICE, *_POINTS, *without}
+    skip = {*_GRID, *_LATTICE, *without}
     grid = not set(_GRID) & set(without)
     lattice = bool(set(_LATTICE) & set(varying) - set(without))
-    return grid, lattice, tuple(name for name in varying if name not in skip)
+    return (
+        grid,
+        lattice,
+        tuple(name for name in varying if name not in skip and not axis_of(name).lists),
+    )
 
 
 def _part(name: str, value: Any) -> str:
-    if name in ("n", "nb"):
-        return f"{name.upper()} {value_text(value)}"
     if name == "placement":
         return value_text(value).replace("-", " ")
     if name == "reply_before_wait":
         return "reply before wait" if value else "reply after wait"
-    return f"{name.replace('_', ' ')} {value_text(value)}"
+    return f"{axis_of(name).title} {value_text(value)}"
+
+
+def point_text(name: str, value: Any) -> str:
+    """A point's value on an axis, with the unit of the axis: "1 024 B"."""
+    unit = axis_of(name).unit
+    if not unit or isinstance(value, bool) or not isinstance(value, int | float):
+        return value_text(value)
+    return bytes_text(value) if unit == "bytes" else f"{value_text(value)} {unit}"
 
 
 def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:

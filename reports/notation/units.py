@@ -7,13 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_STEPS = {
-    "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-    "flop/s": ((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
-    "bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")),
-}
-#: One unit for all bandwidths up to the fastest links, as the field writes them.
-_FIXED = {"bytes/s": (1e6, "MB/s")}
+from records.units import unit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +20,12 @@ class ReadableUnit:
 
 def readable_unit(si_unit: str, values: Iterable[float]) -> ReadableUnit:
     """The unit in which the typical (median) magnitude of `values` is at least 1."""
-    if si_unit in _FIXED:
-        factor, label = _FIXED[si_unit]
-        return ReadableUnit(label, factor)
-    steps = _STEPS.get(si_unit)
-    sizes = sorted(abs(value) for value in values if value)
-    if steps is None or not sizes:
+    steps = unit_of(si_unit).steps
+    sizes = sorted(abs(value) for value in values if value) if len(steps) > 1 else []
+    if len(steps) != 1 and not sizes:
         return ReadableUnit(si_unit, 1.0)
-    typical = sizes[len(sizes) // 2]
-    for factor, label in steps:
-        if typical >= factor:
-            return ReadableUnit(label, factor)
-    factor, label = steps[-1]
+    typical = sizes[len(sizes) // 2] if sizes else 0.0
+    factor, label = next((step for step in steps if typical >= step[0]), steps[-1])
     return ReadableUnit(label, factor)
 
 

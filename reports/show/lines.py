@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from records.axes import beside_curve
 from reports.analysis import Analysis, Row
 from reports.notation.labels import value_text
 from reports.notation.palette import QUIET
@@ -173,11 +174,7 @@ def grouped(analysis: Analysis, rows: Iterable[Row], without: tuple[str, ...] = 
 
 def _own_words(row: Row, params: Mapping[str, Any]) -> list[str]:
     """The point in words, without its message length and what the case says anyway."""
-    return [
-        str(value)
-        for name, value in row.series.at
-        if name != "message_bytes" and params.get(name) != value
-    ]
+    return [str(value) for name, value in beside_curve(row.series.at) if params.get(name) != value]
 
 
 def _size(analysis: Analysis, row: Row, without: tuple[str, ...]) -> tuple[float, float]:

@@ -13,9 +13,10 @@ from urllib.parse import quote
 
 import msgspec
 
+from records.flags import INVALID_ON_PURPOSE
 from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis
-from reports.load.loading import INVALID_ON_PURPOSE, Launch
+from reports.load.loading import Launch
 from reports.notation.units import fixed
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reports.analysis import OUTLIER, Analysis, Row
+from reports.analysis import Analysis, Row, flags_of
 from reports.notation.units import (
     ReadableUnit,
     bytes_text,
@@ -94,7 +94,7 @@ def _compact_cell(row: Row | None, unit: ReadableUnit, blocks: int) -> Cell:
     text = fixed(summary.mean / unit.factor, places)
     if summary.stddev is not None:
         text += f" ± {fixed(summary.stddev / unit.factor, places)}"
-    badges = tuple(flag for flag in row.flags if not flag.startswith(OUTLIER))
+    badges = flags_of([row])
     marked = "".join(f"; {flag}" for flag in row.flags)
     if summary.n != blocks:
         badges = (f"n = {summary.n}", *badges)

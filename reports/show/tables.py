@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from heapq import nsmallest
 
+from records.axes import axis_of
 from reports.analysis import Analysis, Row
-from reports.notation.labels import CheckLabels, value_text
+from reports.notation.labels import CheckLabels, point_text, value_text
 from reports.notation.units import (
     ReadableUnit,
-    bytes_text,
     decimals,
     fixed,
     percent,
@@ -86,7 +86,7 @@ def constant_note(labels: CheckLabels) -> str:
     parts = [
         f"{name} {value_text(value)}"
         for name, value in sorted(labels.constant.items())
-        if name not in ("constructs", "operations", "sizes")
+        if not axis_of(name).lists
     ]
     return "The same for all cases: " + ", ".join(parts) + "." if parts else ""
 
@@ -142,8 +142,7 @@ def row_label(analysis: Analysis, row: Row) -> str:
     """Case and point in words."""
     case = analysis.case(row)
     parts = analysis.labels[case.check].parts(case)
-    for name, value in row.series.at:
-        parts.append(bytes_text(value) if name == "message_bytes" else value_text(value))
+    parts += [point_text(name, value) for name, value in row.series.at]
     return ", ".join(parts) or "all parameters fixed"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from records.axes import axis_of
 from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
 from reports.load.loading import AtKey
@@ -142,9 +143,7 @@ def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
 
 def _params_text(case: PlannedCase) -> str:
     return "; ".join(
-        f"{name}={value}"
-        for name, value in case.params.items()
-        if name not in ("constructs", "operations", "sizes")
+        f"{name}={value}" for name, value in case.params.items() if not axis_of(name).lists
     )
 
 

@@ -16,6 +16,7 @@ import jinja2
 import matplotlib as mpl
 from markupsafe import Markup
 
+from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from records.provenance import Harness
 from reports.analysis import Analysis
 from reports.checks import plots
@@ -60,6 +61,7 @@ def render_page(template: str, looks: Mapping[str, Look], context: Mapping[str, 
         sign=lambda name: signs.get(name, ""),
         svg=_numbered(),
         badge_kind=badge_kind,
+        meaning=meaning,
         count_text=count_text,
         script=Markup(script),  # noqa: S704 (our own file)
         script_hash=digest,
@@ -79,9 +81,9 @@ def _numbered() -> Callable[[Panel], Markup]:
 
 def badge_kind(text: str) -> str:
     """Which colour a flag gets; the word itself always says what it is."""
-    if text.startswith(("oversubscribed", "n =")):
+    if text.startswith((OVERSUBSCRIBED, "n =")):
         return "warn"
-    return "bad" if text.startswith("invalid") else ""
+    return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
 
 
 def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:

@@ -5,7 +5,8 @@ import copy
 
 import pytest
 
-from checks.common.evidence import OVERSUBSCRIBED, WIRE_UNPROVEN, Claim, contradictions, flags
+from checks.common.evidence import Claim, contradictions, flags
+from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 
 CLAIM = Claim(nodes=["n1", "n2"], ranks=2, ranks_per_node=1, library_pattern="^MPICH")
 EVIDENCE = {
@@ -100,4 +101,4 @@ def test_a_network_without_counters_is_said(evidence):
     claim = Claim(["n1", "n2"], 2, 1, "^MPICH", wire_is_counted=False)
     evidence["links"] = []
     assert contradictions(evidence, claim) == []
-    assert flags(evidence, claim) == [WIRE_UNPROVEN]
+    assert flags(evidence, claim) == [NETWORK_UNPROVEN]

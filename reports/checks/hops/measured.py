@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean, median
 
+from records.flags import OVERSUBSCRIBED
 from reports.analysis import Analysis, Row
 from reports.checks.point_to_point import JOINED
 from reports.statistics.descriptive import Summary, summarise
@@ -93,7 +94,7 @@ def _series(key: tuple[str, int, str], times: Times, flags: Mapping[str, None]) 
         times={hops: median(every[hops]) for hops in sorted(every)},
         launches=min(len(blocks) for blocks in times.values()),
         per_hop=summarise(slopes) if slopes else None,
-        flags=tuple(flag for flag in flags if flag.startswith("oversubscribed")),
+        flags=tuple(flag for flag in flags if flag.startswith(OVERSUBSCRIBED)),
     )
 
 

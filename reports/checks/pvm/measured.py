@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reports.analysis import Analysis, Row
+from reports.analysis import Analysis, Row, flags_of
 
 PVM = "pvm_echo"
 #: MPI's checks with the same echo; of their constructs only this one.
@@ -100,7 +100,7 @@ def _add(line: Line, row: Row) -> None:
     size = int(row.series.at_value("message_bytes") or 0)
     values = line.points.setdefault(size, {})
     values.update(zip(row.series.blocks.tolist(), row.series.values.tolist(), strict=True))
-    line.flags |= {flag for flag in row.flags if "outlier" not in flag}
+    line.flags.update(flags_of([row]))
 
 
 def cost_ratios(cheap: Line, dear: Line) -> Iterator[tuple[int, list[float]]]:

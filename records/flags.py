@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flags of a record: short words that stand beside a launch's numbers wherever they are shown."""
+
+from __future__ import annotations
+
+OVERSUBSCRIBED = "oversubscribed"
+PARTIAL = "partial"
+NETWORK_UNPROVEN = "network-unproven"
+INVALID_ON_PURPOSE = "invalid-reply-before-wait"
+
+#: What each flag says; a check may set others, e.g. the version of a foreign program.
+MEANINGS = {
+    OVERSUBSCRIBED: "busy ranks shared a core: the times are those of the scheduler",
+    PARTIAL: "the launch failed before its end; what it had measured by then is kept",
+    NETWORK_UNPROVEN: "the site's network has no counters that show the traffic of MPI",
+    INVALID_ON_PURPOSE: "the reply was sent before the message had arrived: wrong on purpose",
+}
+
+
+def meaning(text: str) -> str:
+    """What a flag says that begins a text such as "oversubscribed in 2 of 5"; "" for others."""
+    return next((said for flag, said in MEANINGS.items() if text.startswith(flag)), "")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The units of metrics: SI base units, what is plausible in each, and how people read it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """`greatest`: no measurement is above it (a time of 30 years); `signed`: one may be negative.
+
+    `steps` are readable units by descending factor; with a single step all values are read in it.
+    """
+
+    symbol: str
+    greatest: float = math.inf
+    signed: bool = False
+    steps: tuple[tuple[float, str], ...] = ()
+
+
+#: Units that Assay knows; a check may use others.
+UNITS = {
+    unit.symbol: unit
+    for unit in (
+        Unit("s", 1e9, steps=((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))),
+        Unit("bytes", 1e18),
+        # One unit for all bandwidths up to the fastest links, as the field writes them.
+        Unit("bytes/s", 1e24, steps=((1e6, "MB/s"),)),
+        Unit(
+            "flop/s",
+            1e24,
+            steps=((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
+        ),
+        Unit("1/s", 1e12),
+        Unit("1", 1e12, signed=True),
+    )
+}
+
+
+def unit_of(symbol: str) -> Unit:
+    """The unit of this symbol; of an unknown one nothing is implausible."""
+    return UNITS.get(symbol) or Unit(symbol, signed=True)
