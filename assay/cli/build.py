@@ -9,8 +9,9 @@ from assay.build.builder import BuildRequest, build, spack_section
 from assay.build.commands import say_with_time
 from assay.build.home_lock import building
 from assay.build.paths import find_spack
+from assay.cli.doctor import tell
 from assay.cli.options import add_site
-from assay.doctor import examine, render
+from assay.doctor import examine
 from records.errors import AssayError, ExitStatus
 
 
@@ -35,7 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _build(arguments: argparse.Namespace) -> int:
     if arguments.builder == "distribution":
-        return _distribution(arguments)
+        if arguments.offline or arguments.environments:
+            raise AssayError(
+                "--with distribution takes neither --offline nor --environments: its packages are"
+                " installed as a whole by make setup, and our programs are compiled as a run begins"
+            )
+        return tell(examine(None))
     asked = tuple(word for word in arguments.environments.split(",") if word)
     request = BuildRequest(
         arguments.site,
@@ -50,15 +56,3 @@ def _build(arguments: argparse.Namespace) -> int:
     with building(spack.home):
         build(spack, request, say_with_time)
     return ExitStatus.PASS
-
-
-def _distribution(arguments: argparse.Namespace) -> int:
-    if arguments.offline or arguments.environments:
-        raise AssayError(
-            "--with distribution takes neither --offline nor --environments: its packages are"
-            " installed as a whole by make setup, and our programs are compiled as a run begins"
-        )
-    findings = examine(None)
-    print(render(findings))
-    missing = any(not finding.found for finding in findings)
-    return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS

@@ -7,7 +7,7 @@ import argparse
 import json
 
 from assay.cli.options import add_json, add_site
-from assay.doctor import examine, render
+from assay.doctor import Finding, examine, render
 from records.errors import ExitStatus
 
 
@@ -19,8 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    findings = examine(arguments.site)
-    if arguments.json:
+    return tell(examine(arguments.site), as_json=arguments.json)
+
+
+def tell(findings: list[Finding], *, as_json: bool = False) -> int:
+    """Print the findings; gives the exit status."""
+    if as_json:
         print(json.dumps([finding.__dict__ for finding in findings], indent=1))
     else:
         print(render(findings))
