@@ -146,7 +146,7 @@ def _delays(delays: dict[int, int], series: int) -> str:
 
 
 def step_line(row: Row, series: int) -> bool:
-    """Print when a change is found, by both stages and by stage B; gives whether the goals are met."""
+    """Print when a change is found, by both stages and by B; gives whether goals are met."""
     word, other = ("regression", "improvement")[:: row.truth]
     (told,) = judged(row, series)
     (slow,) = judged(replace(row, event=replace(row.event, good_reruns=True)), series)

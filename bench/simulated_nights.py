@@ -132,7 +132,7 @@ def _history(values: Matrix, reruns: Matrix, context_at: int | None) -> History:
 
 @dataclass(frozen=True)
 class Told:
-    """The findings of all nights, each with its night's position; `changes` as they are at the end."""
+    """The findings of all nights, each with its night's position; `changes` as at the end."""
 
     findings: list[tuple[int, Finding]]
     changes: list[Change]
