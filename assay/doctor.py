@@ -37,7 +37,7 @@ _PROGRAMS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One requirement: what it is, whether it is there, what was seen, and the remedy."""
+    """One requirement: what it is, whether it is there, what was seen, and what mends it."""
 
     what: str
     found: bool
@@ -93,7 +93,7 @@ def _site(site_name: str) -> Iterator[Finding]:
 
 
 def render(findings: list[Finding]) -> str:
-    """A line of text for each requirement, with the remedy where it is missing."""
+    """For people: a line a requirement, the remedy where one is missing."""
     lines = []
     for finding in findings:
         if finding.found:

@@ -36,7 +36,7 @@ NOISES: dict[str, _Noise] = {
     "log-normal, s 15 %": lambda rng, shape: rng.normal(0, 0.15, shape),
     "heavy-tailed (t, 3 degrees)": lambda rng, shape: 0.02 * rng.standard_t(3, shape),
 }
-#: ln of each environment's true time: all equal; or two equal, one close, one far.
+#: ln of each environment's true time: nobody better; one pair alike, one far.
 TRUTHS = {
     "all alike": np.zeros(4),
     "two alike, one +10 %, one +50 %": np.log([1, 1, 1.1, 1.5]),
@@ -45,7 +45,7 @@ TRUTHS = {
 
 @dataclass
 class Counts:
-    """Counts over the campaigns of one row."""
+    """What happened over the campaigns of one row."""
 
     campaigns: int = 0
     wrong_cells: int = 0

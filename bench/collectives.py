@@ -33,7 +33,7 @@ DELAYS = (
 
 
 def verdicts(counts: Sequence[int], startup: Law, delay: Law, datasets: int) -> Counter[str]:
-    """Verdicts "T0 right", "D wrong" and so on over this many datasets, seeds 0 and up."""
+    """Verdicts "T0 right", "D wrong" and so on over so many datasets, seeds 0 and up."""
     found: Counter[str] = Counter()
     for seed in range(datasets):
         rng = np.random.default_rng(seed)
@@ -57,7 +57,7 @@ def verdict(choice: Choice, truth: Law) -> str:
 
 
 def print_rates(datasets: int) -> bool:
-    """Print the table; gives whether no more laws are wrong than allowed."""
+    """The table; whether no more are wrong than is claimed."""
     print(f"{datasets} datasets a row; right / undetermined / wrong")
     kept = True
     for name, counts in COUNTS.items():

@@ -3,8 +3,8 @@
 
 python -m bench.nightly [SERIES [STEP_SERIES]]. Simulated sites of 200 series with known truth: 30
 nights of reference, then 80 nights judged one after the other, with re-runs, as a site does it.
-SERIES series a row give the false alarms, by stage; STEP_SERIES series a row give the nights until
-a change is found. Rates carry their exact 95 % interval (Clopper–Pearson). Then the
+SERIES series a row tell how often anything is said without cause, by stage; STEP_SERIES series a
+row tell when a change is known. Rates carry their exact 95 % interval (Clopper–Pearson). Then the
 cost of three years of 500 series. Exits 1 when a row misses what docs/nightly.md promises.
 """
 
@@ -52,13 +52,13 @@ class Row:
 
 
 def _bad(event: Event, share: float) -> Event:
-    """The event, with this share of nights slow as a whole, re-runs too."""
+    """The event with this share of whole nights bad, re-runs too."""
     text = f"{event.name}; {share:.0%} of nights bad" if share else event.name
     return replace(event, name=text, bad_share=share, whole_night=True)
 
 
 def quiet_rows() -> Iterator[Row]:
-    """Rows in which no change may be reported, or only an improvement."""
+    """Where nothing may be said, or an improvement only."""
     nothing = Event("nothing")
     for noise in NOISES:
         for spread in SPREADS if noise != "mixed" else (0.01,):
@@ -71,7 +71,7 @@ def quiet_rows() -> Iterator[Row]:
 
 
 def step_rows() -> Iterator[Row]:
-    """Rows in which a change is to be found."""
+    """Where something happens that is to be found."""
     five = Event("+5 %", step=0.05)
     for noise in NOISES:
         for spread in SPREADS if noise != "mixed" else (0.01,):
@@ -85,7 +85,7 @@ def step_rows() -> Iterator[Row]:
 
 
 def judged(row: Row, series: int) -> Iterator[Told]:
-    """The findings at each simulated site of 200 series, as many sites as are needed."""
+    """What was said at each site of 200 series, as many sites as are needed."""
     for site in range(max(1, series // SITE)):
         shape = (min(SITE, series), FIRST + NIGHTS)
         history = simulate(row.event, NOISES[row.noise], row.spread, shape, 20031 + site)
@@ -116,7 +116,7 @@ def _rate(count: int, n: int) -> str:
 
 
 def quiet_line(row: Row, series: int) -> bool:
-    """Print the false alarms of a row; gives whether the goals are met."""
+    """Print how often something was said without cause; whether the goals are kept."""
     counts, reruns, found = {"A": 0, "B": 0}, 0, 0
     for told in judged(row, series):
         for stage in counts:
@@ -146,7 +146,7 @@ def _delays(delays: dict[int, int], series: int) -> str:
 
 
 def step_line(row: Row, series: int) -> bool:
-    """Print when a change is found, by both stages and by B; gives whether goals are met."""
+    """Print when a change is known, by both stages and by stage B alone; whether goals are kept."""
     word, other = ("regression", "improvement")[:: row.truth]
     (told,) = judged(row, series)
     (slow,) = judged(replace(row, event=replace(row.event, good_reruns=True)), series)
@@ -169,10 +169,10 @@ def step_line(row: Row, series: int) -> bool:
 
 
 def slow_sites(series: int) -> None:
-    """Print the alarms of nights on which a whole site is slow, re-runs too.
+    """Nights on which a whole site is slow, re-runs too: each is one alarm, until they are known.
 
-    No rule can tell the first such night from a regression of all series; what counts is how many
-    nights raise an alarm in a month, over all series (the budget is one)."""
+    No rule can tell the first such night from a regression of everything; what counts is how many
+    nights alarm in a month, over all series (the budget is one)."""
     for noise in ("normal", "t(3)"):
         for share in BAD_SHARES[1:]:
             event = replace(_bad(Event("whole site slow"), share), whole_site=True)
@@ -190,7 +190,7 @@ def slow_sites(series: int) -> None:
 
 
 def cost(series: int = 500, nights: int = 1095) -> None:
-    """Print the cost of adding and judging a night, after three years of 500 series."""
+    """Three years of 500 series: adding and judging one more night."""
     history = simulate(Event("nothing"), normal, 0.01, (series, nights), 1)
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         path = Path(folder) / "history.sqlite"

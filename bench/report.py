@@ -69,7 +69,7 @@ def measure(directory: Path, *, pdf: bool) -> None:
 
 
 def bench(shape: str, values: int) -> bool:
-    """Measure one size of one shape; gives whether the limits are kept."""
+    """One size of one shape; whether it keeps the limits."""
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         directory = write_run(Path(folder) / "bench", SHAPES[shape](values), blocks=BLOCKS)
         found = _measured(directory, "--measure")

@@ -132,7 +132,7 @@ def _history(values: Matrix, reruns: Matrix, context_at: int | None) -> History:
 
 @dataclass(frozen=True)
 class Told:
-    """The findings of all nights, each with its night's position; `changes` as at the end."""
+    """What was said of each night: (position of the night, finding). `changes` as at the end."""
 
     findings: list[tuple[int, Finding]]
     changes: list[Change]
@@ -141,7 +141,7 @@ class Told:
 def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
     """Judge every night from position `first` on, as a site would, one after the other.
 
-    Of a night's re-runs, only those of the series that its first judgement suspects are used.
+    A night's re-runs are seen only of the series that its first judgement suspects.
     """
     judge = NightJudge(history, rules)
     reruns, judge.reruns = judge.reruns, np.full_like(judge.reruns, np.nan)

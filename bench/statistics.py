@@ -90,7 +90,7 @@ def _share(intervals: list, truth: float) -> float:  # type: ignore[type-arg]
 
 
 def print_coverage(simulations: int) -> bool:
-    """Print the coverage; gives whether every claim holds."""
+    """The table of coverage; whether every claim holds."""
     print(f"coverage at n = {BLOCKS}, {simulations:,} simulations; in brackets what is declared")
     kept = True
     for launches in DISTRIBUTIONS:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Allows one build at a time in a Spack home, and none while a run uses its builds.
+"""One build at a time in a Spack home, and none while a run uses what lies there.
 
-The lock is released when the process that holds it ends.
+The lock ends with the process that holds it, however that ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LOCK = ".lock"
 
 @contextmanager
 def building(home: Path) -> Iterator[None]:
-    """Hold a Spack home to change it.
+    """Change a Spack home alone.
 
     Raises InfrastructureError while another build changes it or a run uses it, and where it cannot
     be written.
@@ -39,8 +39,8 @@ def building(home: Path) -> Iterator[None]:
 
 @contextmanager
 def in_use(home: Path) -> Iterator[None]:
-    """Hold a Spack home to use its builds, together with other runs; raises InfrastructureError
-    while a build changes it."""
+    """Use what a Spack home holds, together with other runs; raises InfrastructureError while a
+    build changes it."""
     try:
         descriptor = os.open(home / _LOCK, os.O_RDONLY)
     except FileNotFoundError:  # nothing has been built there since homes have locks

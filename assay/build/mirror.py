@@ -39,7 +39,7 @@ class SourceArchive(BaseModel):
 
     @property
     def asked(self) -> str:
-        """The source package to fetch: package, or package/suite."""
+        """What to ask the distribution for: package, or package/suite."""
         return f"{self.package}/{self.suite}" if self.suite else self.package
 
     def path_in(self, mirror: Path) -> Path:
@@ -51,10 +51,10 @@ class SourceArchive(BaseModel):
 def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int:
     """Put the archives of the platform's sources.yaml into the mirror; gives how many are new.
 
-    Archives that only another environment needs are not fetched.
+    Those which only another environment needs are left.
 
     Raises AssayError when the platform names none, InfrastructureError when they cannot be fetched
-    or one has a wrong checksum.
+    or one has a wrong checksum: that one is not taken.
     """
     mirror = home / MIRROR
     archives = [a for a in _archives(built) if not _is_right(a.path_in(mirror), a.sha256)]

@@ -32,7 +32,7 @@ def sources_digest(folder: Path = CHECKS) -> str:
 
 
 def changed(commands: SpackCommands, ours: Iterable[str]) -> list[str]:
-    """Those of the packages (hashes) that are installed, but perhaps not from these sources."""
+    """Those of the packages (hashes) that are installed, but not known to be of these sources."""
     text = commands.run("looking at what is built", "find", "--format", "{hash}")
     installed, noted, digest = set(text.split()), _noted(commands), sources_digest()
     return [one for one in ours if one in installed and noted.get(one) != digest]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds Spack, its package repository and our recipes."""
+"""Where things are: Spack itself, the recipes, and the Spack home with all that is built."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SPACK_RELEASE, PACKAGES_RELEASE = "v1.1.0", "v2025.11.0"
 
 @dataclass(frozen=True)
 class Spack:
-    """A Spack executable, the package repository that it reads, and where it builds."""
+    """A Spack to start, the package repository it shall read, and where it builds."""
 
     executable: Path
     packages: Path | None
     home: Path
 
     def variables(self) -> dict[str, str]:
-        """The environment of every Spack command: without the user's own Spack configuration."""
+        """The environment of every Spack command: nothing of the user's own Spack reaches it."""
         kept = {k: v for k, v in os.environ.items() if not k.startswith("SPACK_")}
         return {
             **kept,

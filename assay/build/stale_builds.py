@@ -11,7 +11,7 @@ from records.errors import InfrastructureError
 
 
 def refuse_stale_builds(site: Site, environments: Iterable[str]) -> None:
-    """Raise InfrastructureError unless every Spack-built environment is complete and current."""
+    """Raise InfrastructureError unless each environment of Spack's is complete and current."""
     facts = {name: site.spack_facts(name) for name in environments}
     built = {name: known for name, known in facts.items() if known is not None}
     if not built:

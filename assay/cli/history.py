@@ -75,7 +75,7 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:
-    """The site and campaign that the arguments select: of those that match, the last one added."""
+    """Site and campaign that the arguments mean: of those that match, the one added last."""
     groups = [
         (site, campaign)
         for site, campaign, _ in store.groups()

@@ -58,7 +58,7 @@ def judge_nights(
 def _run_again(
     store: Store, checked: Checked, cases: set[str], *, elsewhere: bool, quiet: bool
 ) -> bool:
-    """Run cases of the newest night again and add that run; False when there are no other nodes."""
+    """Run cases of the newest night again and add that; False when no other nodes are there."""
     run = open_run(checked.night.run_path)
     site, plan = run.provenance().site, run.plan()
     left_out = {

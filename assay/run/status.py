@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The status of a run: counts, failures with their reasons, time left."""
+"""How far a run is: counts, failures with their reasons, time left."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class RunStatus:
     left_s: float
 
     def to_json(self) -> dict[str, Any]:
-        """The status as plain data."""
+        """As plain data."""
         return asdict(self)
 
     @property

@@ -11,8 +11,7 @@ A fenced block's info string says what it is:
 - any other language: to be read only; a shell's are refused.
 
 In expected output `…` stands for any text, alone on a line for any lines; a word with a digit
-stands for any word with a digit; the number of blanks does not count. The pages' cluster is called
-docs; here its name has the number of the process too, so that two test runs do not meet.
+stands for any word with a digit; the number of blanks does not count.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ ROOT = Path(__file__).resolve().parents[2]
 INDEX = ROOT / "docs/README.md"
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
 LIMIT_S = 300
-CLUSTER = f"docs{os.getpid()}"
 
 _FENCE = re.compile(r"^```(.*)$")
 
@@ -55,6 +53,14 @@ class Block:
         """Page and line of the opening fence."""
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
+    def commands(self) -> Iterator[tuple[str, str]]:
+        """Each command with the output that the page shows of it."""
+        for part in re.split(r"^\$ ", self.text, flags=re.MULTILINE)[1:]:
+            lines = part.splitlines()
+            more = next((n for n, line in enumerate(lines[1:], 1) if line[:2] != "> "), len(lines))
+            command = "\n".join([lines[0], *(line[2:] for line in lines[1:more])])
+            yield command, "\n".join(lines[more:])
+
     def follow(self, folder: Path) -> None:
         """Do what the block says, in `folder`; an AssertionError tells what came out otherwise."""
         if "file" in self.options:
@@ -62,8 +68,7 @@ class Block:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(self.text)
             return
-        text = re.sub(r"\bdocs\b", CLUSTER, self.text) if "cluster" in self.options else self.text
-        commands = list(_commands(text))
+        commands = list(self.commands())
         for number, (command, shown) in enumerate(commands, 1):
             allowed = int(self.options.get("exit", 0)) if number == len(commands) else 0
             done = _run(command, folder)
@@ -71,15 +76,6 @@ class Block:
             assert done.returncode == allowed, told
             if shown.strip():
                 assert re.search(pattern(shown), done.stdout), f"{told}\nthe page shows:\n{shown}"
-
-
-def _commands(text: str) -> Iterator[tuple[str, str]]:
-    """Each command of a `console` block with the output that the page shows of it."""
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        lines = part.splitlines()
-        more = next((n for n, line in enumerate(lines[1:], 1) if line[:2] != "> "), len(lines))
-        command = "\n".join([lines[0], *(line[2:] for line in lines[1:more])])
-        yield command, "\n".join(lines[more:])
 
 
 def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -181,7 +177,7 @@ def test_commands_run_as_shown(page, tmp_path):
 def folder(tmp_path_factory) -> Iterator[Path]:
     """One folder for all pages: later ones go on with what earlier ones made."""
     yield tmp_path_factory.mktemp("docs")
-    down = [str(Path(sys.executable).with_name("assay")), "cluster", "down", "--name", CLUSTER]
+    down = [str(Path(sys.executable).with_name("assay")), "cluster", "down", "--name", "docs"]
     subprocess.run(down, check=True, stdout=subprocess.DEVNULL)
 
 
@@ -198,7 +194,7 @@ def test_commands_run_as_shown_on_a_virtual_cluster(page, folder):
     "block", [b for b in ALL if "skip" in b.options], ids=lambda block: block.place
 )
 def test_commands_that_are_not_run(block):
-    assert list(_commands(block.text))
+    assert list(block.commands())
     pytest.skip(block.options["skip"])
 
 

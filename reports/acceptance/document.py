@@ -27,7 +27,7 @@ from reports.acceptance.wording import (
 from reports.load.loading import Run
 from reports.show.canvas import ID_MARK, Panel
 from reports.show.listings import provenance_rows
-from reports.write.html import without_control_characters
+from reports.write.page import without_control_characters
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120

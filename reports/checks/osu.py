@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from records.metric import Register
 from reports.analysis import Analysis, Row, flags_of
-from reports.checks.node.values import spread_cell
 from reports.notation.units import bytes_text, readable_unit
-from reports.show.tables import Cell, Column, Table, columns_of
+from reports.show.rows import measured_in, message_bytes, range_cell
+from reports.show.section import Section
+from reports.show.tables import Cell, Column, Table, pivot
 
 _CHECK = "osu"
 #: What a benchmark is read by: the first of these that it has.
@@ -23,77 +21,60 @@ _HEADLINES = (
 )
 #: Parameters that stand in the lead columns, or change no more than how well a value is known.
 _LED = ("test", "least_bytes", "greatest_bytes", "suite_sizes", "iterations", "warmup")
-#: A benchmark, its other parameters, the message length (None without), the metric.
-_Key = tuple[str, str, int | None, str]
 
 
 def benchmarks_table(analysis: Analysis) -> Table | None:
     """A line a benchmark and message length, a column an environment."""
-    found: dict[_Key, dict[str, list[Row]]] = {}
-    for test, rows in _by_test(analysis).items():
-        printed = {row.series.metric for row in rows}
-        headline = next(name for name in _HEADLINES if name in printed)
-        for row in rows:
-            if row.series.metric == headline:
-                case = analysis.case(row)
-                other = ", ".join(analysis.labels[_CHECK].parts(case, _LED))
-                size = row.series.at_value("message_bytes")
-                key = (test, other, None if size is None else int(size), headline)
-                found.setdefault(key, {}).setdefault(case.environment, []).append(row)
-    if not found:
-        return None
-    order = sorted(found, key=lambda key: (key[0], key[1], key[2] or 0))
-    shown = {name for rows in found.values() for name in rows}
-    names = [name for name in analysis.looks if name in shown]
-    return Table(
-        "table-osu-benchmarks",
-        "Benchmarks by environment",
+    headlines: dict[str, str] = {}
+    rows = analysis.rows_of(_CHECK, *_HEADLINES)
+    for row in rows:  # in the order of _HEADLINES
+        headlines.setdefault(_test(analysis, row), row.series.metric)
+    rows = [row for row in rows if headlines[_test(analysis, row)] == row.series.metric]
+    names = measured_in(analysis, rows)
+
+    def other(row: Row) -> str:
+        return ", ".join(analysis.labels[_CHECK].parts(analysis.case(row), _LED)) or "–"
+
+    def size(row: Row) -> str:
+        found = row.series.at_value("message_bytes")
+        return "–" if found is None else bytes_text(found)
+
+    def values(line: list[Row]) -> list[Cell]:
+        unit = readable_unit(line[0].unit, (v for row in line for v in row.series.values.tolist()))
+        cells = [Cell(f"{analysis.register.metric_title(line[0].series.metric)}, {unit.label}")]
+        for name in names:
+            own = [row for row in line if analysis.case(row).environment == name]
+            launches = (v for row in own for v in row.series.values.tolist())
+            cells.append(range_cell(launches, unit, flags_of(own)))
+        return cells
+
+    return pivot(
+        sorted(rows, key=lambda row: (_test(analysis, row), other(row), message_bytes(row))),
         [
-            *columns_of(["benchmark", "case"], ["message"], ["quantity"]),
-            *(Column(name, numeric=True, environment=name) for name in names),
+            ("benchmark", lambda row: _test(analysis, row)),
+            ("case", other),
+            (Column("message", numeric=True), size),
         ],
-        [_line(analysis.register, key, found[key], names) for key in order],
-        "Median of the launches, in brackets least and greatest. Each benchmark by its own"
+        [
+            (
+                [
+                    Column("quantity"),
+                    *(Column("", numeric=True, environment=name) for name in names),
+                ],
+                values,
+            )
+        ],
+        anchor="table-osu-benchmarks",
+        title="Benchmarks by environment",
+        note="Median of the launches, in brackets least and greatest. Each benchmark by its own"
         " quantity: mean latency over ranks, bandwidth, message rate, overall time of a collective"
         " operation beside computing, mean time of MPI_Init, time of the launch of osu_hello.",
-        total=len(order),
-        groups=frozenset(
-            place
-            for place, key in enumerate(order)
-            if place == 0 or key[:2] != order[place - 1][:2]
-        ),
+        group=2,
     )
 
 
-def _by_test(analysis: Analysis) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in analysis.rows_of(_CHECK):
-        if row.series.metric in _HEADLINES:
-            found.setdefault(str(analysis.case(row).params["test"]), []).append(row)
-    return found
+def _test(analysis: Analysis, row: Row) -> str:
+    return str(analysis.case(row).params["test"])
 
 
-def _line(
-    register: Register, key: _Key, rows: dict[str, list[Row]], names: list[str]
-) -> list[Cell]:
-    test, other, size, metric = key
-    values = {name: _values(rows.get(name, [])) for name in names}
-    unit = readable_unit(
-        register.metrics[metric].unit, [v for of_one in values.values() for v in of_one]
-    )
-    return [
-        Cell(test),
-        Cell(other or "–"),
-        Cell("–" if size is None else bytes_text(size)),
-        Cell(f"{register.metric_title(metric)}, {unit.label}"),
-        *(_spread(values[name], unit.factor, rows.get(name, [])) for name in names),
-    ]
-
-
-def _values(rows: list[Row]) -> list[float]:
-    return [float(value) for row in rows for value in row.series.values]
-
-
-def _spread(values: list[float], factor: float, rows: list[Row]) -> Cell:
-    scaled = [value / factor for value in values]
-    return replace(spread_cell(scaled, 2), badges=flags_of(rows))
+SECTION = Section(tables=(benchmarks_table,))

@@ -3,77 +3,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from records.flags import OVERSUBSCRIBED
-from reports.analysis import Analysis, Row
-from reports.checks.node.values import by_block, scaled, spread_cell
-from reports.notation.units import bytes_text, fixed
-from reports.show.tables import Cell, Column, Table
+from reports.analysis import Analysis, Row, flags_of
+from reports.notation.units import ReadableUnit, bytes_text, fixed
+from reports.show.lines import Picture, joined, size_picture
+from reports.show.rows import message_bytes, range_cell, side_by_side
+from reports.show.section import Section
+from reports.show.tables import Cell, Column, Table, pivot
 from reports.studies.hypercubes_1988 import HYPERCUBES, RING_STEPS, ring_s
 
 #: Parameters in which the cases of one row may differ.
 _FREE = ("sizes", "turns", "warmup", "seed")
 
 
-def ring_table(analysis: Analysis) -> Table | None:
+def rates(analysis: Analysis) -> Picture | None:
+    """Rate from node to node round the ring against message length, one panel an order."""
+    rows = analysis.rows_of("ring", "ring_rate")
+    caption = "One panel for each order and number of ranks."
+    return size_picture(analysis, rows, "picture-ring", "Rate from node to node", caption)
+
+
+def steps_table(analysis: Analysis) -> Table | None:
     """Time from node to node by message length: today's rings, then the hypercubes of 1988."""
-    groups: dict[tuple[str, int], dict[str, Row]] = {}
-    for row in analysis.rows_of("ring", "ring_time"):
+    rows = analysis.rows_of("ring", "ring_time")
+
+    def label(row: Row) -> str:
+        """The case; with the order where the launch took more than the one its case names."""
         case = analysis.case(row)
-        parts = [*analysis.labels["ring"].parts(case, _FREE), *_order(row, case.params)]
-        size = int(row.series.at_value("message_bytes") or 0)
-        groups.setdefault((", ".join(parts), size), {})[case.environment] = row
-    if not groups:
-        return None
-    measured = {name for found in groups.values() for name in found}
-    names = [name for name in analysis.looks if name in measured]
-    rows = [
-        [
-            Cell(title or "all parameters fixed"),
-            Cell(bytes_text(size)),
-            *(_step_cell(analysis, found.get(name)) for name in names),
-            *_study_cells(size),
+        order = row.series.at_value("order")
+        own = "" if case.params.get("order") == order else str(order or "")
+        return joined(*analysis.labels["ring"].parts(case, _FREE), own)
+
+    def today(rows: list[Row]) -> Cell:
+        if not rows:
+            return Cell("–", title="not measured")
+        case = analysis.case(rows[0])
+        steps = case.ranks * int(case.params.get("turns", 1))
+        unit = ReadableUnit("µs", 1e-6 * steps)
+        return range_cell(rows[0].series.values.tolist(), unit, flags_of([rows[0]]))
+
+    def in_1988(rows: list[Row]) -> list[Cell]:
+        walls = [ring_s().get((message_bytes(rows[0]), machine)) for machine in HYPERCUBES]
+        return [
+            Cell("–", title="not in the study")
+            if wall_s is None
+            else Cell(f"{fixed(1e6 * wall_s / RING_STEPS, 0)} ({wall_s:g})")
+            for wall_s in walls
         ]
-        for (title, size), found in sorted(groups.items())
-    ]
-    columns = [
-        Column("case"),
-        Column("message", numeric=True),
-        *(Column("today, µs", numeric=True, environment=name) for name in names),
-        *(Column(f"{machine}, µs (s)", numeric=True) for machine in HYPERCUBES),
-    ]
-    return Table("table-ring-1988", "Round the ring, beside 1988", columns, rows, _NOTE)
+
+    return pivot(
+        sorted(rows, key=lambda row: (label(row), message_bytes(row))),
+        [
+            ("case", lambda row: label(row) or "all parameters fixed"),
+            (Column("message", numeric=True), lambda row: bytes_text(message_bytes(row))),
+        ],
+        [
+            side_by_side(analysis, rows, today, "today, µs"),
+            ([f"{machine}, µs (s)" for machine in HYPERCUBES], in_1988),
+        ],
+        anchor="table-ring-1988",
+        title="Round the ring, beside 1988",
+        note="Time from node to node: that of all turns over ranks × turns. Today: median of the"
+        " launches, in brackets their least and greatest. 1988: 100 turns round 64 nodes in"
+        " Gray-code order, in brackets the seconds of all turns as printed (ORNL/TM-10881,"
+        " table 6).",
+    )
 
 
-_NOTE = (
-    "Time from node to node: that of all turns over ranks × turns. Today: median of the launches,"
-    " in brackets their least and greatest. 1988: 100 turns round 64 nodes in Gray-code order, in"
-    " brackets the seconds of all turns as printed (ORNL/TM-10881, table 6)."
-)
-
-
-def _order(row: Row, params: dict[str, object]) -> Sequence[str]:
-    """The order of the ring, where the launch took more than the one that its case names."""
-    order = row.series.at_value("order")
-    return () if order is None or params.get("order") == order else (str(order),)
-
-
-def _step_cell(analysis: Analysis, row: Row | None) -> Cell:
-    if row is None:
-        return Cell("–", title="not measured")
-    case = analysis.case(row)
-    steps = case.ranks * int(case.params.get("turns", 1))
-    cell = spread_cell(scaled(by_block(row), 1e-6 * steps), 2, f"µs, {steps} steps a launch")
-    flags = tuple(flag for flag in row.flags if flag.startswith(OVERSUBSCRIBED))
-    return Cell(cell.text, title=cell.title, badges=flags)
-
-
-def _study_cells(size: int) -> list[Cell]:
-    found = [ring_s().get((size, machine)) for machine in HYPERCUBES]
-    return [
-        Cell("–", title="not in the study")
-        if wall_s is None
-        else Cell(f"{fixed(1e6 * wall_s / RING_STEPS, 0)} ({wall_s:g})")
-        for wall_s in found
-    ]
+SECTION = Section(pictures=(rates,), tables=(steps_table,))

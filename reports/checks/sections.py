@@ -1,142 +1,135 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the report shows of each check: its pictures and its tables, one entry a check."""
+"""The section of each check, found by name: our module, a `report.py`, or the generic one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import ast
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 
+import matplotlib as mpl
+
+from records.axes import axis_of
 from reports.analysis import Analysis
-from reports.checks import (
-    collectives,
-    hops,
-    interference,
-    node,
-    pairs,
-    plots,
-    point_to_point,
-    pvm,
-    ring,
-    su3_rmd,
-)
-from reports.checks import osu as osu_tables
-from reports.checks.mpi_profile import profile_pictures, profile_tables
-from reports.show import tables
+from reports.notation.labels import value_text
+from reports.show.canvas import STYLE
+from reports.show.generic import generic_section
 from reports.show.lines import Picture
-from reports.show.size_tables import pt2pt_tables
+from reports.show.mpi_profile import profile_pictures, profile_tables
+from reports.show.section import Section, statistics_tables
+from reports.show.tables import Cell, Table, slug
 
-_Pictures = tuple[Callable[[Analysis], Picture | None], ...]
-_Tables = tuple[Callable[[Analysis], tables.Table | None], ...]
+#: Packages of ours, of which a section from outside imports `reports.show` alone.
+_OURS = frozenset({"assay", "bench", "checks", "records", "reports", "virtual_cluster"})
 
 
 @dataclass(frozen=True, slots=True)
-class CheckSection:
-    """Pictures and tables of one check."""
+class CheckPart:
+    """What the report shows of one check; `constant` is what all its cases have in common."""
 
     anchor: str
     title: str
     constant: str
     pictures: list[Picture]
-    tables: list[tables.Table]
-    sizes: bool
+    tables: list[Table]
 
 
-#: Pictures by check; a check without an entry has tables only.
-PICTURES: dict[str, _Pictures] = {
-    "alltoall_pairs": (
-        pairs.bandwidth_matrix,
-        pairs.latency_matrix,
-        hops.hops_picture("alltoall_pairs"),
-    ),
-    "collectives": (collectives.against_length, collectives.against_counts),
-    "echo": (point_to_point.fits_picture("echo"), hops.hops_picture("echo")),
-    "hpl": (plots.hpl_rate_against_n, plots.hpl_rate_against_grid),
-    "interference": (interference.interference_picture,),
-    "netpipe": (point_to_point.fits_picture("netpipe"),),
-    "pt2pt": (
-        plots.latency,
-        plots.bandwidth,
-        point_to_point.fits_picture("pt2pt"),
-        hops.hops_picture("pt2pt"),
-    ),
-    "ring": (pairs.ring_picture,),
-    "startup": (plots.startup,),
-    "streams": (pairs.streams_picture,),
-    "su3_rmd": (su3_rmd.time_picture, su3_rmd.share_picture),
-}
+def check_parts(
+    analysis: Analysis, folders: Sequence[Path] = (), *, pictures: bool = True
+) -> tuple[list[CheckPart], list[str]]:
+    """The parts of all checks in the order of the plan, and what was wrong with foreign sections.
 
-#: Tables by check, shown before those of every metric's statistics.
-TABLES: dict[str, _Tables] = {
-    "alltoall_pairs": (hops.hops_table("alltoall_pairs"),),
-    "collectives": (collectives.expressions, collectives.latencies, collectives.choices),
-    "echo": (
-        hops.hops_table("echo"),
-        hops.hops_1988("echo"),
-        point_to_point.fits_table("echo"),
-        point_to_point.switches_table("echo"),
-    ),
-    "interference": (interference.interference_table,),
-    "netpipe": (
-        node.witness_table,
-        point_to_point.fits_table("netpipe"),
-        point_to_point.switches_table("netpipe"),
-    ),
-    "node": (
-        node.rates_table,
-        node.balance_table,
-        node.operations_table,
-        node.synthetic_table,
-    ),
-    "osu": (osu_tables.benchmarks_table,),
-    "pt2pt": (
-        hops.hops_table("pt2pt"),
-        point_to_point.fits_table("pt2pt"),
-        point_to_point.switches_table("pt2pt"),
-    ),
-    "pvm_echo": (pvm.protocols_table, pvm.order_table, pvm.steps_table, pvm.study_table),
-    "ring": (ring.ring_table,),
-    "su3_rmd": (
-        su3_rmd.overview,
-        su3_rmd.strong_scaling,
-        su3_rmd.weak_scaling,
-        su3_rmd.study_2003,
-    ),
-}
+    A check of ours has its section in the module of its name beside this one; for another one
+    `folders` are searched for NAME/report.py. A check without a section, or with one that fails,
+    gets the generic one.
+    """
+    parts, faults = [], []
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        for check in analysis.checks:
+            own = own_section(check)
+            files = (folder / check / "report.py" for folder in folders if not own)
+            file = next((file for file in files if file.is_file()), None)
+            if file is not None:
+                try:
+                    part = _part(analysis, check, read_section(file), pictures=pictures)
+                    _demand_sound(part)
+                    parts.append(part)
+                    continue
+                except (Exception, SystemExit) as error:
+                    faults.append(
+                        f"{file}: the section of {check} failed, and the generic one stands in its"
+                        f" place: {type(error).__name__}: {error}"
+                    )
+            section = own or generic_section(analysis, check)
+            parts.append(_part(analysis, check, section, pictures=pictures))
+    return parts, faults
 
 
-def check_section(analysis: Analysis, check: str) -> CheckSection:
-    """Pictures and tables of one check, those without content left out."""
-    return CheckSection(
-        tables.slug(check),
+def own_section(check: str) -> Section | None:
+    """The `SECTION` of the module named as the check."""
+    name = f"{__package__}.{check}"
+    if not check.isidentifier() or find_spec(name) is None:
+        return None
+    return getattr(import_module(name), "SECTION", None)
+
+
+def read_section(file: Path) -> Section:
+    """The `SECTION` of a report.py from outside; it may import `reports.show` of us, no more."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        for name in names:
+            if name.split(".")[0] in _OURS and name != "reports.show":
+                raise ImportError(f"it imports {name}; allowed of Assay: reports.show")
+    spec = spec_from_file_location(f"assay_section_{file.parent.name}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    section = getattr(module, "SECTION", None)
+    if not isinstance(section, Section):
+        raise TypeError("it has no SECTION = Section(…)")
+    return section
+
+
+def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -> CheckPart:
+    drawn: list[Picture] = []
+    if pictures:
+        drawn = [picture for make in section.pictures if (picture := make(analysis)) is not None]
+        drawn += profile_pictures(analysis, check)
+    tables = [table for make in section.tables if (table := make(analysis)) is not None]
+    tables += profile_tables(analysis, check)
+    if section.statistics is None:
+        tables += statistics_tables(analysis, check)
+    else:
+        tables += section.statistics(analysis)
+    constant = ", ".join(
+        f"{name} {value_text(value)}"
+        for name, value in sorted(analysis.labels[check].constant.items())
+        if not axis_of(name).lists
+    )
+    return CheckPart(
+        slug(check),
         analysis.register.check_title(check),
-        tables.constant_note(analysis.labels[check]),
-        [*_own_pictures(analysis, check), *profile_pictures(analysis, check)],
-        section_tables(analysis, check),
-        check == "pt2pt",
+        f"The same for all cases: {constant}." if constant else "",
+        drawn,
+        tables,
     )
 
 
-def _own_pictures(analysis: Analysis, check: str) -> list[Picture]:
-    made = (make(analysis) for make in PICTURES.get(check, ()))
-    return [picture for picture in made if picture is not None]
-
-
-def section_tables(analysis: Analysis, check: str) -> list[tables.Table]:
-    """The check's own tables that have content, its MPI profile, then every metric's statistics."""
-    own = [table for make in TABLES.get(check, ()) if (table := make(analysis)) is not None]
-    return [*own, *profile_tables(analysis, check), *statistics_tables(analysis, check)]
-
-
-@lru_cache(maxsize=32)
-def statistics_tables(analysis: Analysis, check: str) -> tuple[tables.Table, ...]:
-    """Statistics tables of a check: sizes side by side for point-to-point, else one a metric.
-
-    Made once for HTML and Markdown.
-    """
-    if check == "pt2pt":
-        return tuple(pt2pt_tables(analysis))
-    metrics = analysis.register.metrics
-    measured = (name for name in analysis.metrics_of(check) if metrics[name].measured)
-    made = (tables.metric_table(analysis, check, name) for name in measured)
-    return tuple(table for table in made if table is not None)
+def _demand_sound(part: CheckPart) -> None:
+    """Raise TypeError where a foreign section made something that is no picture or no table."""
+    for picture in part.pictures:
+        if not isinstance(picture, Picture):
+            raise TypeError(f"a picture is a {type(picture).__name__}, not a Picture")
+    for table in part.tables:
+        if not isinstance(table, Table):
+            raise TypeError(f"a table is a {type(table).__name__}, not a Table")
+        for row in table.rows:
+            if len(row) != len(table.columns) or not all(isinstance(c, Cell) for c in row):
+                raise TypeError(f"table {table.title}: each row must have a Cell for each column")

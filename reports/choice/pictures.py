@@ -10,7 +10,7 @@ from reports.analysis import Analysis
 from reports.choice.cells import Comparison
 from reports.notation.palette import INK, QUIET
 from reports.show.canvas import Panel, finish, new_panel
-from reports.show.lines import MOST_PANELS, Picture, footer
+from reports.show.lines import MOST_PANELS, Picture, counted_footer
 
 MOST_FOREST_ROWS = 14
 MOST_SCORED = 12
@@ -23,7 +23,7 @@ def score_picture(analysis: Analysis) -> Panel | None:
         return None
     shown = score.standings[:MOST_SCORED]
     title = f"Overall cost, {score.reference} = 1"
-    figure, axes = new_panel(title, footer(analysis, score.n), 1.3 + 0.38 * len(shown))
+    figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 1.3 + 0.38 * len(shown))
     axes.axvspan(0.97, 1.03, color="#e3e8ec", linewidth=0)
     axes.axvline(1, color=QUIET, linewidth=1)
     for row, item in enumerate(shown):
@@ -79,7 +79,9 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     shown = [cell for cell in cells if cell.label in labels]
     names = list(dict.fromkeys(cell.environment for cell in shown))
     pitch = 0.24 + 0.15 * len(names)
-    figure, axes = new_panel(scope, footer(analysis, shown[0].n), 1.35 + pitch * len(labels))
+    figure, axes = new_panel(
+        scope, counted_footer(analysis, [shown[0].n]), 1.35 + pitch * len(labels)
+    )
     axes.axvspan(-3, 3, color="#eceff2", linewidth=0)
     axes.axvline(0, color=QUIET, linewidth=1)
     for cell in shown:

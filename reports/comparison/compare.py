@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import AssayError
-from records.metric import Better
 from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import belongs_to_builds, build_differences
-from reports.load.loading import AtKey, load_run
-from reports.notation.units import count_text, decimals, fixed, readable_unit, signed_percent
+from reports.load.loading import load_run
+from reports.load.run import AtKey
+from reports.notation.units import count_text, readable_unit, signed_percent
+from reports.notation.values import between
 from reports.show.listings import provenance_rows
-from reports.show.tables import Cell, Column, Table, in_reading_order, row_label
+from reports.show.rows import in_reading_order, row_label, value_cell
+from reports.show.tables import Cell, Table, numeric, pivot
 from reports.statistics.descriptive import LEVEL, log_ratio_interval
 from reports.write.markdown import markdown_table, md
 
@@ -61,12 +63,13 @@ def compare(run_a: Path, run_b: Path) -> RunComparison:
             " one campaign."
         )
     made = (_check_table(first, second, check) for check in first.checks)
+    tables = (_builds(first, second), *made)
     return RunComparison(
         first,
         second,
         _facts(first, second, len(shared)),
         _differences(first, second),
-        [*_builds(first, second), *(table for table in made if table is not None)],
+        [table for table in tables if table is not None],
     )
 
 
@@ -111,24 +114,37 @@ def _state(analysis: Analysis) -> str:
 
 def _differences(first: Analysis, second: Analysis) -> Table:
     a, b = _flat(first), _flat(second)
-    keys = (key for key in sorted({*a, *b}) if not belongs_to_builds(key))
-    changed = [key for key in keys if a.get(key) != b.get(key)]
-    unknown = "not recorded"
-    rows = [[Cell(key), Cell(a.get(key, unknown)), Cell(b.get(key, unknown))] for key in changed]
-    note = "" if rows else "Provenance: no difference."
-    columns = [Column("what"), Column("A"), Column("B")]
-    title = "What differs in provenance"
-    return Table("table-differences", title, columns, rows, note, len(rows))
-
-
-def _builds(first: Analysis, second: Analysis) -> list[Table]:
-    differences = build_differences(first.run.provenance, second.run.provenance)
-    cells = [
-        [Cell(one.environment), Cell(one.what), Cell(one.a), Cell(one.b)] for one in differences
+    changed = [
+        key for key in sorted({*a, *b}) if not belongs_to_builds(key) and a.get(key) != b.get(key)
     ]
-    columns = [Column(title) for title in ("environment", "what", "A", "B")]
-    title = "What differs between the builds"
-    return [Table("table-builds", title, columns, cells, "", len(cells))] if cells else []
+    anchor, title = "table-differences", "What differs in provenance"
+    table = pivot(
+        changed,
+        [
+            ("what", lambda key: key),
+            ("A", lambda key: a.get(key, "not recorded")),
+            ("B", lambda key: b.get(key, "not recorded")),
+        ],
+        anchor=anchor,
+        title=title,
+        most=MOST_ROWS,
+    )
+    return table or Table(anchor, title, [], [], "Provenance: no difference.")
+
+
+def _builds(first: Analysis, second: Analysis) -> Table | None:
+    return pivot(
+        build_differences(first.run.provenance, second.run.provenance),
+        [
+            ("environment", lambda one: one.environment),
+            ("what", lambda one: one.what),
+            ("A", lambda one: one.a),
+            ("B", lambda one: one.b),
+        ],
+        anchor="table-builds",
+        title="What differs between the builds",
+        most=MOST_ROWS,
+    )
 
 
 def _flat(analysis: Analysis) -> dict[str, str]:
@@ -141,80 +157,54 @@ def _flat(analysis: Analysis) -> dict[str, str]:
 
 
 def _check_table(first: Analysis, second: Analysis, check: str) -> Table | None:
-    rows_a = {_key(first, row): row for row in _rows(first, check)}
-    rows_b = {_key(second, row): row for row in _rows(second, check)}
     known = _cases(first) & _cases(second)
-    keys = [key for key in {**rows_a, **rows_b} if key[0] in known]
-    if not keys:
-        return None
-    cells = [
-        _pair_cells(first, rows_a.get(key), second, rows_b.get(key)) for key in keys[:MOST_ROWS]
-    ]
-    columns = [Column("case"), Column("environment"), Column("metric")]
-    columns += [
-        Column(title, numeric=True)
-        for title in ("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval")
-    ]
-    columns += [Column("unit"), Column("reading")]
-    return Table(
-        f"compare-{check}", first.register.check_title(check), columns, cells, total=len(keys)
+    pairs: dict[_Key, list[Row | None]] = {}
+    for place, analysis in enumerate((first, second)):
+        for row in in_reading_order(analysis, analysis.rows_of(check)):
+            key = analysis.case(row).id, row.series.metric, row.series.at
+            if key[0] in known and not row.series.metric.endswith(_DERIVED):
+                pairs.setdefault(key, [None, None])[place] = row
+    means = numeric("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval")
+    return pivot(
+        list(pairs.values())[:MOST_ROWS],
+        [
+            (
+                ["case", "environment", "metric", *means, "unit", "reading"],
+                lambda pair: _pair_cells(first, second, *pair),
+            )
+        ],
+        anchor=f"compare-{check}",
+        title=first.register.check_title(check),
+        total=len(pairs),
+        most=MOST_ROWS,
     )
 
 
-def _rows(analysis: Analysis, check: str) -> list[Row]:
-    rows = in_reading_order(analysis, analysis.rows_of(check))
-    return [row for row in rows if not row.series.metric.endswith(_DERIVED)]
-
-
-def _key(analysis: Analysis, row: Row) -> _Key:
-    return analysis.case(row).id, row.series.metric, row.series.at
-
-
-def _pair_cells(first: Analysis, a: Row | None, second: Analysis, b: Row | None) -> list[Cell]:
+def _pair_cells(
+    first: Analysis, second: Analysis, a: Row | None, b: Row | None
+) -> list[str | Cell]:
     row, analysis = (a, first) if a is not None else (b, second)
     assert row is not None
-    case = analysis.case(row)
-    values = [found.summary.mean for found in (a, b) if found is not None]
-    unit = readable_unit(row.unit, values)
-    result = (
-        log_ratio_interval(a.series.values.tolist(), b.series.values.tolist()) if a and b else None
-    )
-    head = [
-        Cell(row_label(analysis, row)),
-        Cell(case.environment, environment=case.environment),
-        Cell(analysis.register.metric_title(row.series.metric)),
+    found = [one for one in (a, b) if one is not None]
+    unit = readable_unit(row.unit, [one.summary.mean for one in found])
+    name = analysis.case(row).environment
+    metric = analysis.register.metrics[row.series.metric]
+    cells: list[str | Cell] = [
+        row_label(analysis, row),
+        Cell(name, environment=name),
+        analysis.register.metric_title(metric.name),
     ]
-    means = [cell for found in (a, b) for cell in _mean_cells(found, unit.factor)]
+    for one in (a, b):
+        cells += ["0" if one is None else str(one.summary.n)]
+        cells += [value_cell([one] if one else [], unit)]
+    values = [one.series.values.tolist() for one in found]
+    result = log_ratio_interval(*values) if len(values) == 2 else None
     if result is None:
-        return [
-            *head,
-            *means,
-            Cell("–"),
-            Cell("–"),
-            Cell(unit.label),
-            Cell("no interval below n = 2"),
-        ]
+        return [*cells, "–", "–", unit.label, "no interval below n = 2"]
     ratio, interval = result
-    ends = f"{signed_percent(interval.low)} … {signed_percent(interval.high)}"
-    better = analysis.register.metrics[row.series.metric].better
-    reading = _reading(better, interval.low, interval.high)
-    return [*head, *means, Cell(signed_percent(ratio)), Cell(ends), Cell(unit.label), Cell(reading)]
-
-
-def _mean_cells(row: Row | None, factor: float) -> list[Cell]:
-    if row is None:
-        return [Cell("0"), Cell("no valid launch")]
-    mean, spread = row.summary.mean / factor, row.summary.stddev
-    places = decimals(mean, (spread or 0) / factor)
-    text = fixed(mean, places)
-    if spread is not None:
-        text += f" ± {fixed(spread / factor, places)}"
-    return [Cell(str(row.summary.n)), Cell(text, badges=row.flags)]
-
-
-def _reading(better: Better, low: float, high: float) -> str:
-    """Which run was better where the interval leaves no doubt at its level."""
-    if low <= 1 <= high:
-        return "not resolved"
-    gained = (low > 1) == (better == "higher")
-    return f"B {'better' if gained else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"
+    reading = "not resolved"
+    if not interval.low <= 1 <= interval.high:
+        gained = (interval.low > 1) == (metric.better == "higher")
+        reading = f"B {'better' if gained else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"
+    ends = between(interval.low, interval.high, signed_percent)
+    return [*cells, signed_percent(ratio), ends, unit.label, reading]

@@ -54,6 +54,10 @@ class Series(msgspec.Struct, frozen=True, eq=False, gc=False):
         """The coordinate `key` of the point, or None."""
         return next((value for name, value in self.at if name == key), None)
 
+    def by_block(self) -> dict[int, float]:
+        """Each block's value."""
+        return dict(zip(self.blocks.tolist(), self.values.tolist(), strict=True))
+
 
 def stacked(series: Sequence[Series]) -> NDArray[np.float64]:
     """The values of series of the same n as the rows of a matrix; at least one."""

@@ -13,7 +13,7 @@ from records.history.model import Change
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.wording import case_names, group_line, headline, point_name
-from reports.write.html import without_control_characters
+from reports.write.page import without_control_characters
 
 
 def as_json(checked: Checked) -> str:

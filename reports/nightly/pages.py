@@ -37,7 +37,7 @@ from reports.nightly.wording import (
 )
 from reports.notation.units import count_text, readable_unit
 from reports.show.canvas import ID_MARK, STYLE, Panel
-from reports.write.html import without_control_characters
+from reports.write.page import without_control_characters
 
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120

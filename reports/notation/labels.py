@@ -68,9 +68,10 @@ class CheckLabels:
     def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
         params = case.params
-        grid, lattice, others = _told_apart(self.varying, tuple(without))
+        has_grid, has_lattice = (all(n in params for n in names) for names in (_GRID, _LATTICE))
+        grid, lattice, others = _told_apart(self.varying, tuple(without), has_grid, has_lattice)
         result = []
-        if grid and "p" in params and "q" in params:
+        if grid:
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
         if lattice:
             result.append(lattice_text(params))
@@ -87,17 +88,19 @@ class CheckLabels:
 
 @lru_cache(maxsize=256)
 def _told_apart(
-    varying: tuple[str, ...], without: tuple[str, ...]
+    varying: tuple[str, ...], without: tuple[str, ...], has_grid: bool, has_lattice: bool
 ) -> tuple[bool, bool, tuple[str, ...]]:
-    """Whether the grid is told, whether the lattice, and which other parameters are."""
-    skip = {*_GRID, *_LATTICE, *without}
-    grid = not set(_GRID) & set(without)
-    lattice = bool(set(_LATTICE) & set(varying) - set(without))
-    return (
-        grid,
-        lattice,
-        tuple(name for name in varying if name not in skip and not axis_of(name).lists),
+    """Whether the grid is told, whether the lattice, and which other parameters are.
+
+    Either is told as a whole or, where a part of it is left out, parameter by parameter.
+    """
+    grid = has_grid and not set(_GRID) & set(without)
+    lattice = (
+        has_lattice and not set(_LATTICE) & set(without) and bool(set(_LATTICE) & set(varying))
     )
+    skip = {*without, *(_GRID if grid else ()), *(_LATTICE if lattice else ())}
+    told = (name for name in varying if name not in skip and not axis_of(name).lists)
+    return grid, lattice, tuple(told)
 
 
 def _part(name: str, value: Any) -> str:

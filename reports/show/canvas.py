@@ -99,11 +99,18 @@ def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
     look = line.look
     low = [centre - band for centre, band in zip(line.centre, line.band, strict=True)]
     high = [centre + band for centre, band in zip(line.centre, line.band, strict=True)]
-    axes.fill_between(line.x, low, high, color=look.colour, alpha=0.18, linewidth=0)
+    if len(line.x) > 1:
+        axes.fill_between(line.x, low, high, color=look.colour, alpha=0.18, linewidth=0)
+    else:
+        axes.vlines(line.x, low, high, color=look.colour, alpha=0.5, linewidth=1.6)
     if with_points and line.points:
         axes.add_patch(
             PathPatch(
-                _dots(line.points),
+                # One path of empty strokes: a tenth of the text of as many markers.
+                Path(
+                    [point for point in line.points for _ in range(2)],
+                    [Path.MOVETO, Path.LINETO] * len(line.points),
+                ),
                 fill=False,
                 edgecolor=look.colour,
                 alpha=0.4,
@@ -124,12 +131,6 @@ def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
         label=line.name,
         gid=HOVER,
     )
-
-
-def _dots(points: Sequence[tuple[float, float]]) -> Path:
-    """All dots as one path of empty strokes: a tenth of the text of as many markers."""
-    vertices = [point for point in points for _ in range(2)]
-    return Path(vertices, [Path.MOVETO, Path.LINETO] * len(points))
 
 
 def log_bytes_axis(axes: Axes) -> None:
@@ -161,15 +162,16 @@ def short_bytes(value: float) -> str:
 
 def finish(figure: Figure, alt: str) -> Panel:
     """The figure as SVG to be put into HTML: ids marked, size left to the page."""
-    texts = [_hover_texts(axes, line) for axes in figure.axes for line in _hovered(axes)]
+    texts = [
+        _hover_texts(axes, line)
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_gid() == HOVER
+    ]
     buffer = StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(buffer, format="svg", metadata=metadata)
     return Panel(_inline(_with_titles(buffer.getvalue(), texts)), alt)
-
-
-def _hovered(axes: Axes) -> list[Line2D]:
-    return [line for line in axes.lines if line.get_gid() == HOVER]
 
 
 def _hover_texts(axes: Axes, line: Line2D) -> list[str]:
@@ -178,19 +180,15 @@ def _hover_texts(axes: Axes, line: Line2D) -> list[str]:
     if str(line.get_label()).startswith("\n"):
         return str(line.get_label()).split("\n")[1:]
     places, values = (np.asarray(ends, dtype=np.float64).tolist() for ends in line.get_data())
-    return [
-        f"{line.get_label()}: {y:.5g} at {_place_text(axes, x)} ({axes.get_ylabel()})"
-        for x, y in zip(places, values, strict=True)
-    ]
-
-
-def _place_text(axes: Axes, place: float) -> str:
     formatter = axes.xaxis.get_major_formatter()
-    ticks = formatter.seq if isinstance(formatter, FixedFormatter) else ()
-    if len(ticks) and place.is_integer() and 0 <= place < len(ticks) and axes.get_xscale() != "log":
-        at = dict(zip(axes.get_xticks().tolist(), ticks, strict=False))
-        return str(at.get(place, f"{place:g}"))
-    return fixed(place, 0) if place.is_integer() else f"{place:g}"
+    named: dict[float, str] = {}
+    if isinstance(formatter, FixedFormatter) and axes.get_xscale() != "log":
+        named = dict(zip(axes.get_xticks().tolist(), formatter.seq, strict=False))
+    texts = [named.get(x) or (fixed(x, 0) if x.is_integer() else f"{x:g}") for x in places]
+    return [
+        f"{line.get_label()}: {y:.5g} at {text} ({axes.get_ylabel()})"
+        for text, y in zip(texts, values, strict=True)
+    ]
 
 
 def _with_titles(svg: str, texts: list[list[str]]) -> str:

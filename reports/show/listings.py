@@ -15,14 +15,13 @@ import msgspec
 
 from records.flags import INVALID_ON_PURPOSE
 from records.provenance import Provenance
-from reports.analysis import STATUSES, Analysis
+from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.loading import Launch
 from reports.notation.units import fixed
-from reports.show.tables import MOST_ROWS, Cell, Column, Table, columns_of, slug
+from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
 MOST_EVIDENCE_CASES = 300
 MOST_REASON = 600
-_HASH_SHOWN = 12
 
 
 def raw_link(root: str, path: str) -> str:
@@ -36,36 +35,34 @@ def raw_link(root: str, path: str) -> str:
 @lru_cache(maxsize=4)
 def status_table(analysis: Analysis) -> Table:
     """Launches by check, environment and status, with those still missing."""
+    cases = analysis.run.plan.cases
     counts: dict[tuple[str, str], Counter[str]] = {}
-    for case in analysis.run.plan.cases:
+    for case in cases:
         counts.setdefault((case.check, case.environment), Counter())
     for (place, status, flags), count in analysis.run.tally.items():
-        case = analysis.run.plan.cases[place]
         kind = "on purpose" if INVALID_ON_PURPOSE in flags else status
-        counts[case.check, case.environment][kind] += count
+        counts[cases[place].check, cases[place].environment][kind] += count
     for hole in analysis.holes:
         counts[hole.case.check, hole.case.environment]["missing"] += 1
     kinds = [*STATUSES, "on purpose", "missing"]
     titles = {"on purpose": "wrong on purpose", "missing": "not run"}
-    columns = [Column("check"), Column("environment")]
-    columns += [Column(titles.get(kind, kind), numeric=True) for kind in kinds]
-    rows = [
+
+    def numbers(lines: list[tuple[tuple[str, str], Counter[str]]]) -> list[str]:
+        found = lines[0][1]
+        return [fixed(found[kind], 0) if found[kind] else "·" for kind in kinds]
+
+    table = pivot(
+        sorted(counts.items(), key=lambda item: item[0][0]),
         [
-            Cell(analysis.register.check_title(check)),
-            Cell(name, environment=name),
-            *(Cell(fixed(found[kind], 0) if found[kind] else "·") for kind in kinds),
-        ]
-        for (check, name), found in sorted(counts.items(), key=lambda item: item[0][0])
-    ]
-    starts = [place for place, row in enumerate(rows) if place == 0 or rows[place - 1][0] != row[0]]
-    return Table(
-        "table-launches",
-        "Launches by status",
-        columns,
-        rows,
-        total=len(rows),
-        groups=frozenset(starts),
+            ("check", lambda line: analysis.register.check_title(line[0][0])),
+            ("environment", lambda line: Cell(line[0][1], environment=line[0][1])),
+        ],
+        [([titles.get(kind, kind) for kind in kinds], numbers)],
+        anchor="table-launches",
+        title="Launches by status",
+        group=1,
     )
+    return table or Table("table-launches", "Launches by status", [], [])
 
 
 def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = False) -> Table | None:
@@ -75,69 +72,56 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
         for launch in analysis.bad_launches
         if (INVALID_ON_PURPOSE in launch.flags) == on_purpose
     ]
-    if not launches:
-        return None
-    columns = columns_of(
-        ["case", "environment"], ["block", "attempt"], ["status", "reason", "raw output"]
-    )
-    rows = []
-    for launch in launches[:MOST_ROWS]:
+
+    def cells(launch: Launch) -> list[str | Cell]:
         case = analysis.run.case(launch)
-        rows.append(
-            [
-                Cell(analysis.title(case), title=case.id),
-                Cell(case.environment, environment=case.environment),
-                Cell(str(launch.block)),
-                Cell(str(launch.attempt)),
-                Cell(
-                    launch.status,
-                    badges=(*launch.flags, *(() if launch.counted else ("replaced",))),
-                ),
-                Cell((launch.reason or "no reason recorded")[:MOST_REASON]),
-                _raw_cell(launch, root),
-            ]
-        )
+        replaced = () if launch.counted else ("replaced",)
+        path = (launch.artifacts or {}).get("stdout", "")
+        return [
+            Cell(analysis.title(case), title=case.id),
+            Cell(case.environment, environment=case.environment),
+            str(launch.block),
+            str(launch.attempt),
+            Cell(launch.status, badges=(*launch.flags, *replaced)),
+            (launch.reason or "no reason recorded")[:MOST_REASON],
+            Cell(path.rsplit("/", 1)[-1] or "–", href=raw_link(root, path) if path else ""),
+        ]
+
+    headings: list[Heading] = ["case", "environment", *numeric("block", "attempt")]
     anchor, title = (
         ("table-on-purpose", "Launches that are wrong on purpose")
         if on_purpose
         else ("table-bad", "Launches that are not ok")
     )
-    return Table(anchor, title, columns, rows, total=len(launches))
-
-
-def _raw_cell(launch: Launch, root: str) -> Cell:
-    path = (launch.artifacts or {}).get("stdout", "")
-    return Cell(path.rsplit("/", 1)[-1] or "–", href=raw_link(root, path) if path else "")
+    return pivot(
+        launches[:MOST_ROWS],
+        [([*headings, "status", "reason", "raw output"], cells)],
+        anchor=anchor,
+        title=title,
+        total=len(launches),
+    )
 
 
 def holes_table(analysis: Analysis) -> Table | None:
     """Cases with planned launches that have no record: which blocks, why."""
-    grouped: dict[tuple[str, str], list[int]] = {}
-    cases = {hole.case.id: hole.case for hole in analysis.holes}
+    grouped: dict[tuple[str, str], list[Hole]] = {}
     for hole in analysis.holes:
-        grouped.setdefault((hole.case.id, hole.reason), []).append(hole.block)
-    if not grouped:
-        return None
-    columns = [
-        Column("case"),
-        Column("check and parameters"),
-        Column("environment"),
-        Column("blocks without a record"),
-        Column("reason"),
-    ]
-    rows = []
-    for (case_id, reason), blocks in list(grouped.items())[:MOST_ROWS]:
-        case = cases[case_id]
-        rows.append(
-            [
-                Cell(case_id),
-                Cell(analysis.title(case)),
-                Cell(case.environment, environment=case.environment),
-                Cell(", ".join(str(block) for block in blocks if block) or "–"),
-                Cell(reason),
-            ]
-        )
-    return Table("table-holes", "Launches without a record", columns, rows, total=len(grouped))
+        grouped.setdefault((hole.case.id, hole.reason), []).append(hole)
+
+    def cells(holes: list[Hole]) -> list[str | Cell]:
+        case = holes[0].case
+        blocks = ", ".join(str(hole.block) for hole in holes if hole.block)
+        environment = Cell(case.environment, environment=case.environment)
+        return [case.id, analysis.title(case), environment, blocks or "–", holes[0].reason]
+
+    names = ["case", "check and parameters", "environment", "blocks without a record", "reason"]
+    return pivot(
+        list(grouped.values())[:MOST_ROWS],
+        [([*names], cells)],
+        anchor="table-holes",
+        title="Launches without a record",
+        total=len(grouped),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,34 +155,24 @@ def evidence(analysis: Analysis, root: str) -> list[EvidenceCase]:
             by_case.setdefault(launch.case, []).append(launch)
     result = []
     for index, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES]):
-        launches = sorted(by_case.get(index, []), key=lambda item: (item.block, item.attempt))
-        result.append(
-            EvidenceCase(
-                f"case-{slug(case.id)}",
-                case.id,
-                analysis.title(case),
-                case.environment,
-                [_evidence_launch(launch, root) for launch in launches],
+        launches = []
+        for launch in sorted(by_case.get(index, []), key=lambda item: (item.block, item.attempt)):
+            artifacts = launch.artifacts or {}
+            shown = tuple(
+                (name, path, raw_link(root, path), artifacts.get(f"{name}_sha256", "")[:64])
+                for name, path in artifacts.items()
+                if not name.endswith("_sha256")
             )
+            started = (launch.started_at or "–")[:19].replace("T", " ")
+            job = launch.job_id or "–"
+            launches.append(
+                EvidenceLaunch(launch.block, launch.attempt, launch.status, job, started, shown)
+            )
+        anchor = f"case-{slug(case.id)}"
+        result.append(
+            EvidenceCase(anchor, case.id, analysis.title(case), case.environment, launches)
         )
     return result
-
-
-def _evidence_launch(launch: Launch, root: str) -> EvidenceLaunch:
-    artifacts = launch.artifacts or {}
-    shown = tuple(
-        (name, path, raw_link(root, path), artifacts.get(f"{name}_sha256", "")[:64])
-        for name, path in artifacts.items()
-        if not name.endswith("_sha256")
-    )
-    return EvidenceLaunch(
-        launch.block,
-        launch.attempt,
-        launch.status,
-        launch.job_id or "–",
-        (launch.started_at or "–")[:19].replace("T", " "),
-        shown,
-    )
 
 
 def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of statistics as plain data; HTML and Markdown render the same ones."""
+"""Tables as plain data, which HTML and Markdown render alike, and `pivot`, which makes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from heapq import nsmallest
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from records.axes import axis_of
-from reports.analysis import Analysis, Row
-from reports.notation.labels import CheckLabels, point_text, value_text
-from reports.notation.units import (
-    ReadableUnit,
-    decimals,
-    fixed,
-    percent,
-    readable_unit,
-    si_text,
-)
-from reports.statistics.descriptive import Interval
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 #: Longer tables are cut in HTML and Markdown, with a line saying so; summary.csv has every row.
 MOST_ROWS = 600
@@ -46,17 +35,6 @@ class Column:
     environment: str = ""
 
 
-def columns_of(
-    texts: Sequence[str], numbers: Sequence[str], after: Sequence[str] = ()
-) -> list[Column]:
-    """Columns by their headings: of words, then of numbers, then of words again."""
-    return [
-        *(Column(title) for title in texts),
-        *(Column(title, numeric=True) for title in numbers),
-        *(Column(title) for title in after),
-    ]
-
-
 @dataclass(frozen=True)
 class Table:
     """Rows of cells. `groups` are positions of rows that begin a group; `total` counts all rows
@@ -76,138 +54,96 @@ class Table:
         return max(0, self.total - len(self.rows))
 
 
+Heading = Column | str
+#: What makes a row's cell, or several cells, below a heading or several.
+Lead = tuple[Heading | list[Heading], Callable[[T], Cell | str | Sequence[Cell | str]]]
+#: The same from all rows of a line.
+Value = tuple[Heading | list[Heading], Callable[[list[T]], Cell | str | Sequence[Cell | str]]]
+
+
+def numeric(*titles: str) -> list[Heading]:
+    """Headings over numbers."""
+    return [Column(title, numeric=True) for title in titles]
+
+
+def pivot(
+    rows: Iterable[T],
+    by: Sequence[Lead[T]],
+    cell: Sequence[Value[T]] = (),
+    *,
+    anchor: str,
+    title: str,
+    note: str = "",
+    group: int = 0,
+    total: int | None = None,
+    most: int = MOST_ROWS,
+) -> Table | None:
+    """A line for each combination of `by` that the rows have, in the order of its first row.
+
+    `by` gives the leading cells of a row: rows with the same texts and links there share a line,
+    which has the badges of all of them. `cell` gives the further cells from a line's rows; without
+    it each row has a line of its own. A heading that is a text stands over words in `by` and over
+    numbers in `cell`. Where one of the first `group` texts changes a group begins, and the first
+    one stands back where it repeats. At most `most` lines are made; `total` tells how many there
+    are where `rows` are cut already. None without rows.
+    """
+    lines: dict[object, tuple[list[Cell], list[T]]] = {}
+    for place, row in enumerate(rows):
+        lead = _cells(make(row) for _, make in by)
+        key = tuple((item.text, item.href) for item in lead) if cell else place
+        known, members = lines.setdefault(key, (lead, []))
+        members.append(row)
+        for column, item in enumerate(lead if known is not lead else ()):
+            if item.badges != known[column].badges:
+                both = dict.fromkeys((*known[column].badges, *item.badges))
+                known[column] = replace(known[column], badges=tuple(both))
+    if not lines:
+        return None
+    made: list[list[Cell]] = []
+    groups = set()
+    last: tuple[str, ...] = ()
+    for lead, members in list(lines.values())[:most]:
+        texts = tuple(item.text for item in lead[:group])
+        if group and texts == last:
+            lead[0] = replace(lead[0], quiet=True)
+        elif group:
+            groups.add(len(made))
+        last = texts
+        made.append(lead + _cells(make(members) for _, make in cell))
+    columns = _columns((heading for heading, _ in by), numeric=False)
+    columns += _columns((heading for heading, _ in cell), numeric=True)
+    return Table(anchor, title, columns, made, note, total or len(lines), frozenset(groups))
+
+
+def _columns(headings: Iterable[Heading | list[Heading]], *, numeric: bool) -> list[Column]:
+    parts = (item if isinstance(item, list) else [item] for item in headings)
+    every = (item for part in parts for item in part)
+    return [item if isinstance(item, Column) else Column(item, numeric) for item in every]
+
+
+def _cells(made: Iterable[Cell | str | Sequence[Cell | str]]) -> list[Cell]:
+    parts = ([item] if isinstance(item, Cell | str) else item for item in made)
+    return [item if isinstance(item, Cell) else Cell(item) for part in parts for item in part]
+
+
+def across(
+    keys: Iterable[K],
+    key: Callable[[T], K],
+    cell: Callable[[list[T]], Cell | str],
+    heading: Callable[[K], Heading],
+) -> Value[T]:
+    """Columns of `pivot`, one for each of `keys`: the cell of a line's rows that have this key."""
+    wanted = list(keys)
+
+    def cells(rows: list[T]) -> list[Cell | str]:
+        groups: dict[K, list[T]] = {}
+        for row in rows:
+            groups.setdefault(key(row), []).append(row)
+        return [cell(groups.get(one, [])) for one in wanted]
+
+    return [heading(one) for one in wanted], cells
+
+
 def slug(text: str) -> str:
     """`text` as a part of an HTML id."""
     return "".join(char if char.isascii() and char.isalnum() else "-" for char in text)[:80]
-
-
-def constant_note(labels: CheckLabels) -> str:
-    """What all cases of a check have in common."""
-    parts = [
-        f"{name} {value_text(value)}"
-        for name, value in sorted(labels.constant.items())
-        if not axis_of(name).lists
-    ]
-    return "The same for all cases: " + ", ".join(parts) + "." if parts else ""
-
-
-STATISTICS = (
-    "n of blocks",
-    "mean",
-    "s",
-    "CV",
-    "95 % interval of the mean",
-    "median",
-    "interval of the median",
-    "least",
-    "greatest",
-)
-
-
-def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
-    """All cases of a check with the complete statistics of one metric."""
-    found = analysis.rows_of(check, metric)
-    if not found:
-        return None
-    rows = in_reading_order(analysis, found, MOST_ROWS)
-    unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
-    columns = [
-        Column("case"),
-        Column("environment"),
-        *(Column(name, numeric=True) for name in STATISTICS),
-        Column("unit"),
-    ]
-    cells: list[list[Cell]] = []
-    groups, last = set(), ""
-    for row in rows:
-        label = row_label(analysis, row)
-        if label != last:
-            groups.add(len(cells))
-        cells.append(_statistics_row(analysis, row, label, unit, repeated=label == last))
-        last = label
-    definition = analysis.register.metrics[metric]
-    title = f"{analysis.register.metric_title(metric)}, {definition.better} is better"
-    return Table(
-        f"table-{slug(check)}-{slug(metric)}",
-        title[:1].upper() + title[1:] if title[0].islower() else title,
-        columns,
-        cells,
-        f"{definition.definition}.",
-        len(found),
-        frozenset(groups),
-    )
-
-
-def row_label(analysis: Analysis, row: Row) -> str:
-    """Case and point in words."""
-    case = analysis.case(row)
-    parts = analysis.labels[case.check].parts(case)
-    parts += [point_text(name, value) for name, value in row.series.at]
-    return ", ".join(parts) or "all parameters fixed"
-
-
-def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:
-    """By ranks and parameters, then by point, then by environment; the first `most` or all."""
-    environments = {name: place for place, name in enumerate(analysis.looks)}
-    orders = _case_orders(analysis)
-
-    def key(row: Row) -> tuple[object, ...]:
-        case = analysis.case(row)
-        order = orders.get(row.series.case)
-        if order is None:
-            varying = analysis.labels[case.check].varying
-            order = (case.ranks, *(_sortable(case.params.get(name)) for name in varying))
-            orders[row.series.case] = order
-        at = tuple(_sortable(value) for _, value in row.series.at)
-        return order, at, environments[case.environment]
-
-    return sorted(rows, key=key) if most is None else nsmallest(most, rows, key=key)
-
-
-@lru_cache(maxsize=2)
-def _case_orders(analysis: Analysis) -> dict[int, tuple[object, ...]]:
-    """The place of each case by ranks and parameters, filled in as it is asked for."""
-    del analysis
-    return {}
-
-
-def _sortable(value: object) -> tuple[float, str]:
-    return (value, "") if isinstance(value, int | float) else (0.0, str(value))
-
-
-def _statistics_row(
-    analysis: Analysis, row: Row, label: str, unit: ReadableUnit, *, repeated: bool
-) -> list[Cell]:
-    case, summary = analysis.case(row), row.summary
-    places = decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
-
-    def value(number: float | None) -> Cell:
-        text = fixed(None if number is None else number / unit.factor, places)
-        return Cell(text, title=f"{si_text(number)} {row.unit}" if number is not None else "")
-
-    return [
-        Cell(label, href=f"#case-{slug(case.id)}", quiet=repeated),
-        Cell(case.environment, environment=case.environment, badges=row.flags),
-        Cell(f"{summary.n} of {analysis.run.plan.blocks}"),
-        value(summary.mean),
-        value(summary.stddev),
-        Cell(percent(summary.cv, 2)),
-        interval_cell(summary.mean_interval, unit, places, row.unit),
-        value(summary.median),
-        interval_cell(summary.median_interval, unit, places, row.unit),
-        value(summary.least),
-        value(summary.greatest),
-        Cell(unit.label, title=f"1 {unit.label} = {unit.factor:g} {row.unit}"),
-    ]
-
-
-def interval_cell(interval: Interval | None, unit: ReadableUnit, places: int, si: str) -> Cell:
-    """ "low … high"; the title has level, method and SI values."""
-    if interval is None:
-        return Cell("–", title="needs more launches: the mean's 2, the median's 6")
-    low, high = (fixed(end / unit.factor, places) for end in (interval.low, interval.high))
-    title = (
-        f"{percent(interval.level, 2)} by {interval.method}:"
-        f" {si_text(interval.low)} to {si_text(interval.high)} {si}"
-    )
-    return Cell(f"{low} … {high}", title=title)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import pytest
 
 from reports.analysis import analyse
-from reports.checks import collectives, interference
+from reports.checks import interference
+from reports.checks.collectives import tables as collectives
 from reports.load.loading import load_run
 from reports.notation.units import three_digits
 from reports.tests import synthetic
@@ -130,12 +131,12 @@ def test_a_flag_that_stands_at_some_process_counts_says_at_which(tmp_path):
 
 
 def test_interference_is_one_row_a_size_and_environment(run):
-    table = interference.interference_table(analyse(load_run(run)))
+    table = interference.costs_table(analyse(load_run(run)))
     assert len(table.rows) == len(SIZES) * len(SPEED)
     row = texts(table)[0]
-    assert row[2] == "1.25 ± 0"
+    assert row[2] == "1.250 ± 0.000"
     assert row[3:5] == ["–", "–"]
-    assert row[6].startswith("0 %")
+    assert row[6].startswith("0")
 
 
 def test_the_report_has_both_sections(run):

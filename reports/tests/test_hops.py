@@ -9,9 +9,15 @@ import pytest
 
 from records.metric import schema_1_register
 from reports.analysis import analyse
-from reports.checks.hops import hops_1988, hops_picture, hops_table
-from reports.checks.hops.measured import hop_series, slope, slopes_by_block
-from reports.checks.sections import section_tables
+from reports.checks.common.hops import (
+    hop_series,
+    hops_1988,
+    hops_picture,
+    hops_table,
+    slope,
+    slopes_by_block,
+)
+from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.show.canvas import STYLE
 from reports.studies.hypercubes_1988 import times_by_hops
@@ -87,7 +93,8 @@ def test_the_picture_has_a_panel_for_each_length(analysis):
 
 
 def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):
-    anchors = [table.anchor for table in section_tables(analysis, "echo")]
+    ((part,), _) = check_parts(analysis, pictures=False)
+    anchors = [table.anchor for table in part.tables]
     assert anchors[:2] == ["table-echo-hops", "table-echo-hops-1988"]
     assert "table-echo-half-round-trip" in anchors
     assert "table-echo-hops" in anchors

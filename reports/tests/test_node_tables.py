@@ -10,8 +10,7 @@ import pytest
 
 from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
-from reports.checks import node
-from reports.checks.node.netpipe_comparison import ratio_interval_cell
+from reports.checks import netpipe, node
 from reports.load.loading import load_run
 from reports.show.tables import Table
 from reports.tests.synthetic import case, write_run
@@ -107,25 +106,25 @@ def test_operations_stand_beside_those_of_1988(analysis: Analysis) -> None:
 def test_latency_in_cycles_operations_and_multiplications(analysis: Analysis) -> None:
     row = row_of(node.balance_table(analysis), "mpich")
     latency_s = 2 * 10e-6  # the second of three blocks is the median
-    assert row[3].startswith("20.00")
+    assert row[3].startswith("20.0 ")
     assert row[4].replace("\u202f", "").startswith(f"{latency_s / CYCLE_S:.0f} ")
     assert row[5].replace("\u202f", "").startswith(f"{latency_s * 5e9:.0f} ")
     assert row[6].replace("\u202f", "").startswith(f"{2 * 11e-6 / (4 * CYCLE_S):.0f} ")
 
 
 def test_the_witness_is_paired_by_block(analysis: Analysis) -> None:
-    row = row_of(node.witness_table(analysis), "1 B", "mpich", "library")
+    row = row_of(netpipe.comparison_table(analysis), "1 B", "mpich", "library")
     assert row[5:] == ["1.250 (1.250 … 1.250)", "1.250 … 1.250", "2.500 (2.500 … 2.500)"]
-    empty = row_of(node.witness_table(analysis), "1\u202f024 B", "mpich")
+    empty = row_of(netpipe.comparison_table(analysis), "1\u202f024 B", "mpich")
     assert empty[4:] == ["–", "–", "–", "–"]
 
 
 def test_tcp_alone_has_a_witness_of_its_own(analysis: Analysis) -> None:
-    row = row_of(node.witness_table(analysis), "1 B", "mpich", "TCP alone")
-    assert row[3].startswith("8.00")
-    assert row[4].startswith("10.00")
-    assert row[5:] == ["0.800 (0.800 … 0.800)", "0.800 … 0.800", "–"]
-    table = node.witness_table(analysis)
+    row = row_of(netpipe.comparison_table(analysis), "1 B", "mpich", "TCP alone")
+    assert row[3].startswith("8.0 ")
+    assert row[4].startswith("10.0 ")
+    assert row[5:] == ["0.8000 (0.8000 … 0.8000)", "0.800 … 0.800", "–"]
+    table = netpipe.comparison_table(analysis)
     assert table is not None
     assert len(table.rows) == 2 * 4  # two ways to carry, four lengths
 
@@ -133,14 +132,14 @@ def test_tcp_alone_has_a_witness_of_its_own(analysis: Analysis) -> None:
 def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:
     # Of six ratios the exact interval nearest to 95 % goes from the least to the greatest.
     pairs = [(ratio, 1.0) for ratio in (0.9, 0.95, 1.0, 1.02, 1.1, 1.2)]
-    cell = ratio_interval_cell(pairs)
+    cell = netpipe.ratio_interval_cell(pairs)
     assert cell.text == "0.900 … 1.200"
     assert "96.9% interval of n = 6" in cell.title
-    assert ratio_interval_cell(pairs[:2]).text == "–"
+    assert netpipe.ratio_interval_cell(pairs[:2]).text == "–"
 
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:
     analysis = analyse(load_run(write_run(tmp_path / "quick", blocks=1)))
     assert node.rates_table(analysis) is None
     assert node.balance_table(analysis) is None
-    assert node.witness_table(analysis) is None
+    assert netpipe.comparison_table(analysis) is None

@@ -54,12 +54,12 @@ def analysis(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 def test_a_line_a_benchmark_and_length_with_a_column_an_environment(analysis: Analysis) -> None:
     table = osu_tables.benchmarks_table(analysis)
     assert table is not None
-    assert [column.title for column in table.columns[4:]] == ["mpich", "openmpi"]
+    assert [column.environment for column in table.columns[4:]] == ["mpich", "openmpi"]
     rows = {(row[0].text, row[2].text): [cell.text for cell in row[3:]] for row in table.rows}
-    assert rows["osu_latency", "1 B"] == ["OSU latency, µs", *["4.00 (2.00 … 6.00)"] * 2]
-    assert rows["osu_latency", "8 B"][1] == "6.00 (3.00 … 9.00)"
-    assert rows["osu_bw", "8 B"] == ["OSU bandwidth, MB/s", *["200.00 (100.00 … 300.00)"] * 2]
-    assert rows["osu_init", "–"][1] == "400.00 (200.00 … 600.00)"
+    assert rows["osu_latency", "1 B"] == ["OSU latency, µs", *["4.0 (2.0 … 6.0)"] * 2]
+    assert rows["osu_latency", "8 B"][1] == "6.0 (3.0 … 9.0)"
+    assert rows["osu_bw", "8 B"] == ["OSU bandwidth, MB/s", *["200 (100 … 300)"] * 2]
+    assert rows["osu_init", "–"][1] == "400 (200 … 600)"
     assert len(rows) == 4
     assert len(table.groups) == 3
 

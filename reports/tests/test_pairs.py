@@ -5,8 +5,8 @@ import matplotlib as mpl
 import pytest
 
 from reports.analysis import analyse
-from reports.checks.pairs import bandwidth_matrix, latency_matrix, ring_picture, streams_picture
-from reports.checks.ring import ring_table
+from reports.checks import ring, streams
+from reports.checks.alltoall_pairs import bandwidth_matrix, latency_matrix
 from reports.load.loading import load_run
 from reports.show.canvas import STYLE
 from reports.tests.synthetic import case, quick_cases, write_run
@@ -75,9 +75,9 @@ def test_latencies_within_the_limit_are_not_outlined(analysis):
 
 
 def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
-    titles = [panel.alt.split(":")[0] for panel in streams_picture(analysis).panels]
+    titles = [panel.alt.split(":")[0] for panel in streams.rates(analysis).panels]
     assert [title.split(", ")[-1] for title in titles] == ["one-way", "both-ways"]
-    rings = [panel.alt.split(":")[0] for panel in ring_picture(analysis).panels]
+    rings = [panel.alt.split(":")[0] for panel in ring.rates(analysis).panels]
     assert [title.count(word) for title, word in zip(rings, ("natural", "gray"), strict=True)] == [
         1,
         1,
@@ -86,12 +86,12 @@ def test_streams_have_a_panel_a_direction_and_rings_one_an_order(analysis):
 
 def test_a_run_without_them_has_none(tmp_path):
     other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))
-    for make in (bandwidth_matrix, latency_matrix, ring_picture, streams_picture):
+    for make in (bandwidth_matrix, latency_matrix, ring.rates, streams.rates):
         assert make(other) is None
 
 
 def test_the_ring_s_steps_stand_beside_those_of_1988(analysis):
-    table = ring_table(analysis)
+    table = ring.steps_table(analysis)
     rows = {(row[0].text, row[1].text): [cell.text for cell in row[2:]] for row in table.rows}
     assert set(rows) == {
         (f"order {way}", size) for way in ("gray", "natural") for size in ("8 B", "64 B")

@@ -4,8 +4,8 @@
 import pytest
 
 from reports.analysis import analyse
-from reports.checks.point_to_point import curves, fits_picture, fits_table, switches_table
-from reports.checks.sections import check_section
+from reports.checks.common.fits import curves, fits_picture, fits_table, switches_table
+from reports.checks.sections import check_parts
 from reports.load.loading import load_run
 from reports.tests.synthetic import case, quick_cases, write_run
 
@@ -91,7 +91,7 @@ def test_the_picture_has_a_panel_a_curve_and_dashes_a_switch(analysis):
 
 
 def test_a_report_shows_them_and_none_without_an_echo(analysis, tmp_path):
-    section = check_section(analysis, "echo")
+    ((section,), _) = check_parts(analysis)
     assert "table-echo-fits" in [table.anchor for table in section.tables]
     assert "picture-echo-fits" in [picture.anchor for picture in section.pictures]
     other = analyse(load_run(write_run(tmp_path / "run", quick_cases(("mpich",)))))

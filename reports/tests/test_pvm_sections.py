@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from reports.analysis import analyse
-from reports.checks import pvm
+from reports.checks.pvm_echo import tables as pvm
 from reports.load.loading import load_run
 from reports.tests import synthetic
 from reports.write.report import build_report
@@ -83,7 +83,7 @@ def test_the_order_is_judged_by_its_interval(make_run):
     rows = texts(pvm.order_table(analyse(load_run(make_run()))))
     long = next(row for row in rows if row[3].startswith("800"))
     assert "not resolved at n = 4" in long[4]
-    assert long[5].startswith("2 (2 to 2): as in 1995")
+    assert long[5].startswith("2 (2 … 2): as in 1995")
     assert "as in 1995" in long[6]
     assert long[7].startswith("2 (")
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -13,7 +14,7 @@ import msgspec
 from reports.analysis import NOT_RUN, Analysis
 from reports.choice.cells import as_json
 from reports.load.loading import Launch
-from reports.write.html import without_control_characters
+from reports.write.page import without_control_characters
 from reports.write.summary import summary_sentences
 
 
@@ -81,8 +82,8 @@ def _escaped(text: str) -> str:
     return escape(without_control_characters(text), {'"': "&quot;"})
 
 
-def render_json(analysis: Analysis) -> bytes:
-    """verdicts.json: counts, the summary's sentences, every comparison with its verdict."""
+def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
+    """verdicts.json: counts, warnings, the summary's sentences, every comparison's verdict."""
     run, comparisons = analysis.run, analysis.comparisons
     content: dict[str, Any] = {
         "schema": 1,
@@ -96,7 +97,7 @@ def render_json(analysis: Analysis) -> bytes:
             "replaced": analysis.replaced,
             "oversubscribed": analysis.oversubscribed,
         },
-        "warnings": list(run.warnings),
+        "warnings": list(warnings),
         "summary": [sentence.text for sentence in summary_sentences(analysis)],
         "choice": {
             "reference": comparisons.reference,

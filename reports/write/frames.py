@@ -17,7 +17,7 @@ from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
 from reports.load.loading import AtKey
 from reports.statistics.descriptive import Interval
-from reports.write.html import without_control_characters
+from reports.write.page import without_control_characters
 
 CSV_COLUMNS = (
     "check",

@@ -3,80 +3,101 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from importlib.resources import files
-from itertools import count
 from typing import Any
 
-import jinja2
 import matplotlib as mpl
 from markupsafe import Markup
 
 from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from records.provenance import Harness
-from reports.analysis import Analysis
-from reports.checks import plots
-from reports.checks.sections import CheckSection, check_section
 from reports.choice.compare import Comparisons
 from reports.choice.pictures import forest, score_picture
 from reports.choice.tables import choice_tables, comparison_tables
 from reports.notation.palette import Look
 from reports.notation.units import count_text
-from reports.show import listings, tables
-from reports.show.canvas import ID_MARK, STYLE, Panel, legend_sign
-from reports.show.size_tables import invalid_table
+from reports.show import listings
+from reports.show.canvas import STYLE, legend_sign
+from reports.show.invalid import invalid_picture, invalid_table
+from reports.show.tables import slug
+from reports.write.content import Content
+from reports.write.page import fill_in
 from reports.write.summary import summary_sentences
 
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 
-
-def without_control_characters(text: str) -> str:
-    """`text` without the characters that XML 1.0 forbids, and without C1 controls."""
-    if text.isprintable():
-        return text
-    return _FORBIDDEN.sub("", text)
-
-
-def render_html(analysis: Analysis, root: str) -> str:
-    """The page; `root` is the relative way from the report to the run directory."""
-    return render_page("report.html.j2", analysis.looks, _context(analysis, root))
-
-
-def render_page(template: str, looks: Mapping[str, Look], context: Mapping[str, Any]) -> str:
-    """A template of this package as a page of one file; `looks` give the environments' signs."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.write"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
+def render_html(content: Content) -> str:
+    """The page of a run."""
+    analysis, root = content.analysis, content.root
+    run, comparisons = analysis.run, analysis.comparisons
+    with mpl.rc_context(STYLE), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        effects = forest(analysis)
+        score_panel = score_picture(analysis)
+        picture_of_invalid = invalid_picture(analysis)
+    shown_evidence = listings.evidence(analysis, root)
+    invalid = invalid_table(analysis)
+    choice = choice_tables(analysis)
+    contents = [
+        *([("choice", "Choice")] if choice else []),
+        ("launches", "Launches"),
+        *((f"check-{part.anchor}", part.title) for part in content.parts),
+        ("comparison", "Comparison"),
+        *([("invalid", "Invalid on purpose")] if invalid else []),
+        ("provenance", "Provenance"),
+        ("evidence", "Evidence"),
+        ("method", "Method"),
+    ]
+    return render_page(
+        "report.html.j2",
+        analysis.looks,
+        {
+            "analysis": analysis,
+            "run": run,
+            "warnings": content.warnings,
+            "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
+            "sentences": summary_sentences(analysis),
+            "sections": contents,
+            "choice": choice,
+            "score_panel": score_panel,
+            "comparisons": comparison_tables(analysis),
+            "status": listings.status_table(analysis),
+            "bad": listings.bad_launches_table(analysis, root),
+            "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
+            "holes": listings.holes_table(analysis),
+            "checks": content.parts,
+            "effects": [effects] if effects else [],
+            "invalid": invalid,
+            "invalid_pictures": [picture_of_invalid] if picture_of_invalid else [],
+            "power_note": power_note(comparisons),
+            "run_unusable": comparisons.unusable,
+            "scopes": list(dict.fromkeys(slug(cell.scope) for cell in comparisons.overall)),
+            "provenance": listings.provenance_rows(run.provenance),
+            "evidence": shown_evidence,
+            "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
+            "version": _version(run.provenance.harness),
+        },
     )
+
+
+def render_page(template: str, looks: Mapping[str, Look], content: Mapping[str, Any]) -> str:
+    """A page in the report's look; `looks` give the environments' signs."""
     signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
-    script = _script()
-    digest = b64encode(sha256(script.encode()).digest()).decode()
-    environment.globals.update(
-        sign=lambda name: signs.get(name, ""),
-        svg=_numbered(),
-        badge_kind=badge_kind,
-        meaning=meaning,
-        count_text=count_text,
-        script=Markup(script),  # noqa: S704 (our own file)
-        script_hash=digest,
-    )
-    return without_control_characters(environment.get_template(template).render(context))
-
-
-def _numbered() -> Callable[[Panel], Markup]:
-    """Gives out our own drawings (matplotlib escapes the text in them), ids unique in the page."""
-    numbers = count(1)
-
-    def svg(panel: Panel) -> Markup:
-        return Markup(panel.svg.replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
-
-    return svg
+    # The page's policy allows this text, without its comment lines, and no other script.
+    lines = files("reports.write").joinpath("templates/report.js").read_text(encoding="utf-8")
+    script = "\n" + "".join(x for x in lines.splitlines(True) if not x.startswith("//"))
+    common = {
+        "sign": lambda name: signs.get(name, ""),
+        "badge_kind": badge_kind,
+        "meaning": meaning,
+        "count_text": count_text,
+        "script": Markup(script),  # noqa: S704 (our own file)
+        "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
+    }
+    return fill_in(template, {**common, **content})
 
 
 def badge_kind(text: str) -> str:
@@ -84,50 +105,6 @@ def badge_kind(text: str) -> str:
     if text.startswith((OVERSUBSCRIBED, "n =")):
         return "warn"
     return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
-
-
-def _context(analysis: Analysis, root: str) -> Mapping[str, Any]:
-    run, comparisons = analysis.run, analysis.comparisons
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        checks = [check_section(analysis, check) for check in analysis.checks]
-        effects = forest(analysis)
-        score_panel = score_picture(analysis)
-        invalid_picture = plots.invalid_bandwidth(analysis)
-    shown_evidence = listings.evidence(analysis, root)
-    invalid = invalid_table(analysis)
-    choice = choice_tables(analysis)
-    return {
-        "analysis": analysis,
-        "run": run,
-        "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
-        "sentences": summary_sentences(analysis),
-        "sections": _contents(checks, bool(choice), invalid is not None),
-        "choice": choice,
-        "score_panel": score_panel,
-        "comparisons": comparison_tables(analysis),
-        "status": listings.status_table(analysis),
-        "bad": listings.bad_launches_table(analysis, root),
-        "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
-        "holes": listings.holes_table(analysis),
-        "checks": checks,
-        "effects": [effects] if effects else [],
-        "invalid": invalid,
-        "invalid_pictures": [invalid_picture] if invalid_picture else [],
-        "power_note": power_note(comparisons),
-        "run_unusable": comparisons.unusable,
-        "scopes": list(dict.fromkeys(tables.slug(cell.scope) for cell in comparisons.overall)),
-        "provenance": listings.provenance_rows(run.provenance),
-        "evidence": shown_evidence,
-        "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
-        "version": _version(run.provenance.harness),
-    }
-
-
-def _script() -> str:
-    """Our script without its comment lines; the page's policy allows this text and no other."""
-    text = files("reports.write").joinpath("templates/report.js").read_text(encoding="utf-8")
-    return "\n" + "".join(line for line in text.splitlines(True) if not line.startswith("//"))
 
 
 def power_note(comparisons: Comparisons) -> str:
@@ -146,15 +123,6 @@ def power_note(comparisons: Comparisons) -> str:
         f" nothing can be resolved before n = {cell.needed_n}, however large the difference;"
         " estimates and intervals still show direction and size."
     )
-
-
-def _contents(checks: list[CheckSection], choice: bool, invalid: bool) -> list[tuple[str, str]]:
-    middle = [(f"check-{item.anchor}", item.title) for item in checks]
-    end = [("comparison", "Comparison")]
-    end += [("invalid", "Invalid on purpose")] if invalid else []
-    end += [("provenance", "Provenance"), ("evidence", "Evidence"), ("method", "Method")]
-    start = [("choice", "Choice")] if choice else []
-    return [*start, ("launches", "Launches"), *middle, *end]
 
 
 def _version(harness: Harness) -> str:

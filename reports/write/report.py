@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,22 +13,24 @@ from urllib.parse import quote
 
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
-from reports.analysis import Analysis, analyse
+from reports.analysis import analyse
+from reports.checks.sections import check_parts
 from reports.load.loading import load_run
+from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
 from reports.write.html import render_html
 from reports.write.markdown import render_markdown
 from reports.write.pdf import BackgroundPrint, find_browser
 
-_Renderer = Callable[[Analysis, str], str | bytes]
+_Renderer = Callable[[Content], str | bytes]
 _FORMATS: dict[str, tuple[str, _Renderer]] = {
     "html": ("index.html", render_html),
     "md": ("report.md", render_markdown),
-    "csv": ("summary.csv", lambda analysis, _: render_csv(analysis)),
-    "junit": ("junit.xml", lambda analysis, _: render_junit(analysis)),
-    "json": ("verdicts.json", lambda analysis, _: render_json(analysis)),
-    "parquet": ("values.parquet", lambda analysis, _: render_parquet(analysis)),
+    "csv": ("summary.csv", lambda content: render_csv(content.analysis)),
+    "junit": ("junit.xml", lambda content: render_junit(content.analysis)),
+    "json": ("verdicts.json", lambda content: render_json(content.analysis, content.warnings)),
+    "parquet": ("values.parquet", lambda content: render_parquet(content.analysis)),
 }
 #: Printed from index.html by a browser, where there is one.
 PDF = "report.pdf"
@@ -60,8 +62,11 @@ def build_report(
     run_dir: Path,
     out_dir: Path | None = None,
     formats: Collection[str] = tuple(_FORMATS),
+    checks: Sequence[Path] = (),
 ) -> ReportPaths:
     """Write the report of `run_dir` into `out_dir` (default: run_dir/report).
+
+    `checks` are folders of checks outside the tree, whose `report.py` make their sections.
 
     Works on unfinished runs, and says so. Raises AssayError for a directory that is no run,
     damaged records or an unknown format; InfrastructureError when a file cannot be written.
@@ -73,7 +78,7 @@ def build_report(
     run_dir = Path(run_dir)
     out_dir = run_dir / "report" if out_dir is None else Path(out_dir)
     with _no_cycle_search():
-        return _build(run_dir, out_dir, formats)
+        return _build(run_dir, out_dir, formats, checks)
 
 
 def default_formats() -> tuple[str, ...]:
@@ -93,13 +98,22 @@ def _no_cycle_search() -> Iterator[None]:
             gc.enable()
 
 
-def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPaths:
+def _build(
+    run_dir: Path, out_dir: Path, formats: Collection[str], checks: Sequence[Path]
+) -> ReportPaths:
     analysis = analyse(load_run(run_dir))
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
     wanted = {*formats, "html"} if "pdf" in formats else set(formats)
     chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
+    shown = (
+        check_parts(analysis, checks, pictures="html" in wanted)
+        if {"html", "md"} & wanted
+        else ([], [])
+    )
+    parts, faults = shown
+    content = Content(analysis, root, parts, (*analysis.run.warnings, *faults))
     with BackgroundPrint() as printer:
-        _write_all(out_dir, chosen, analysis, root, printer if "pdf" in formats else None)
+        _write_all(out_dir, chosen, content, printer if "pdf" in formats else None)
         if "pdf" in formats:
             printer.finish()
     paths = {
@@ -112,8 +126,7 @@ def _build(run_dir: Path, out_dir: Path, formats: Collection[str]) -> ReportPath
 def _write_all(
     out_dir: Path,
     renderers: dict[str, _Renderer],
-    analysis: Analysis,
-    root: str,
+    content: Content,
     printer: BackgroundPrint | None,
 ) -> None:
     """Write every format and begin to print the page; the files take their places together."""
@@ -121,11 +134,11 @@ def _write_all(
         out_dir.mkdir(parents=True, exist_ok=True)
         with ExitStack() as places:
             for file, renderer in renderers.items():
-                made = renderer(analysis, root)
-                content = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
-                places.enter_context(replacing(out_dir / file)).write_bytes(content)
+                made = renderer(content)
+                written = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
+                places.enter_context(replacing(out_dir / file)).write_bytes(written)
                 if printer is not None and file == "index.html":
-                    printer.start(content.decode(), out_dir / PDF)
+                    printer.start(written.decode(), out_dir / PDF)
     except OSError as error:
         raise InfrastructureError(
             f"{out_dir}: the report could not be written ({error.strerror}). The run itself is"

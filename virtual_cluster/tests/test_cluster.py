@@ -16,7 +16,7 @@ import pytest
 
 import virtual_cluster
 from records.errors import AssayError
-from virtual_cluster import host, processes
+from virtual_cluster import host
 from virtual_cluster.api import Cluster, processes_of
 from virtual_cluster.command import main
 from virtual_cluster.spec import ClusterSpec
@@ -167,7 +167,7 @@ def kill_controller(name: str) -> None:
     state = json.loads(Path(f"/var/lib/assay/{name}/cluster.json").read_text())
     pid = state["processes"]["slurmctld"]["pid"]
     os.kill(pid, 9)
-    wait_for(lambda: processes.start_ticks(pid) is None)
+    wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collective operations in the report: tables beside the paper's, pictures."""
+"""Collective operations in closed form, beside the expressions of 1996."""
 
 from reports.checks.collectives.pictures import against_counts, against_length
 from reports.checks.collectives.tables import choices, expressions, latencies
+from reports.show.section import Section
 
-__all__ = ["against_counts", "against_length", "choices", "expressions", "latencies"]
+SECTION = Section(
+    pictures=(against_length, against_counts), tables=(expressions, latencies, choices)
+)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from reports.analysis import OUTLIER, Analysis, Row
+from reports.analysis import Analysis, Row, flags_of
 from reports.models.collectives import CollectiveModel, Points, fit_collective, points
+from reports.show.rows import message_bytes
 
 CHECK = "collectives"
 METRIC = "collective_time"
@@ -65,21 +66,16 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
         operation = str(row.series.at_value("operation"))
         groups.setdefault((operation, variant, case.environment), []).append(row)
     names = list(analysis.looks)
-    order = sorted(groups, key=lambda key: (_place(key[0]), key[1], names.index(key[2])))
-    return tuple(_measured(analysis, *key, groups[key]) for key in order)
-
-
-def _place(operation: str) -> tuple[int, str]:
-    known = OPERATIONS.index(operation) if operation in OPERATIONS else len(OPERATIONS)
-    return known, operation
-
-
-def _measured(
-    analysis: Analysis, operation: str, variant: str, environment: str, rows: list[Row]
-) -> Measured:
-    data = points([(*position(analysis, row), row.summary.median) for row in rows])
-    flags = _flags(analysis, rows)
-    return Measured(operation, environment, variant, rows, data, fit_collective(data), flags)
+    places = {name: place for place, name in enumerate(OPERATIONS)}
+    result = []
+    for operation, variant, environment in sorted(
+        groups, key=lambda key: (places.get(key[0], 99), key[0], key[1], names.index(key[2]))
+    ):
+        rows = groups[operation, variant, environment]
+        data = points([(*position(analysis, row), row.summary.median) for row in rows])
+        model, flags = fit_collective(data), _flags(analysis, rows)
+        result.append(Measured(operation, environment, variant, rows, data, model, flags))
+    return tuple(result)
 
 
 def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
@@ -87,9 +83,8 @@ def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
     every = {analysis.case(row).ranks for row in rows}
     found: dict[str, set[int]] = {}
     for row in rows:
-        for flag in row.flags:
-            if not flag.startswith(OUTLIER):
-                found.setdefault(flag.split(" in ")[0], set()).add(analysis.case(row).ranks)
+        for flag in flags_of([row]):
+            found.setdefault(flag.split(" in ")[0], set()).add(analysis.case(row).ranks)
     return tuple(
         flag if counts == every else f"{flag} at p = {', '.join(map(str, sorted(counts)))}"
         for flag, counts in found.items()
@@ -98,7 +93,7 @@ def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
 
 def position(analysis: Analysis, row: Row) -> tuple[int, int]:
     """Process count and message length of a row."""
-    return analysis.case(row).ranks, int(row.series.at_value("message_bytes") or 0)
+    return analysis.case(row).ranks, message_bytes(row)
 
 
 def words(operation: str) -> str:

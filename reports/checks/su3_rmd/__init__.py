@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lattice program's own tables and pictures."""
+"""The lattice program: times, scaling, and the study of 2003 beside today."""
 
 from reports.checks.su3_rmd.pictures import share_picture, time_picture
 from reports.checks.su3_rmd.tables import overview, strong_scaling, study_2003, weak_scaling
+from reports.show.section import Section
 
-__all__ = [
-    "overview",
-    "share_picture",
-    "strong_scaling",
-    "study_2003",
-    "time_picture",
-    "weak_scaling",
-]
+SECTION = Section(
+    pictures=(time_picture, share_picture),
+    tables=(overview, strong_scaling, weak_scaling, study_2003),
+)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,11 +16,15 @@ from reports.notation.labels import lattice_text
 
 CHECK = "su3_rmd"
 EXTENTS = ("nx", "ny", "nz", "nt")
+#: Parameters that stand in columns of their own.
+LAYOUT = (*EXTENTS, "ranks", "ranks_per_node")
 #: What is not the problem: where ranks lie, and what is judged.
-_LAYOUT = frozenset({"ranks", "ranks_per_node", "plaquette", "plaquette_tolerance", "mpi_profile"})
+_NO_SETTING = frozenset(
+    {"ranks", "ranks_per_node", "plaquette", "plaquette_tolerance", "mpi_profile"}
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LatticeCase:
     """One case and its rows by metric."""
 
@@ -34,19 +39,17 @@ class LatticeCase:
     @property
     def sites(self) -> int:
         """Sites of the whole lattice."""
-        sites = 1
-        for name in EXTENTS:
-            sites *= int(self.case.params[name])
-        return sites
+        return math.prod(int(self.case.params[name]) for name in EXTENTS)
 
-
-def lattice_cases(analysis: Analysis) -> list[LatticeCase]:
-    """Every case with values: by sites, settings, ranks, then in the environments' order."""
-    return list(_lattice_cases(analysis))
+    @property
+    def time_s(self) -> float:
+        """The mean program time."""
+        return self.rows["program_time"].summary.mean
 
 
 @lru_cache(maxsize=4)
-def _lattice_cases(analysis: Analysis) -> tuple[LatticeCase, ...]:
+def lattice_cases(analysis: Analysis) -> tuple[LatticeCase, ...]:
+    """Every case with values: by sites, settings, ranks, then in the environments' order."""
     found: dict[int, dict[str, Row]] = {}
     for row in analysis.rows_of(CHECK):
         found.setdefault(row.series.case, {})[row.series.metric] = row
@@ -87,6 +90,6 @@ def _settings(case: PlannedCase, without: tuple[str, ...]) -> str:
     kept: dict[str, Any] = {
         name: value
         for name, value in case.params.items()
-        if name not in _LAYOUT and name not in without
+        if name not in _NO_SETTING and name not in without
     }
     return json.dumps(kept, sort_keys=True)

@@ -117,8 +117,6 @@ def prove_sample(proof: Proof) -> None:
         if proof.precision == "single":
             same = close(found, expected, SINGLE_TOLERANCE)
         proof.say(f"the original's 10 GMES lines, 1 rank, kernels {kernel}", same)
-        if kernel == "auto":  # one of those that follow
-            continue
         for ranks, grids in GEOMETRIES.items():
             holds = all(
                 proof.measured(ranks, text, "--kernel", kernel, "--geometry", grid) == found

@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from records.mpi_profile import CallProfile, RankProfile
-from reports.checks.mpi_profile.load import CaseProfile
+from records.mpi_profile import RankProfile
+from reports.show.mpi_profile.load import CaseProfile
 
 #: Calls that hand a message to a known peer. Started persistent requests are not among them: a
 #: start does not tell whether it sends or receives.
@@ -67,7 +66,7 @@ def case_totals(profile: CaseProfile) -> CaseTotals:
     """Sum the profiles of one case."""
     launches = profile.launches
     ranks = len(launches[0])
-    names = sorted({call.call for rank in _all_ranks(launches) for call in rank.calls})
+    names = sorted({call.call for launch in launches for rank in launch for call in rank.calls})
     calls = [_call_totals(name, launches, ranks) for name in names]
     calls.sort(key=lambda item: -float(item.seconds.mean()))
     elapsed = [np.mean([rank.elapsed_s for rank in launch]) for launch in launches]
@@ -75,7 +74,9 @@ def case_totals(profile: CaseProfile) -> CaseTotals:
 
 
 def _call_totals(name: str, launches: list[list[RankProfile]], ranks: int) -> CallTotals:
-    each = [[call for rank in launch for call in _of(rank, name)] for launch in launches]
+    each = [
+        [call for rank in launch for call in rank.calls if call.call == name] for launch in launches
+    ]
     every = [call for launch in each for call in launch]
     share = 1 / (ranks * len(launches))
     sizes: Counter[int] = Counter()
@@ -91,19 +92,11 @@ def _call_totals(name: str, launches: list[list[RankProfile]], ranks: int) -> Ca
     )
 
 
-def _of(rank: RankProfile, name: str) -> Iterable[CallProfile]:
-    return (call for call in rank.calls if call.call == name)
-
-
-def _all_ranks(launches: list[list[RankProfile]]) -> Iterable[RankProfile]:
-    return (rank for launch in launches for rank in launch)
-
-
 def traffic(profile: CaseProfile) -> dict[tuple[int, int], tuple[float, float]]:
     """Messages and bytes a launch from rank to rank, (from, to) -> (messages, bytes)."""
     found: dict[tuple[int, int], tuple[float, float]] = {}
     share = 1 / len(profile.launches)
-    for rank in _all_ranks(profile.launches):
+    for rank in (rank for launch in profile.launches for rank in launch):
         for call in rank.calls:
             if call.call in SENDS and call.peer is not None:
                 messages, size = found.get((rank.rank, call.peer), (0.0, 0.0))

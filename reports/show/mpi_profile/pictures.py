@@ -6,16 +6,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from reports.analysis import Analysis
-from reports.checks.mpi_profile.load import CaseProfile, case_profiles
-from reports.checks.mpi_profile.totals import CaseTotals, case_totals
 from reports.notation.palette import INK
 from reports.notation.units import ReadableUnit, fixed, percent, readable_unit
 from reports.show.canvas import Panel, finish, new_panel
-from reports.show.lines import MOST_PANELS, Picture, footer
+from reports.show.lines import Picture, counted_footer, picture_of
+from reports.show.mpi_profile.load import case_profiles
+from reports.show.mpi_profile.totals import CaseTotals, case_totals
 
 #: Calls that get a colour of their own; the others are drawn together.
 MOST_CALLS = 5
@@ -28,55 +27,41 @@ _OTHER_MPI, _OUTSIDE = "#9aa5ad", "#e3e7ea"
 
 def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
     """Pictures of one check; empty when none of its cases was profiled."""
-    groups = _groups(analysis, check)
-    if not groups:
-        return []
-    return [_time_picture(analysis, check, groups), _sizes_picture(analysis, check, groups)]
-
-
-def _groups(analysis: Analysis, check: str) -> dict[str, list[CaseTotals]]:
-    """Totals by the case's label, environments in the order of their looks."""
-    cases = analysis.run.plan.cases
-    order = {name: place for place, name in enumerate(analysis.looks)}
+    cases, order = analysis.run.plan.cases, list(analysis.looks)
     found = [item for item in case_profiles(analysis) if cases[item.case].check == check]
-    found.sort(key=lambda item: order[cases[item.case].environment])
+    found.sort(key=lambda item: (cases[item.case].ranks, order.index(cases[item.case].environment)))
     groups: dict[str, list[CaseTotals]] = {}
-    for item in sorted(found, key=lambda item: cases[item.case].ranks):
-        groups.setdefault(_label(analysis, item), []).append(case_totals(item))
-    return groups
-
-
-def _label(analysis: Analysis, profile: CaseProfile) -> str:
-    case = analysis.run.plan.cases[profile.case]
-    return analysis.labels[case.check].label(case)
-
-
-def _picture(
-    analysis: Analysis, groups: dict[str, list[CaseTotals]], texts: tuple[str, str, str], draw: Any
-) -> Picture:
-    shown = list(groups.items())[:MOST_PANELS]
-    names = {analysis.run.plan.cases[item.case].environment for _, found in shown for item in found}
-    left = len(groups) - len(shown)
-    more = f" {left} further cases are in the tables." if left else ""
-    anchor, title, caption = texts
-    panels = [draw(label, found) for label, found in shown]
-    return Picture(
-        anchor, title, caption + more, panels, [name for name in analysis.looks if name in names]
-    )
-
-
-def _time_picture(analysis: Analysis, check: str, groups: dict[str, list[CaseTotals]]) -> Picture:
+    for item in found:
+        label = analysis.labels[check].label(cases[item.case])
+        groups.setdefault(label, []).append(case_totals(item))
     colours = _call_colours(groups)
-    texts = (
-        f"picture-profile-{check}",
-        "Time in MPI calls and outside",
-        "Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
+    pictures = (
+        picture_of(
+            analysis,
+            groups.items(),
+            draw,
+            lambda group: (cases[item.case].environment for item in group[1]),
+            anchor=f"{anchor}-{check}",
+            title=title,
+            caption=caption,
+        )
+        for draw, anchor, title, caption in (
+            (
+                lambda group: _time_panel(analysis, colours, *group),
+                "picture-profile",
+                "Time in MPI calls and outside",
+                "Mean over ranks and launches, from the first MPI call to MPI_Finalize.",
+            ),
+            (
+                lambda group: _sizes_panel(analysis, *group),
+                "picture-profile-sizes",
+                "Messages by size",
+                "Messages that a rank hands over in a launch, by the least power of two that holds"
+                " them: sends, started requests and collectives.",
+            ),
+        )
     )
-
-    def draw(label: str, found: list[CaseTotals]) -> Panel:
-        return _time_panel(analysis, label, found, colours)
-
-    return _picture(analysis, groups, texts, draw)
+    return [picture for picture in pictures if picture is not None]
 
 
 def _call_colours(groups: dict[str, list[CaseTotals]]) -> dict[str, str]:
@@ -91,11 +76,13 @@ def _call_colours(groups: dict[str, list[CaseTotals]]) -> dict[str, str]:
 
 
 def _time_panel(
-    analysis: Analysis, label: str, found: list[CaseTotals], colours: dict[str, str]
+    analysis: Analysis, colours: dict[str, str], label: str, found: list[CaseTotals]
 ) -> Panel:
     unit = readable_unit("s", [float(item.elapsed_s.mean()) for item in found])
     height = 1.9 + 0.34 * len(found)
-    figure, axes = new_panel(label, footer(analysis, *_launches(found)), height)
+    figure, axes = new_panel(
+        label, counted_footer(analysis, [len(item.elapsed_s) for item in found]), height
+    )
     for row, item in enumerate(found):
         _draw_bar(axes, row, item, unit, colours)
     names = [analysis.run.plan.cases[item.case].environment for item in found]
@@ -104,7 +91,11 @@ def _time_panel(
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"time of a rank / {unit.label}")
     axes.set_xlim(0, 1.24 * max(float(item.elapsed_s.mean()) for item in found) / unit.factor)
-    _move_for_names(figure, axes, names)
+    # Room for the longest environment's name at the left, and for the legend above.
+    box = axes.get_position()
+    left = 0.04 + 0.018 * max(len(name) for name in names)
+    top = 0.5 / figure.get_size_inches()[1]
+    axes.set_position((left, box.y0, 0.97 - left, box.height - top))
     _colour_legend(axes, colours)
     parts = [
         f"{name}: {percent(float(item.mpi_s.mean() / item.elapsed_s.mean()))} of the time in MPI"
@@ -131,14 +122,6 @@ def _draw_bar(
     )
 
 
-def _move_for_names(figure: Figure, axes: Any, names: list[str]) -> None:
-    """Room for the longest environment's name at the left, and for the legend above."""
-    box = axes.get_position()
-    left = 0.04 + 0.018 * max(len(name) for name in names)
-    top = 0.5 / figure.get_size_inches()[1]
-    axes.set_position((left, box.y0, 0.97 - left, box.height - top))
-
-
 def _colour_legend(axes: Any, colours: dict[str, str]) -> None:
     entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
     handles = [Patch(color=colour, linewidth=0) for colour in entries.values()]
@@ -158,27 +141,10 @@ def _colour_legend(axes: Any, colours: dict[str, str]) -> None:
     axes.set_title(axes.get_title(loc="left"), pad=38)
 
 
-def _launches(found: list[CaseTotals]) -> tuple[int, int]:
-    counts = [len(item.elapsed_s) for item in found]
-    return min(counts), max(counts)
-
-
-def _sizes_picture(analysis: Analysis, check: str, groups: dict[str, list[CaseTotals]]) -> Picture:
-    texts = (
-        f"picture-profile-sizes-{check}",
-        "Messages by size",
-        "Messages that a rank hands over in a launch, by the least power of two that holds them:"
-        " sends, started requests and collectives.",
-    )
-
-    def draw(label: str, found: list[CaseTotals]) -> Panel:
-        return _sizes_panel(analysis, label, found)
-
-    return _picture(analysis, groups, texts, draw)
-
-
 def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Panel:
-    figure, axes = new_panel(label, footer(analysis, *_launches(found)))
+    figure, axes = new_panel(
+        label, counted_footer(analysis, [len(item.elapsed_s) for item in found])
+    )
     counts = [_messages(item) for item in found]
     classes = sorted({size for each in counts for size in each})
     width = 0.8 / len(found)
@@ -186,7 +152,7 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
         look = analysis.looks[analysis.run.plan.cases[item.case].environment]
         at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
         axes.bar(at, [each.get(size, 0.0) for size in classes], width, color=look.colour)
-    axes.set_xticks(range(len(classes)), [_class_text(size) for size in classes], fontsize=8)
+    axes.set_xticks(range(len(classes)), [_binary_text(size) for size in classes], fontsize=8)
     if len(classes) > MOST_LEVEL_CLASSES:
         axes.tick_params(axis="x", labelrotation=90)
         box = axes.get_position()
@@ -198,7 +164,7 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
     return finish(figure, f"{label}: {total} messages a rank in {len(classes)} classes of length")
 
 
-def _class_text(size: int) -> str:
+def _binary_text(size: int) -> str:
     """A power of two of bytes: 32768 -> "32 KiB"."""
     for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
         if size >= factor:

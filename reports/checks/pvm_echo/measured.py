@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from reports.analysis import Analysis, Row, flags_of
+from reports.analysis import Analysis, flags_of
+from reports.show.rows import message_bytes
 
 PVM = "pvm_echo"
 #: MPI's checks with the same echo; of their constructs only this one.
@@ -51,28 +52,20 @@ class Line:
         Least squares over the messages up to FITTED_UP_TO_BYTES; blocks with fewer than
         LEAST_FITTED lengths there are left out. It is no measured time, and may be negative.
         """
-        fits = (self._short(block) for block in self._blocks())
-        return [
-            float(np.polynomial.Polynomial.fit(sizes, times, 1).convert().coef[0])
-            for sizes, times in fits
-            if len(sizes) >= LEAST_FITTED
-        ]
+        found = []
+        short = [size for size in sorted(self.points) if size <= FITTED_UP_TO_BYTES]
+        for block in sorted({block for values in self.points.values() for block in values}):
+            sizes = [size for size in short if block in self.points[size]]
+            if len(sizes) >= LEAST_FITTED:
+                times = [self.points[size][block] for size in sizes]
+                line = np.polynomial.Polynomial.fit(sizes, times, 1)
+                found.append(float(line.convert().coef[0]))
+        return found
 
     def bandwidths(self) -> tuple[int, list[float]]:
         """The greatest message length, and bytes/s at it for each block."""
         greatest = max(self.points)
         return greatest, [greatest / t for t in self.points[greatest].values()] if greatest else []
-
-    def _blocks(self) -> list[int]:
-        return sorted({block for values in self.points.values() for block in values})
-
-    def _short(self, block: int) -> tuple[list[int], list[float]]:
-        sizes = [
-            size
-            for size, values in sorted(self.points.items())
-            if size <= FITTED_UP_TO_BYTES and block in values
-        ]
-        return sizes, [self.points[size][block] for size in sizes]
 
 
 def lines_of(analysis: Analysis, metric: str) -> list[Line]:
@@ -80,27 +73,16 @@ def lines_of(analysis: Analysis, metric: str) -> list[Line]:
     found: dict[Key, Line] = {}
     for check in (PVM, *MPI_CHECKS):
         for row in analysis.rows_of(check, metric):
-            key = _key(analysis, check, row)
-            if key is not None:
-                _add(found.setdefault(key, Line(key)), row)
+            params, environment = analysis.case(row).params, analysis.case(row).environment
+            construct = str(row.series.at_value("construct") or MPI_CONSTRUCT)
+            if check == PVM or (construct == MPI_CONSTRUCT and params.get("distance", 1) == 1):
+                placement, route = (str(params.get(name, "")) for name in ("placement", "route"))
+                key = Key(placement, environment, check, construct, route)
+                line = found.setdefault(key, Line(key))
+                line.points.setdefault(message_bytes(row), {}).update(row.series.by_block())
+                line.flags |= set(flags_of([row]))
     placements = {key.placement for key in found if key.check == PVM}
     return [line for key, line in found.items() if key.placement in placements]
-
-
-def _key(analysis: Analysis, check: str, row: Row) -> Key | None:
-    case = analysis.case(row)
-    construct = str(row.series.at_value("construct") or MPI_CONSTRUCT)
-    if check != PVM and (construct != MPI_CONSTRUCT or case.params.get("distance", 1) != 1):
-        return None
-    placement = str(case.params.get("placement", ""))
-    return Key(placement, case.environment, check, construct, str(case.params.get("route", "")))
-
-
-def _add(line: Line, row: Row) -> None:
-    size = int(row.series.at_value("message_bytes") or 0)
-    values = line.points.setdefault(size, {})
-    values.update(zip(row.series.blocks.tolist(), row.series.values.tolist(), strict=True))
-    line.flags.update(flags_of([row]))
 
 
 def cost_ratios(cheap: Line, dear: Line) -> Iterator[tuple[int, list[float]]]:

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The matrix of all pairs of nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.patches import Rectangle
+
+from reports.analysis import Analysis, Row
+from reports.checks.common.hops import hops_picture, hops_table
+from reports.notation.palette import INK
+from reports.notation.units import count_text, readable_unit
+from reports.show.canvas import Panel, finish, new_panel
+from reports.show.lines import Picture, footer, joined, picture_of
+from reports.show.section import Section
+
+_CHECK = "alltoall_pairs"
+#: A pair below this share of the best bandwidth, or above this multiple of the least latency, is
+#: outlined (the limits of NVIDIA ClusterKit's pairwise scan).
+LEAST_SHARE, GREATEST_MULTIPLE = 0.93, 2.1
+#: More nodes than this get no name or number of their own.
+MOST_NAMES = 12
+BAD = "#B3261E"
+_SHADES = LinearSegmentedColormap.from_list("pairs", ["#f4f8fb", "#6baed6"])
+
+
+def bandwidth_matrix(analysis: Analysis) -> Picture | None:
+    """The bandwidth of every pair of nodes, one panel an environment and case."""
+    return _matrices(
+        analysis, "pair_bandwidth", f"below {100 * LEAST_SHARE:.0f} % of the best pair"
+    )
+
+
+def latency_matrix(analysis: Analysis) -> Picture | None:
+    """The latency of every pair of nodes, one panel an environment and case."""
+    return _matrices(analysis, "pair_latency", f"above {GREATEST_MULTIPLE} × the least latency")
+
+
+def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
+    groups: dict[str, list[Row]] = {}
+    for row in analysis.rows_of(_CHECK, metric):
+        case = analysis.case(row)
+        title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
+        groups.setdefault(title, []).append(row)
+    defined = analysis.register.metrics.get(metric)
+    if defined is None:
+        return None
+    medians = (row.summary.median for rows in groups.values() for row in rows)
+    unit = readable_unit(defined.unit, medians)
+    higher = defined.better == "higher"
+
+    def panel(group: tuple[str, list[Row]]) -> Panel:
+        title, rows = group
+        ends = [[str(row.series.at_value(end)) for end in ("node", "peer")] for row in rows]
+        nodes = sorted({node for pair in ends for node in pair}, key=lambda name: (len(name), name))
+        values = np.full((len(nodes), len(nodes)), np.nan)
+        for (node, peer), row in zip(ends, rows, strict=True):
+            i, j = nodes.index(node), nodes.index(peer)
+            values[i, j] = values[j, i] = row.summary.median
+        with np.errstate(invalid="ignore"):
+            bad = (
+                values < LEAST_SHARE * np.nanmax(values)
+                if higher
+                else values > GREATEST_MULTIPLE * np.nanmin(values)
+            )
+        figure, axes = new_panel(title, footer(analysis, rows))
+        axes.grid(visible=False)
+        axes.pcolormesh(values, cmap=_SHADES.reversed() if higher else _SHADES, edgecolors="white")
+        named = len(nodes) <= MOST_NAMES
+        places = np.arange(len(nodes)) + 0.5
+        axes.set_xticks(places if named else [], nodes if named else [])
+        axes.set_yticks(places if named else [], nodes if named else [])
+        axes.invert_yaxis()
+        for i, j in np.argwhere(np.isfinite(values)).tolist():
+            text = f"{values[i, j] / unit.factor:.3g}" if named else ""
+            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8, color=INK)
+            if bad[i, j]:
+                corner = (j + 0.04, i + 0.04)
+                axes.add_patch(
+                    Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=BAD, linewidth=2)
+                )
+        outlined = count_text(int(bad.sum()) // 2, "pair")
+        return finish(
+            figure,
+            f"{title}: {len(rows)} pairs from {np.nanmin(values) / unit.factor:.3g} to"
+            f" {np.nanmax(values) / unit.factor:.3g} {unit.label}; {outlined} outlined",
+        )
+
+    return picture_of(
+        analysis,
+        groups.items(),
+        panel,
+        lambda _: [],
+        anchor=f"picture-{metric.replace('_', '-')}",
+        title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
+        caption=f"Medians over launches in {unit.label}; darker is slower; outlined in red:"
+        f" {limit} of the panel.",
+    )
+
+
+SECTION = Section(
+    pictures=(bandwidth_matrix, latency_matrix, hops_picture(_CHECK)),
+    tables=(hops_table(_CHECK),),
+)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ping-pong, echo and NetPIPE as laws: lines per protocol segment, switches, tables, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from reports.analysis import Analysis, Row, flags_of
+from reports.models.parts import LEAST_POINTS
+from reports.models.point_to_point import (
+    MOST_SIZES,
+    Segmentation,
+    direct_half_length,
+    plain_line,
+    segmented,
+    straight_line,
+)
+from reports.notation.palette import QUIET
+from reports.notation.units import bytes_text, fixed, percent, signed_percent
+from reports.notation.values import between
+from reports.show.canvas import Panel, finish, log_bytes_axis, log_value_axis, new_panel
+from reports.show.lines import Picture, counted_footer, joined, picture_of
+from reports.show.rows import message_bytes
+from reports.show.tables import Cell, Column, Heading, Table, pivot
+
+#: Curves beyond these are not fitted; the note says so.
+MOST_CURVES = 24
+#: The metric that a check's curves are made of, where it is not the half round trip of our own.
+_METRICS = {"netpipe": "netpipe_half_round_trip"}
+#: Parameters in which the cases of one curve may differ.
+JOINED = (
+    *("sizes", "iterations", "warmup", "seed"),
+    *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats"),
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Median half round trip, s, over launches for each length of one placement and environment.
+
+    Cases that differ only in sizes, iterations and warm-up are one curve; where two have the same
+    length, the one of more iterations counts.
+    """
+
+    title: str
+    environment: str
+    sizes: list[int]
+    times_s: list[float]
+    launches: tuple[int, int]
+    flags: tuple[str, ...]
+    model: Segmentation
+
+    def environment_cell(self) -> Cell:
+        """The environment with what marks its launches."""
+        return Cell(self.environment, environment=self.environment, badges=self.flags)
+
+
+@lru_cache(maxsize=16)
+def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
+    """The curves of a check with enough sizes, at most MOST_CURVES; one construct of each."""
+    fitted = []
+    for (title, environment), found in list(_groups(analysis, check).items())[:MOST_CURVES]:
+        sizes = sorted(found)
+        times_s = [found[size].summary.median for size in sizes]
+        counts = [row.summary.n for row in found.values()]
+        flags = flags_of(found[size] for size in sizes)
+        model = segmented(sizes, times_s)
+        fitted.append(
+            Curve(title, environment, sizes, times_s, (min(counts), max(counts)), flags, model)
+        )
+    return tuple(fitted)
+
+
+@lru_cache(maxsize=16)
+def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, Row]]:
+    """By title and environment, the row of each size; in reading order."""
+
+    def iterations(row: Row) -> int:
+        params = analysis.case(row).params
+        return int(params.get("iterations") or params.get("repeats") or 0)
+
+    rows = analysis.rows_of(check, _METRICS.get(check, "half_round_trip"))
+    constructs = [row.series.at_value("construct") for row in rows]
+    chosen = "Send/Recv" if "Send/Recv" in constructs else next(iter(constructs), None)
+    groups: dict[tuple[str, str], dict[int, Row]] = {}
+    for row, construct in zip(rows, constructs, strict=True):
+        if construct == chosen:
+            case = analysis.case(row)
+            title = ", ".join(analysis.labels[check].parts(case, JOINED))
+            found = groups.setdefault((title, case.environment), {})
+            size = message_bytes(row)
+            if size not in found or iterations(found[size]) < iterations(row):
+                found[size] = row
+    order = list(analysis.looks)
+    keys = [key for key, found in groups.items() if LEAST_POINTS <= len(found) <= MOST_SIZES]
+    keys.sort(key=lambda key: (key[0], order.index(key[1])))
+    return {key: groups[key] for key in keys}
+
+
+#: A line of a table: its curve, what it tells, of which sizes, and its numbers.
+_Told = tuple[Curve, str, str, list[str | Cell]]
+
+
+def _told(
+    lines: list[_Told],
+    what: str,
+    sizes: str,
+    numbers: list[Heading],
+    *,
+    anchor: str,
+    title: str,
+    note: str,
+) -> Table | None:
+    """A line for each part of a curve, the parts of a curve together."""
+    return pivot(
+        lines,
+        [
+            ("case", lambda line: line[0].title or "all parameters fixed"),
+            ("environment", lambda line: line[0].environment_cell()),
+            (what, lambda line: line[1]),
+            (Column(sizes, numeric=True), lambda line: line[2]),
+        ],
+        [(numbers, lambda line: line[0][3])],
+        anchor=anchor,
+        title=title,
+        note=note,
+        group=2,
+    )
+
+
+_FITS_NOTE = (
+    "t(m) = α + β·m for the median half round trip over launches, α, β ≥ 0, least squares of"
+    " relative residuals in each segment. One line over all sizes, by relative and by plain least"
+    " squares as the papers of 1988 and 1996 fitted theirs, stands below for comparison: where the"
+    " protocol changes it gives neither latency nor rate. Direct n½: the least length that reaches"
+    " half of the greatest rate measured. Ping-pong with several constructs: Send/Recv."
+)
+
+
+def fits_table(check: str) -> Callable[[Analysis], Table | None]:
+    """The table of lines of a check: each protocol segment, then one line over all sizes."""
+
+    def table(analysis: Analysis) -> Table | None:
+        lines: list[_Told] = []
+        for curve in curves(analysis, check):
+            laws = [("segment", line) for line in curve.model.segments]
+            laws.append(("one line, relative", straight_line(curve.sizes, curve.times_s)))
+            laws.append(("one line, plain", plain_line(curve.sizes, curve.times_s)))
+            for law, line in laws:
+                rate, half = line.bandwidth_bytes_per_s, line.half_length_bytes
+                alpha = Cell(fixed(line.alpha_s * 1e6, 2), title=f"{line.alpha_s:.9g} s")
+                beta = f"β = {line.beta_s_per_byte:.9g} s/byte"
+                speed = Cell(fixed(rate and rate / 1e6, 2), title=beta)
+                length = "–" if half is None or half < 0 else bytes_text(round(half))
+                sizes = between(line.first_bytes, line.last_bytes, bytes_text)
+                numbers: list[str | Cell] = [
+                    str(line.points),
+                    alpha,
+                    speed,
+                    length,
+                    percent(line.rms),
+                ]
+                lines.append((curve, law, sizes, numbers))
+            direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
+            lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–"]))
+        more = len(_groups(analysis, check)) - MOST_CURVES
+        return _told(
+            lines,
+            "law",
+            "sizes",
+            ["points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals"],
+            anchor=f"table-{check}-fits",
+            title="Start-up time and rate by protocol segment",
+            note=_FITS_NOTE + (f" {more} further curves are not fitted." if more > 0 else ""),
+        )
+
+    return table
+
+
+def switches_table(check: str) -> Callable[[Analysis], Table | None]:
+    """The table of breaks of a check: protocol switches, and bends of the slope."""
+
+    def table(analysis: Analysis) -> Table | None:
+        lines: list[_Told] = []
+        for curve in curves(analysis, check):
+            for one in curve.model.breaks:
+                low, high = one.low_bytes, one.high_bytes
+                numbers: list[str | Cell] = [
+                    signed_percent(1 + one.step),
+                    percent(one.support, 0),
+                    between(low, high, bytes_text),
+                ]
+                place = between(one.below_bytes, one.above_bytes, bytes_text)
+                lines.append((curve, "switch" if one.is_switch else "bend", place, numbers))
+            if not curve.model.breaks:
+                lines.append((curve, "none", "–", ["–", "–", "–"]))
+        return _told(
+            lines,
+            "what",
+            "between",
+            ["step of the time", "found again in", "95 % interval"],
+            anchor=f"table-{check}-switches",
+            title="Protocol switches",
+            note="A switch: the time steps, by more than 5 % and three times the scatter, between"
+            " the last size below and the first above. A bend: only the slope changes, as where a"
+            " link or a cache fills. Found again: of 100 bootstrap replicates, the share that"
+            " breaks in the same interval.",
+        )
+
+    return table
+
+
+def fits_picture(check: str) -> Callable[[Analysis], Picture | None]:
+    """The picture of a check's lines over its points, one panel a curve; dashed: switches."""
+
+    def picture(analysis: Analysis) -> Picture | None:
+        return picture_of(
+            analysis,
+            curves(analysis, check),
+            lambda curve: _panel(analysis, curve),
+            lambda curve: [curve.environment],
+            anchor=f"picture-{check}-fits",
+            title="Half round trip and its laws",
+            caption="One panel for each curve: dots are medians over launches, lines the laws of"
+            " the protocol segments. Dashed: protocol switches; dotted: bends of the slope. 0 bytes"
+            " are not drawn.",
+        )
+
+    return picture
+
+
+def _panel(analysis: Analysis, curve: Curve) -> Panel:
+    name = joined(curve.title, curve.environment)
+    figure, axes = new_panel(name, counted_footer(analysis, curve.launches))
+    look = analysis.looks[curve.environment]
+    drawn = [(m, t * 1e6) for m, t in zip(curve.sizes, curve.times_s, strict=True) if m > 0]
+    axes.plot(*zip(*drawn, strict=True), look.marker, color=look.colour, markersize=4, alpha=0.6)
+    told = []
+    for line in curve.model.segments:
+        inside = [m for m, _ in drawn if line.first_bytes <= m <= line.last_bytes]
+        times_us = [line.at(m) * 1e6 for m in inside]
+        axes.plot(inside, times_us, color=look.colour, linewidth=1.6)
+        told.append(
+            f"{bytes_text(line.first_bytes)} to {bytes_text(line.last_bytes)}:"
+            f" {line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
+        )
+    for one in curve.model.breaks:
+        place = (max(one.below_bytes, 1) * one.above_bytes) ** 0.5
+        style = (0, (4, 3)) if one.is_switch else (0, (1, 2))
+        axes.axvline(place, color=QUIET, linewidth=1.1, linestyle=style)
+    log_bytes_axis(axes)
+    log_value_axis(axes)
+    axes.set_ylabel("half round trip / µs")
+    return finish(figure, f"{name}: {'; '.join(told)}")

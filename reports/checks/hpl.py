@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""HPL: the rate against the matrix order and against the process grid."""
+
+from __future__ import annotations
+
+from reports.analysis import Analysis
+from reports.show.lines import Picture, XAxis, grid_of, grouped, lines_picture
+from reports.show.section import Section
+
+
+def rate_against_n(analysis: Analysis) -> Picture | None:
+    """Rate against N, one panel a grid."""
+    return lines_picture(
+        analysis,
+        grouped(analysis, analysis.rows_of("hpl", "rate"), without=("n",)),
+        XAxis("matrix order N", lambda row: float(analysis.case(row).params.get("n", 0))),
+        anchor="picture-hpl-n",
+        title="HPL rate against N",
+        caption="One panel for each process grid.",
+    )
+
+
+def rate_against_grid(analysis: Analysis) -> Picture | None:
+    """Rate against the process grid, one panel an N."""
+    rows = analysis.rows_of("hpl", "rate")
+    grids = {grid_of(analysis.case(row).params) for row in rows}
+    if len(grids) < 2:
+        return None
+    order = sorted(grids, key=lambda grid: (grid[0] * grid[1], grid))
+    place = {grid: float(index) for index, grid in enumerate(order)}
+    return lines_picture(
+        analysis,
+        grouped(analysis, rows, without=("p", "q")),
+        XAxis(
+            "process grid P × Q",
+            lambda row: place[grid_of(analysis.case(row).params)],
+            ticks=[f"{p} × {q}" for p, q in order],
+        ),
+        anchor="picture-hpl-grid",
+        title="HPL rate against process grid",
+        caption="One panel for each N; grids by number of ranks.",
+    )
+
+
+SECTION = Section(pictures=(rate_against_n, rate_against_grid))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our echo against NetPIPE on the same nodes and library, and both against raw TCP."""
+
+from __future__ import annotations
+
+from reports.analysis import Analysis
+from reports.checks.common.echo_times import ByBlock, echo_times, together
+from reports.checks.common.fits import fits_picture, fits_table, switches_table
+from reports.notation.units import ReadableUnit, bytes_text
+from reports.notation.values import between
+from reports.show.rows import measured_in, message_bytes, range_cell
+from reports.show.section import Section
+from reports.show.tables import Cell, Column, Heading, Table, pivot
+from reports.statistics.signed_rank import LEAST_N, paired_effect
+
+#: Lengths of the comparison, in bytes.
+SIZES = (1, 1024, 65536, 1048576)
+#: What carries the messages: the environment's library, or TCP without it.
+TRANSPORTS = {"library": "library", "tcp": "TCP alone"}
+_HEADINGS: list[Heading] = [
+    "our echo, µs",
+    "NetPIPE, µs",
+    "echo / NetPIPE",
+    "95 % interval",
+    "echo / echo over TCP alone",
+]
+
+
+def comparison_table(analysis: Analysis) -> Table | None:
+    """A line a length, transport and environment: both half round trips and their ratio."""
+    pairs = {
+        (name, transport): (
+            echo_times(analysis, name, transport),
+            netpipe_times(analysis, name, transport),
+        )
+        for transport in TRANSPORTS
+        for name in measured_in(analysis, analysis.rows_of("netpipe"))
+    }
+
+    def cells(line: list[tuple[int, str, str]]) -> list[Cell]:
+        size, name, transport = line[0]
+        echo, netpipe = (times.get(size, {}) for times in pairs[name, transport])
+        alone = pairs[name, "tcp"][0].get(size, {}) if transport == "library" else {}
+        both = together(echo, netpipe)
+        return [
+            *(range_cell(times.values(), ReadableUnit("µs", 1e-6)) for times in (echo, netpipe)),
+            range_cell(ours / theirs for ours, theirs in both),
+            ratio_interval_cell(both),
+            range_cell(whole / part for whole, part in together(echo, alone)),
+        ]
+
+    return pivot(
+        (
+            (size, name, transport)
+            for size in SIZES
+            for (name, transport), found in pairs.items()
+            if transport == "library" or any(found)
+        ),
+        [
+            (Column("message", numeric=True), lambda line: bytes_text(line[0])),
+            ("environment", lambda line: Cell(line[1], environment=line[1])),
+            ("carried by", lambda line: TRANSPORTS[line[2]]),
+        ],
+        [(_HEADINGS, cells)],
+        anchor="table-netpipe-witness",
+        title="Our echo against NetPIPE",
+        note="Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
+        " block, its interval is that of Hodges and Lehmann's estimate. The echo's value is the"
+        " median of its round trips, NetPIPE's the least of three means: a disturbance weighs more"
+        " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
+        group=1,
+    )
+
+
+def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:
+    """Where the ratio lies, from the launches' scatter; too few of them tell nothing."""
+    if len(pairs) < LEAST_N:
+        return Cell("–", title=f"an interval needs {LEAST_N} launches of each, not {len(pairs)}")
+    effect = paired_effect(*zip(*pairs, strict=True))
+    title = f"{effect.interval.level:.1%} interval of n = {effect.n}: about {effect.ratio:.3f}"
+    return Cell(between(effect.interval.low, effect.interval.high, 3), title=title)
+
+
+def netpipe_times(analysis: Analysis, environment: str, transport: str) -> dict[int, ByBlock]:
+    """NetPIPE's half round trips in s between two nodes, by message length and block."""
+    found: dict[int, ByBlock] = {}
+    for row in analysis.rows_of("netpipe", "netpipe_half_round_trip"):
+        case = analysis.case(row)
+        if (
+            case.params.get("placement", "between-nodes") == "between-nodes"
+            and case.environment == environment
+            and case.params.get("transport") == transport
+        ):
+            found.setdefault(message_bytes(row), {}).update(row.series.by_block())
+    return found
+
+
+SECTION = Section(
+    pictures=(fits_picture("netpipe"),),
+    tables=(comparison_table, fits_table("netpipe"), switches_table("netpipe")),
+)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes in tables: rates of each, times of operations beside 1988's, balance after 1988 and 1996.
+
+T. H. Dunigan, ORNL/TM-10881, 1988, tables 3, 4 and 12; J. J. Dongarra and T. H. Dunigan,
+ORNL/TM-13006, 1996, table 3.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+
+from reports.analysis import Analysis, Row
+from reports.checks.common.echo_times import ByBlock, echo_times, together
+from reports.notation.units import ReadableUnit
+from reports.show.rows import measured_in, range_cell
+from reports.show.section import Section
+from reports.show.tables import Cell, Column, Heading, Table, Value, across, pivot
+from reports.studies.hypercubes_1988 import MACHINES, operation_us, synthetic_s
+from reports.studies.ornl_1996 import balances
+
+_CHECK = "node"
+#: Columns of the rates: metric, heading, SI units in one of the heading's.
+_RATES = (
+    ("stream_copy", "STREAM copy, GB/s", 1e9),
+    ("stream_triad", "STREAM triad, GB/s", 1e9),
+    ("dgemm_rate", "DGEMM, Gflop/s", 1e9),
+    ("node_hpl_rate", "one-node HPL, Gflop/s", 1e9),
+    ("linpack_1000_rate", "LINPACK 1000, Gflop/s", 1e9),
+    ("linpack_100_rate", "LINPACK 100, Gflop/s", 1e9),
+    ("core_clock", "clock, GHz", 1e9),
+    ("allocatable_memory", "memory got, MB", 1e6),
+)
+_SYNTHETIC = {
+    "sieve": "sieve_time",
+    "dhrystone": "dhrystone_time",
+    "floatmath": "floatmath_time",
+    "whetstone": "whetstone_time",
+}
+_SPREAD = "Median of the launches, in brackets their least and greatest."
+
+
+def over_nodes(analysis: Analysis, environment: str, metric: str, **at: str) -> ByBlock:
+    """The median over nodes of a node metric, by block, at the point `at`."""
+    rows = [
+        row
+        for row in analysis.rows_of(_CHECK, metric)
+        if analysis.case(row).environment == environment
+        and all(row.series.at_value(name) == value for name, value in at.items())
+    ]
+    return median_of(rows)
+
+
+def median_of(rows: list[Row]) -> ByBlock:
+    """The median of several rows, by block."""
+    found: dict[int, list[float]] = {}
+    for row in rows:
+        for block, value in row.series.by_block().items():
+            found.setdefault(block, []).append(value)
+    return {block: median(found[block]) for block in sorted(found)}
+
+
+def rates_table(analysis: Analysis) -> Table | None:
+    """A line a node and environment: what it can do."""
+    headings = {metric: heading for metric, heading, _ in _RATES}
+    units = {metric: ReadableUnit("", factor) for metric, _, factor in _RATES}
+
+    def cell(rows: list[Row]) -> Cell:
+        if not rows:
+            return Cell("–")
+        return range_cell(rows[0].series.values.tolist(), units[rows[0].series.metric])
+
+    return pivot(
+        sorted(
+            analysis.rows_of(_CHECK, *headings),
+            key=lambda row: (str(row.series.at_value("node")), analysis.case(row).environment),
+        ),
+        [
+            ("node", lambda row: str(row.series.at_value("node"))),
+            ("environment", lambda row: _environment(analysis.case(row).environment)),
+        ],
+        [across(headings, lambda row: row.series.metric, cell, headings.__getitem__)],
+        anchor="table-node-rates",
+        title="What each node can do",
+        note=f"{_SPREAD} All ranks of a node together; the clock is that of one core at work.",
+    )
+
+
+def _environment(name: str) -> Cell:
+    return Cell(name, environment=name)
+
+
+def _today(analysis: Analysis, rows: list[Row], unit: ReadableUnit) -> Value[Row]:
+    """A column for each environment: the median over nodes."""
+    return across(
+        measured_in(analysis, rows),
+        lambda row: analysis.case(row).environment,
+        lambda rows: range_cell(median_of(rows).values(), unit),
+        lambda name: Column(f"today, {unit.label}", numeric=True, environment=name),
+    )
+
+
+def operations_table(analysis: Analysis) -> Table | None:
+    """Times of single operations today, and of 1988's machines."""
+    rows = analysis.rows_of(_CHECK, "operation_time")
+
+    def point(row: Row) -> tuple[str, str]:
+        return str(row.series.at_value("operation")), str(row.series.at_value("operand"))
+
+    def in_1988(rows: list[Row]) -> list[str]:
+        operation, operand = point(rows[0])
+        return [operation_us(operand, operation, machine) for machine in MACHINES]
+
+    return pivot(
+        sorted(rows, key=point),
+        [("operation", lambda row: " ".join(reversed(point(row))))],
+        [
+            _today(analysis, rows, ReadableUnit("ns", 1e-9)),
+            ([f"{machine}, µs" for machine in MACHINES], in_1988),
+        ],
+        anchor="table-node-operations",
+        title="Times of operations",
+        note=f"{_SPREAD} Median over the nodes. Today each operation waits for the one before; in"
+        " 1988 an operation and its assignment, less the loop (ORNL/TM-10881, table 3).",
+    )
+
+
+def synthetic_table(analysis: Analysis) -> Table | None:
+    """Sieve, Dhrystone, floatmath and Whetstone today, and on 1988's machines."""
+    rows = analysis.rows_of(_CHECK, *_SYNTHETIC.values())
+    names = {metric: test for test, metric in _SYNTHETIC.items()}
+
+    def in_1988(rows: list[Row]) -> list[str]:
+        return [synthetic_s(names[rows[0].series.metric], machine) for machine in MACHINES]
+
+    return pivot(
+        rows,
+        [("test", lambda row: names[row.series.metric])],
+        [
+            _today(analysis, rows, ReadableUnit("ms", 1e-3)),
+            ([f"{machine}, s" for machine in MACHINES], in_1988),
+        ],
+        anchor="table-node-synthetic",
+        title="Synthetic tests",
+        note=f"{_SPREAD} 100 sieves of 1 to 8190, 50 000 Dhrystones, 256 000 repetitions of four"
+        " operations, one million Whetstone instructions (ORNL/TM-10881, table 4; which operations"
+        " its floatmath did is not told).",
+    )
+
+
+_BALANCE: list[Heading] = [
+    "LINPACK 100, operations a cycle",
+    "LINPACK 1000, operations a cycle",
+    "latency, µs",
+    "latency in cycles",
+    "operations lost in a latency (LINPACK 100)",
+    "8-byte transfer over 8-byte multiplication",
+]
+
+
+def balance_table(analysis: Analysis) -> Table | None:
+    """Operations a cycle, and what a message costs in cycles, operations and multiplications."""
+    names = measured_in(analysis, analysis.rows_of(_CHECK, "core_clock"))
+    lines = [(_environment(name), _balance(analysis, name)) for name in names]
+    columns = ["linpack100_ops_per_cycle", "linpack1000_ops_per_cycle", "latency_us"]
+    columns += ["latency_cycles", "lost"]
+    for row in balances() if names else ():
+        printed = [Cell(row[name] or "–") for name in columns]
+        lines.append((Cell(row["name"]), [*printed, Cell("–")]))
+    table = pivot(
+        lines,
+        [("machine", lambda line: line[0])],
+        [(_BALANCE, lambda line: line[0][1])],
+        anchor="table-node-balance",
+        title="Messages against computing",
+        note=f"{_SPREAD} Latency: half round trip of the shortest message between two nodes;"
+        " launches of one block are paired. Below: Dongarra and Dunigan 1996, table 3.1. The last"
+        " column is the ratio of communication to computation of 1988 (there 19 to 59).",
+    )
+    return table and replace(table, groups=frozenset({len(names)}))
+
+
+def _balance(analysis: Analysis, name: str) -> list[Cell]:
+    clock = over_nodes(analysis, name, "core_clock")
+    rate = over_nodes(analysis, name, "linpack_100_rate")
+    multiply = over_nodes(analysis, name, "operation_time", operand="real64", operation="*")
+    times = echo_times(analysis, name)
+    latency: ByBlock = times[min(times)] if times else {}
+    per_cycle = (
+        over_nodes(analysis, name, "operations_per_cycle", kernel=kernel).values()
+        for kernel in ("linpack_100", "linpack_1000")
+    )
+    return [
+        *(range_cell(values) for values in per_cycle),
+        range_cell(latency.values(), ReadableUnit("µs", 1e-6)),
+        range_cell(t * c for t, c in together(latency, clock)),
+        range_cell(t * r for t, r in together(latency, rate)),
+        range_cell(t / m for t, m in together(times.get(8, {}), multiply)),
+    ]
+
+
+SECTION = Section(tables=(rates_table, balance_table, operations_table, synthetic_table))

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a start takes, against the number of ranks."""
+
+from __future__ import annotations
+
+from reports.analysis import Analysis
+from reports.show.lines import Curves, Picture, XAxis, grouped, joined, lines_picture
+from reports.show.section import Section
+
+_METRICS = ("first_instruction", "init", "all_heard", "launch", "daemon_boot", "daemon_halt")
+
+
+def against_ranks(analysis: Analysis) -> Picture | None:
+    """Start-up times against ranks, one panel a metric; LAM's daemons apart."""
+    curves = [
+        Curves(joined(analysis.register.metric_title(metric), item.title), item.rows)
+        for metric in _METRICS
+        for item in grouped(analysis, analysis.rows_of("startup", metric), without=("ranks",))
+    ]
+    return lines_picture(
+        analysis,
+        curves,
+        XAxis("ranks", lambda row: float(analysis.case(row).params.get("ranks", 0))),
+        anchor="picture-startup",
+        title="Start-up against ranks",
+        caption="Times from the start of the launcher (MPI_Init: its own time); daemon boot and"
+        " halt are not part of the launch.",
+        from_zero=True,
+    )
+
+
+SECTION = Section(pictures=(against_ranks,))

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A section for checks that bring none: each metric against each axis, environments side by side.
+
+What varies is a coordinate of the points or a parameter of the cases; where it is a number
+throughout it is an axis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from records.axes import MESSAGE_BYTES, axis_of
+from reports.analysis import Analysis, Row, flags_of
+from reports.notation.labels import point_text
+from reports.notation.units import count_text, readable_unit
+from reports.show.lines import Picture, XAxis, grouped, line_rate, lines_picture
+from reports.show.rows import in_reading_order, measured_in, side_by_side, value_cell
+from reports.show.section import Section
+from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
+
+#: Pictures of one section; what is beyond stands in the tables.
+MOST_PICTURES = 12
+#: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
+LINEAR_UP_TO = 50.0
+
+
+def generic_section(analysis: Analysis, check: str) -> Section:
+    """Pictures and tables of every measured metric of a check."""
+    metrics = analysis.register.metrics
+    names = [name for name in analysis.metrics_of(check) if metrics[name].measured]
+    drawn: list[tuple[str, str | None]] = []
+    for name in names:
+        axes = axes_of(analysis, analysis.rows_of(check, name))
+        drawn += [(name, axis) for axis in axes] or [(name, None)]
+    left = len(drawn) - MOST_PICTURES
+    shown = drawn[:MOST_PICTURES]
+    note = (
+        f" {count_text(left, 'further picture')} left out: the tables have all." if left > 0 else ""
+    )
+    return Section(
+        pictures=[
+            partial(metric_picture, check=check, metric=metric, axis=axis, note=note)
+            for metric, axis in shown
+        ],
+        tables=[partial(side_by_side_table, check=check, metric=name) for name in names],
+    )
+
+
+def varying(analysis: Analysis, rows: Sequence[Row]) -> dict[str, list[object]]:
+    """What varies over the rows, of the points and then of the cases, with each row's value."""
+    names = dict.fromkeys(name for row in rows for name, _ in row.series.at)
+    for check in {analysis.case(row).check for row in rows}:
+        names |= dict.fromkeys(analysis.labels[check].varying)
+    found = {name: [_value(analysis, row, name) for row in rows] for name in names}
+    return {name: values for name, values in found.items() if len(set(map(repr, values))) > 1}
+
+
+def _value(analysis: Analysis, row: Row, name: str) -> object:
+    own = row.series.at_value(name)
+    return analysis.case(row).params.get(name) if own is None else own
+
+
+def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str]:
+    """What varies and is a number in every row; of those that vary in step the first."""
+    axes: dict[str, list[object]] = {}
+    for name, values in varying(analysis, rows).items():
+        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values) and not any(
+            _follows(values, other) and _follows(other, values) for other in axes.values()
+        ):
+            axes[name] = values
+    return list(axes)
+
+
+def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
+    """Whether `other` alone determines `values`."""
+    pairs = {(repr(a), repr(b)) for a, b in zip(other, values, strict=True)}
+    return len(pairs) == len({first for first, _ in pairs})
+
+
+def metric_picture(
+    analysis: Analysis, check: str, metric: str, axis: str | None, note: str = ""
+) -> Picture | None:
+    """A metric against an axis, a panel for each combination of all else that varies.
+
+    Without an axis the environments stand side by side.
+    """
+    rows = analysis.rows_of(check, metric)
+    title = analysis.register.metric_title(metric)
+    title = title[:1].upper() + title[1:]
+    is_time = rows[0].unit == "s"
+    names = measured_in(analysis, rows)
+    if axis is None:
+        places = {name: float(place) for place, name in enumerate(names)}
+        shown = XAxis("environment", lambda row: places[analysis.case(row).environment], names)
+        without: list[str] = []
+    else:
+        found = varying(analysis, rows)
+        without = [name for name, values in found.items() if _follows(values, found[axis])]
+        values = sorted({float(str(value)) for value in found[axis]})
+        size = axis_of(axis).unit == "bytes"
+        shown = XAxis(
+            None if axis == MESSAGE_BYTES else axis_of(axis).title,
+            lambda row: float(str(_value(analysis, row, axis))),
+            log=size or (values[0] > 0 and values[-1] / values[0] > LINEAR_UP_TO),
+            size=size,
+        )
+        title += f" against {axis_of(axis).title}"
+    log_y = shown.log and is_time and all(row.summary.least > 0 for row in rows)
+    return lines_picture(
+        analysis,
+        grouped(analysis, rows, without=without),
+        shown,
+        anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
+        title=title,
+        caption="One panel for each combination of what else varies." + note,
+        log_y=log_y,
+        from_zero=all(row.summary.least >= 0 for row in rows),
+        line_rate=line_rate(analysis) if shown.size and rows[0].unit == "bytes/s" else None,
+    )
+
+
+def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | None:
+    """A metric by all that varies, a column an environment."""
+    rows = in_reading_order(analysis, analysis.rows_of(check, metric))
+    unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
+    blocks = analysis.run.plan.blocks
+    numeric = axes_of(analysis, rows)
+
+    def lead(name: str) -> Lead[Row]:
+        def text(row: Row) -> str:
+            value = _value(analysis, row, name)
+            return "–" if value is None else point_text(name, value)
+
+        return Column(axis_of(name).title or name, numeric=name in numeric), text
+
+    def cell(rows: list[Row]) -> Cell:
+        badges = flags_of(rows)
+        if rows and rows[0].summary.n != blocks:
+            badges = (f"n = {rows[0].summary.n}", *badges)
+        return replace(value_cell(rows, unit), badges=badges)
+
+    title = f"{analysis.register.metric_title(metric)}, {unit.label}: mean ± s"
+    return pivot(
+        rows,
+        [lead(name) for name in varying(analysis, rows)] or [("check", lambda _: check)],
+        [side_by_side(analysis, rows, cell)],
+        anchor=f"table-{slug(check)}-{slug(metric)}-side-by-side",
+        title=title[:1].upper() + title[1:],
+        note=f"Over n = {blocks} launches unless a cell says otherwise; intervals, medians and"
+        " extremes stand in the tables below.",
+    )

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of an analysis in words and cells: order, labels, points, environments, statistics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from heapq import nsmallest
+
+from reports.analysis import Analysis, Row, flags_of
+from reports.notation.labels import point_text
+from reports.notation.units import (
+    ReadableUnit,
+    decimals,
+    fixed,
+    level_text,
+    percent,
+    readable_unit,
+    si_text,
+)
+from reports.notation.values import PLAIN, between, summary_text, with_range, with_spread
+from reports.show.tables import MOST_ROWS, Cell, Column, Table, Value, across, pivot, slug
+from reports.statistics.descriptive import Interval
+
+
+def message_bytes(row: Row) -> int:
+    """The message length of a row's point; 0 for a point without one."""
+    return int(row.series.at_value("message_bytes") or 0)
+
+
+def environments(analysis: Analysis, names: Iterable[str]) -> list[str]:
+    """Each name once, in the order of the plan."""
+    known = set(names)
+    return [name for name in analysis.looks if name in known]
+
+
+def measured_in(analysis: Analysis, rows: Iterable[Row]) -> list[str]:
+    """The environments that the rows are of."""
+    return environments(analysis, (analysis.case(row).environment for row in rows))
+
+
+def environment_cell(analysis: Analysis, row: Row) -> Cell:
+    """A row's environment with its marks."""
+    name = analysis.case(row).environment
+    return Cell(name, environment=name, badges=flags_of([row]))
+
+
+def side_by_side(
+    analysis: Analysis,
+    rows: Iterable[Row],
+    cell: Callable[[list[Row]], Cell | str],
+    heading: str = "",
+) -> Value[Row]:
+    """Columns of `pivot`: one for each environment that the rows are of."""
+    return across(
+        measured_in(analysis, rows),
+        lambda row: analysis.case(row).environment,
+        cell,
+        lambda name: Column(heading, numeric=True, environment=name),
+    )
+
+
+def value_cell(rows: Sequence[Row], unit: ReadableUnit = PLAIN, *, label: bool = False) -> Cell:
+    """Mean ± s of the first row, with the unit if it is to be told; the title has the rest."""
+    if not rows:
+        return Cell("–", title="no valid launch")
+    row = rows[0]
+    text = with_spread(row.summary.mean, row.summary.stddev, unit)
+    title = "; ".join([summary_text(row.summary, row.unit), *row.flags])
+    return Cell(f"{text} {unit.label}" if label else text, title=title)
+
+
+def range_cell(
+    values: Iterable[float], unit: ReadableUnit = PLAIN, badges: tuple[str, ...] = ()
+) -> Cell:
+    """Median (least … greatest) of launches; the title tells n."""
+    found = list(values)
+    if not found:
+        return Cell("–", title="not measured")
+    return Cell(with_range(found, unit), title=f"median of n = {len(found)}", badges=badges)
+
+
+def interval_cell(interval: Interval | None, unit: ReadableUnit, places: int, si: str) -> Cell:
+    """ "low … high"; the title has level, method and SI values."""
+    if interval is None:
+        return Cell("–", title="needs more launches: the mean's 2, the median's 6")
+    low, high = interval.low, interval.high
+    ends = between(low, high, si_text)
+    return Cell(
+        between(low / unit.factor, high / unit.factor, places),
+        title=f"{level_text(interval.level)} by {interval.method}: {ends} {si}",
+    )
+
+
+def row_label(analysis: Analysis, row: Row, without: Sequence[str] = ()) -> str:
+    """Case and point in words."""
+    case = analysis.case(row)
+    parts = analysis.labels[case.check].parts(case, without)
+    for name, value in row.series.at:
+        if name not in without:
+            parts.append(point_text(name, value))
+    return ", ".join(parts) or "all parameters fixed"
+
+
+def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:
+    """By ranks and parameters, then by point, then by environment; the first `most` or all."""
+    names = {name: place for place, name in enumerate(analysis.looks)}
+    places = _case_places(analysis)
+
+    def key(row: Row) -> tuple[object, ...]:
+        at = tuple(_sortable(value) for _, value in row.series.at)
+        return places[row.series.case], at, names[analysis.case(row).environment]
+
+    return sorted(rows, key=key) if most is None else nsmallest(most, rows, key=key)
+
+
+@lru_cache(maxsize=2)
+def _case_places(analysis: Analysis) -> list[int]:
+    """Each case's place by ranks and varying parameters; in all environments the same."""
+    orders = [
+        (
+            case.check,
+            case.ranks,
+            *(_sortable(case.params.get(name)) for name in analysis.labels[case.check].varying),
+        )
+        for case in analysis.run.plan.cases
+    ]
+    places = {order: place for place, order in enumerate(sorted(set(orders)))}
+    return [places[order] for order in orders]
+
+
+def _sortable(value: object) -> tuple[float, str]:
+    return (value, "") if isinstance(value, int | float) else (0.0, str(value))
+
+
+STATISTICS: list[Column | str] = [
+    "n of blocks",
+    "mean",
+    "s",
+    "CV",
+    "95 % interval of the mean",
+    "median",
+    "interval of the median",
+    "least",
+    "greatest",
+    Column("unit"),
+]
+
+
+def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
+    """All cases of a check with the complete statistics of one metric."""
+    found = analysis.rows_of(check, metric)
+    rows = in_reading_order(analysis, found, MOST_ROWS)
+    defined = analysis.register.metrics[metric]
+    si = defined.unit
+    unit = readable_unit(si, (row.summary.mean for row in rows))
+
+    def statistics(line: list[Row]) -> list[Cell]:
+        summary = line[0].summary
+        places = decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
+
+        def number(value: float | None) -> Cell:
+            text = fixed(None if value is None else value / unit.factor, places)
+            return Cell(text, title="" if value is None else f"{si_text(value)} {si}")
+
+        return [
+            Cell(f"{summary.n} of {analysis.run.plan.blocks}"),
+            number(summary.mean),
+            number(summary.stddev),
+            Cell(percent(summary.cv, 2)),
+            interval_cell(summary.mean_interval, unit, places, si),
+            number(summary.median),
+            interval_cell(summary.median_interval, unit, places, si),
+            number(summary.least),
+            number(summary.greatest),
+            Cell(unit.label, title=f"1 {unit.label} = {unit.factor:g} {si}"),
+        ]
+
+    def label(row: Row) -> Cell:
+        return Cell(row_label(analysis, row), href=f"#case-{slug(analysis.case(row).id)}")
+
+    def environment(row: Row) -> Cell:
+        name = analysis.case(row).environment
+        return Cell(name, environment=name, badges=row.flags)
+
+    title = f"{analysis.register.metric_title(metric)}, {defined.better} is better"
+    return pivot(
+        rows,
+        [("case", label), ("environment", environment)],
+        [(STATISTICS, statistics)],
+        anchor=f"table-{slug(check)}-{slug(metric)}",
+        title=title[:1].upper() + title[1:],
+        note=defined.definition + ".",
+        group=1,
+        total=len(found),
+    )

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of one file: a template of this package filled in, all text escaped, drawings numbered."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from reports.show.canvas import ID_MARK, Panel
+
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def without_control_characters(text: str) -> str:
+    """`text` without the characters that XML 1.0 forbids, and without C1 controls."""
+    return text if text.isprintable() else _FORBIDDEN.sub("", text)
+
+
+def fill_in(template: str, content: Mapping[str, Any]) -> str:
+    """The page. The same content gives the same text; `svg` in it places a panel."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports.write"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    numbers = count(1)
+
+    def svg(panel: Panel) -> Markup:
+        """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
+        return Markup(panel.svg.replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
+
+    page = environment.get_template(template).render(svg=svg, **content)
+    return without_control_characters(page)
