@@ -6,17 +6,21 @@ from __future__ import annotations
 import pytest
 
 from checks.collectives import OPERATIONS
-from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
+from checks.common.registry import CHECKS
+from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
-SMALL = "collectives --sizes=4,1000 --repetitions=1 --warmup=1"
-BESIDE = "interference --sizes=0,1,5000 --samples=3 --work=1e-4 --window=2"
+BESIDE = "interference --sizes=1,5000 --samples=3 --work=1e-4 --window=2"
+SMALL = {"sizes": [4, 1000], "repetitions": 1, "warmup": 1}
+FEW = {"sizes": [1, 5000], "samples": 3, "work_s": 1e-4, "window": 2}
 
-#: Commands that must come to their end.
-GOOD = [
-    *(f"{ranks} {SMALL}" for ranks in (1, 2, 3, 4)),
-    f"3 {SMALL} --procedure=loop --runs=2",
-    *(f"{ranks} {BESIDE}" for ranks in (2, 3, 4)),
-]
+#: What must come to its end with every value that was asked for: command and parameters.
+GOOD = dict(
+    [
+        *(command_of("collectives", ranks=ranks, **SMALL) for ranks in (1, 2, 3, 4)),
+        command_of("collectives", ranks=3, procedure="loop", runs=2, **SMALL),
+        *(command_of("interference", ranks=ranks, **FEW) for ranks in (2, 3, 4)),
+    ]
+)
 #: Commands that must be refused, and what is said of them.
 REFUSED = {
     f"1 {BESIDE}": "found 1 rank, allowed are at least 2",
@@ -49,7 +53,8 @@ def test_a_program_comes_to_its_end(runs, command):
     assert run.status == 0, run.text
     assert [line["ok"] for line in run.lines("end")] == [True]
     assert len(run.lines("evidence")[0]["ranks"]) == int(command.split()[0])
-    assert run.output.metrics
+    definition = CHECKS[command.split()[1]]
+    assert definition.read(GOOD[command], run.output).wrong is None
 
 
 @pytest.mark.parametrize("command", REFUSED)
@@ -65,28 +70,3 @@ def test_an_injected_fault_is_a_wrong_answer(runs, command):
     assert run.status != 0
     assert not run.output.errors
     assert any(WRONG[command] in said for said in run.output.wrong), run.text
-
-
-@pytest.mark.parametrize("command", [name for name in GOOD if "collectives" in name])
-def test_every_operation_and_size_is_measured_once(runs, command):
-    found = [
-        (metric.at["operation"], metric.at["message_bytes"])
-        for metric in runs[command].output.metrics
-        if metric.name == "collective_time"
-    ]
-    sizes = {name: (0,) if name == "barrier" else (4, 1000) for name in OPERATIONS}
-    assert sorted(found) == sorted((name, size) for name in OPERATIONS for size in sizes[name])
-
-
-def test_the_loop_gives_one_sample_a_run(runs):
-    metrics = runs[f"3 {SMALL} --procedure=loop --runs=2"].output.metrics
-    assert {len(metric.samples) for metric in metrics if metric.samples} == {2}
-
-
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_neighbours_are_measured_where_there_are_some(runs, ranks):
-    metrics = runs[f"{ranks} {BESIDE}"].output.metrics
-    slowed = {metric.at["counting"] for metric in metrics if metric.name == "compute_slowdown"}
-    beside = {metric.at["neighbours"] for metric in metrics if metric.name == "stream_rate"}
-    assert slowed == ({"endpoint"} if ranks == 2 else {"endpoint", "same-node"})
-    assert beside == ({"resting"} if ranks == 2 else {"resting", "computing"})

@@ -42,6 +42,14 @@ class ProgramRun:
         return [line for line in own if line["assay"] == kind]
 
 
+def command_of(check: str, **given: Any) -> tuple[str, Any]:
+    """A command ("RANKS PROGRAM OPTION…") that asks a check's own program, and the parameters."""
+    definition = CHECKS[check]
+    params = definition.parameters.model_validate(given)
+    words = [str(definition.ranks(params)), *definition.command(params, Path())]
+    return " ".join(words), params
+
+
 @contextmanager
 def built_programs(library: str, programs: Sequence[str]) -> Iterator[Path]:
     """A folder with the programs, built with `library`; skips the test where it is missing."""

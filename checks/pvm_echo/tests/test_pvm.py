@@ -90,27 +90,18 @@ def launched(program, variables, *options):
 
 
 @needs_pvm
-@pytest.mark.parametrize("route", [[], ["--daemon-route"]])
+@pytest.mark.parametrize("route", ["direct", "daemon"])
 @pytest.mark.parametrize("element", ["byte", "int", "double"])
 def test_every_protocol_answers_rightly_on_both_routes(program, daemon, route, element):
-    sizes, size_count = "--sizes=0,1,7,300,5001,70000", 6
-    status, text = launched(
-        program,
-        daemon,
-        "--within-node",
-        *route,
-        f"--element={element}",
-        sizes,
-        "--iterations=3",
-        "--warmup=1",
-    )
+    check = CHECKS["pvm_echo"]
+    few = {"sizes": [0, 1, 7, 300, 5001, 70000], "iterations": 3, "warmup": 1}
+    asked = {"route": route, "element": element, "placement": "within-node"}
+    params = check.parameters.model_validate(few | asked)
+    command = check.command(params, Path(program).parent)
+    status, text = launched(command[0], daemon, *command[1:])
     output = parse(text)
     assert (status, output.ended, output.errors) == (0, True, [])
-    found = [(m.at["construct"], m.name) for m in output.metrics if m.name != "copy_time"]
-    for construct in ("psend", "InPlace", "Raw", "Default"):
-        assert found.count((construct, "half_round_trip")) == size_count
-        assert found.count((construct, "pack_time")) == (0 if construct == "psend" else size_count)
-    assert output.notes["route"] == ("daemon" if route else "direct")
+    assert check.read(params, output).wrong is None
 
 
 @needs_pvm
