@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 
-from records.plan import Plan
 from records.rerun import rerun_campaign
 from reports.acceptance.dossier import Dossier
 
@@ -14,9 +13,7 @@ _NAME_LENGTH = 64
 
 def rerun_file(dossier: Dossier) -> str:
     """The text of a campaign file (JSON, which is YAML) that runs the wanted cases once more."""
-    run, wanted = dossier.run, dossier.judgement.rerun
-    path = run.directory / "plan.json"
-    plan = Plan.from_json(path.read_bytes(), str(path))
+    run, plan, wanted = dossier.run, dossier.run.plan, dossier.judgement.rerun
     content = rerun_campaign(
         plan,
         wanted,
