@@ -15,6 +15,7 @@ from records.errors import AssayError, ExitStatus
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
 from reports.acceptance.dossier import Dossier, make_dossier
+from reports.acceptance.made_with import made_with
 from reports.acceptance.summary import sentences
 from reports.acceptance.wording import bound_text, limit_words
 
@@ -88,7 +89,7 @@ def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Do
         criteria=criteria,
         criteria_text=text,
         day=datetime.now(UTC).date(),
-        made_with=store.made_with(),
+        made_with=made_with(),
     )
     store.write(dossier, text)
     return dossier

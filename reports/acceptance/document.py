@@ -14,6 +14,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.acceptance.dossier import FOLDER, Dossier
+from reports.acceptance.made_with import page_made_with
 from reports.acceptance.model import Finding, Item, JudgedCriterion
 from reports.acceptance.pictures import panels
 from reports.acceptance.summary import sentences
@@ -115,6 +116,7 @@ def _context(dossier: Dossier) -> Mapping[str, Any]:
         "files": _head_files(dossier),
         "file_count": len(dossier.files),
         "day": dossier.day.isoformat(),
+        "page_made_with": page_made_with(),
     }
 
 

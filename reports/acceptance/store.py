@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
@@ -23,28 +20,6 @@ DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"
 SUMS = "SHA256SUMS"
 _SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
-_PACKAGES = Path(__file__).resolve().parents[2]
-_JUDGING = (_PACKAGES / "records", _PACKAGES / "reports")
-_CODE = frozenset({".css", ".j2", ".js", ".py"})
-
-
-def made_with() -> str:
-    """The versions that a document's exact bytes depend on, with a digest of the judging code."""
-    return (
-        f"Assay {metadata.version('assay')} (code {_code_digest()}),"
-        f" matplotlib {metadata.version('matplotlib')}"
-    )
-
-
-@cache
-def _code_digest() -> str:
-    """Twelve hexadecimal digits of all code and templates that verdicts and page come from."""
-    found = hashlib.sha256()
-    for package in _JUDGING:
-        for path in sorted(package.rglob("*")):
-            if path.suffix in _CODE and "tests" not in path.parts:
-                found.update(f"{path.relative_to(package)}\0{digest(path)}\n".encode())
-    return found.hexdigest()[:12]
 
 
 def write(dossier: Dossier, criteria_text: str) -> list[Path]:

@@ -20,6 +20,7 @@ from records.record import read_records
 from reports.acceptance import store
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.acceptance.made_with import made_with, page_made_with
 from reports.acceptance.manifest import digest, read_sums
 
 ReadCriteria = Callable[[str, str], Criteria]
@@ -188,22 +189,25 @@ def _verdicts(
 
 def _other_code(dossier: Dossier) -> str:
     """Says so when the document was made by other code than this: then that may be the reason."""
-    here = store.made_with()
+    here = made_with()
     return "" if dossier.made_with == here else f"made with {dossier.made_with}; this is {here}"
 
 
 def _page(folder: Path, dossier: Dossier) -> Check:
-    """The page made again, byte for byte, where the same versions made it."""
+    """The page made again, byte for byte, where the same code made it; by any its seal."""
     what = "document.html made again from the records"
-    other = _other_code(dossier)
-    if other:
-        return Check(what, note=f"{other}: not compared")
     try:
-        same = (folder / store.DOCUMENT).read_bytes() == render_document(dossier).encode(
-            "utf-8", "replace"
-        )
+        page = (folder / store.DOCUMENT).read_bytes()
     except OSError as error:
         return Check(what, (f"{store.DOCUMENT} cannot be read ({error.strerror})",))
+    if digest(folder / store.MACHINE).encode() not in page:
+        return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
+    other = _other_code(dossier)
+    if not other and page_made_with().encode() not in page:
+        other = f"made with other page code; this is {page_made_with()}"
+    if other:
+        return Check(what, note=f"{other}: not compared")
+    same = page == render_document(dossier).encode("utf-8", "replace")
     return Check(what, () if same else (f"{store.DOCUMENT} does not say what the records say",))
 
 

@@ -15,8 +15,10 @@ from pypdf import PdfReader
 from assay.criteria.loading import criteria_from_text
 from records.errors import AssayError
 from reports.acceptance import store
+from reports.acceptance import verify as verification
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
+from reports.acceptance.made_with import made_with
 from reports.acceptance.verify import verify
 from reports.write.pdf import find_browser
 
@@ -54,7 +56,7 @@ def made(path, reruns=()):
         criteria=criteria_from_text("mine.yaml", CRITERIA),
         criteria_text=CRITERIA,
         day=DAY,
-        made_with=store.made_with(),
+        made_with=made_with(),
     )
 
 
@@ -124,13 +126,24 @@ def test_what_was_not_touched_is_verified(accepted):
 
 
 def test_a_document_of_other_code_is_judged_again_and_says_so(accepted, monkeypatch):
-    monkeypatch.setattr(store, "made_with", lambda: "Assay 9.9.9 (code 0)")
+    monkeypatch.setattr(verification, "made_with", lambda: "Assay 9.9.9 (code 0)")
     checks = {check.what: check for check in verify(accepted, criteria_from_text)}
     verdicts = checks["verdicts from the records"]
     assert verdicts.good
     assert "(code " in verdicts.note
     assert verdicts.note.endswith("this is Assay 9.9.9 (code 0)")
     assert checks["document.html made again from the records"].note.endswith("not compared")
+
+
+def test_a_page_of_other_code_still_bears_its_seal(accepted, monkeypatch):
+    monkeypatch.setattr(verification, "page_made_with", lambda: "page code 0")
+    (page,) = (c for c in verify(accepted, criteria_from_text) if c.what.startswith("document"))
+    assert page.good
+    assert page.note == "made with other page code; this is page code 0: not compared"
+    seal = made(accepted, store.known_reruns(accepted)).seal
+    document = accepted / "acceptance" / store.DOCUMENT
+    document.write_text(document.read_text().replace(seal, "0" * 64))
+    assert "document.html does not bear the seal of acceptance.json" in faults(accepted)
 
 
 def test_another_seal_is_found(accepted):
