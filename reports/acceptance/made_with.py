@@ -78,11 +78,12 @@ def code_of(source: str) -> str:
 
     They are cut out of the text itself: dumps of syntax trees differ between versions of Python.
     """
-    lines = [line.encode() for line in source.splitlines()]
+    plain = source.split("\n")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             row, column = token.start
-            lines[row - 1] = source.splitlines()[row - 1][:column].encode()
+            plain[row - 1] = plain[row - 1][:column]
+    lines = [line.encode() for line in plain]
     for node in ast.walk(ast.parse(source)):
         text = _explanation(node)
         if text is not None and text.end_lineno is not None:
