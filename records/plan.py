@@ -50,7 +50,8 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What a run does: the cases of every block, and what they were planned from.
 
-    `metrics` and `checks` define what the planned checks can report (schema 2).
+    `metrics` and `checks` define what the planned checks can report (schema 2); `checks_folders`
+    are folders outside the tree that some of them came from. Nothing is read from there.
     """
 
     schema: int = SCHEMA
@@ -66,6 +67,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     totals: Totals
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
+    checks_folders: list[str] = []
     cases: list[PlannedCase]
 
     @cached_property

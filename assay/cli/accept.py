@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_json, add_run, add_site
+from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.criteria.loading import load_criteria
 from assay.run.start import start_run
 from records.errors import AssayError, ExitStatus
@@ -48,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a run of the acceptance/rerun.yaml that was written before",
     )
     add_site(parser, None, "where to re-run; default: where the run was made")
+    add_checks(parser)
     add_json(parser)
     parser.set_defaults(run=_accept)
 

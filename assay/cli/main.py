@@ -15,8 +15,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
     words = sys.argv[1:] if argv is None else argv
     command = [word for word in words if not word.startswith("-")][:1]
-    arguments = make_parser(command).parse_args(words)
     try:
+        arguments = make_parser(command).parse_args(words)
         return int(arguments.run(arguments))
     except AssayError as error:
         print(f"assay: {error}", file=sys.stderr)

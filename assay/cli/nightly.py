@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.history import add_judging, judge
-from assay.cli.options import add_site
+from assay.cli.options import add_checks, add_site
 from assay.nightly.schedule import KINDS, Schedule, parse_time
 from assay.run.start import start_run
 from assay.schema import load_campaign
@@ -39,6 +39,7 @@ def _add_night(parser: argparse.ArgumentParser) -> None:
     text = "a name in campaigns/ or a file"
     parser.add_argument("--campaign", metavar="CAMPAIGN", default="nightly", help=text)
     add_site(parser)
+    add_checks(parser)
 
 
 def _run(arguments: argparse.Namespace) -> int:

@@ -8,6 +8,13 @@ import argparse
 DEFAULT_SITE = "virtual"
 
 
+def _added(path: str) -> str:
+    from checks.common.registry import add_folder  # slow: every check
+
+    add_folder(path)
+    return path
+
+
 def add_campaign(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     """The positional CAMPAIGN."""
     text = "a name in campaigns/ or a campaign file"
@@ -34,3 +41,9 @@ def add_site(
 def add_json(parser: argparse.ArgumentParser) -> None:
     """--json."""
     parser.add_argument("--json", action="store_true", help="the machine form on stdout")
+
+
+def add_checks(parser: argparse.ArgumentParser) -> None:
+    """--checks DIR; the checks of the folder are there once the command line is parsed."""
+    text = "a folder of checks outside the tree; may be repeated; ASSAY_CHECKS names more"
+    parser.add_argument("--checks", metavar="DIR", action="append", type=_added, help=text)

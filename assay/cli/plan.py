@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.options import add_campaign, add_json, add_site
+from assay.cli.options import add_campaign, add_checks, add_json, add_site
 from assay.plan import make_plan, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import load_site
@@ -16,13 +16,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_campaign(parser)
     add_site(parser)
+    add_checks(parser)
     add_json(parser)
     parser.set_defaults(run=_plan)
 
 
 def _plan(arguments: argparse.Namespace) -> int:
+    site = load_site(arguments.site)
     campaign = load_campaign(arguments.campaign)
-    site = load_site(arguments.site).with_variants(campaign.variants)
+    site = site.with_variants(campaign.variants)
     plan = make_plan(campaign, site.facts())
     print(plan.to_json() if arguments.json else render_plan(plan))
     return ExitStatus.PASS

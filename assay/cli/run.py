@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 import signal
 
-from assay.cli.options import DEFAULT_SITE, add_campaign, add_site
+from assay.cli.options import DEFAULT_SITE, add_campaign, add_checks, add_site
 from assay.run.start import resume_run, start_run
 from records.errors import AssayError, ExitStatus
 
@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, optional=True)
     text = f"a folder of site-config/; default: {DEFAULT_SITE}, or where the resumed run began"
     add_site(parser, None, text)
+    add_checks(parser)
     parser.add_argument("--resume", metavar="RUN", help="go on with this run")
     parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
     parser.add_argument(

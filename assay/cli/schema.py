@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 
+from assay.cli.options import add_checks
 from assay.criteria.json_schema import criteria_schema
 from assay.schema import campaign_schema
 from records.errors import ExitStatus
@@ -15,6 +16,7 @@ from records.errors import ExitStatus
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("of", nargs="?", choices=["campaign", "criteria"], default="campaign")
+    add_checks(parser)
     parser.set_defaults(run=_schema)
 
 

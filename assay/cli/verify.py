@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from assay.cli.options import add_json
+from assay.cli.options import add_checks, add_json
 from assay.criteria.loading import criteria_from_text
 from records.errors import AssayError, ExitStatus
 from records.run_directory import RunDirectory, open_run
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="DOCUMENT|RUN", help="a document, or its run")
     parser.add_argument("--run", dest="run_name", metavar="RUN", help="the run of the document")
     parser.add_argument("--seal", help="the seal on the signed paper, eight digits or more")
+    add_checks(parser)
     add_json(parser)
     parser.set_defaults(run=_verify)
 

@@ -9,7 +9,7 @@ from assay.plan.expand import Case, expand
 from assay.schema import Campaign
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.facts import SiteFacts
-from checks.common.registry import CHECKS, descriptions_of, metrics_of
+from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
 from records.errors import AssayError
 from records.plan import Plan, PlannedCase, Totals
 
@@ -45,6 +45,7 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         totals=_totals(planned, campaign.blocks),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
+        checks_folders=folders_of(used),
         cases=planned,
     )
     _refuse_above_limits(plan)

@@ -26,6 +26,8 @@ import msgspec
 from assay.run.outputs import slurm_output
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
+from checks.common.registry import FOLDERS
+from checks.common.sources import FURTHER_CHECKS
 from records.errors import InfrastructureError
 
 _CHECKS = Path(__file__).resolve().parent.parent.parent / "checks"
@@ -77,6 +79,7 @@ class Session:
             "ASSAY_OUTCOME_FD": str(write_end),
             "ASSAY_HPL_ARCHIVE": str(archive),
             "ASSAY_RUN_ID": self.run_id,
+            FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         reframe = [

@@ -19,6 +19,7 @@ from assay.schema.model import Variant
 from assay.sites.builds import spack_home
 from assay.sites.loading import load_site, revival
 from assay.sites.site import Site
+from checks.common.registry import CHECKS
 from records.errors import AssayError
 from records.files import write_whole
 from records.run_directory import RunDirectory, create_run, open_run
@@ -36,9 +37,9 @@ def start_run(
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
     `nodes_left_out`: nodes that no launch may use.
     """
+    site = load_site(site_name).with_builds(builder)
     campaign = load_campaign(campaign_name)
-    site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
-    site = site.without_nodes(nodes_left_out)
+    site = site.with_variants(campaign.variants).without_nodes(nodes_left_out)
     plan = make_plan(campaign, site.facts())
     refuse_stale_builds(site, plan.environments)
     assert campaign.origin is not None
@@ -71,6 +72,13 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
     if site.name != plan.site:
         raise AssayError(
             f"{run.path} was begun on site {plan.site}; resume it with --site {plan.site}"
+        )
+    unknown = {case.check for case in plan.cases} - CHECKS.keys()
+    if unknown:
+        raise AssayError(
+            f"{run.path} measures {', '.join(sorted(unknown))}, which is no check of this Assay;"
+            f" name the folder that holds it with --checks, as it was"
+            f" {', '.join(plan.checks_folders) or 'another version'}"
         )
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     nodes = site.facts().nodes

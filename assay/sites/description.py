@@ -135,4 +135,9 @@ class SiteDescription(Section):
     )
     concurrency: int = key("Launches that may run at a time.", "launches", 1, ge=1)
     environments: dict[str, EnvironmentDescription] = key("MPI implementations, by name.")
+    checks: list[str] = key(
+        "Folders of checks outside the tree, by absolute paths; variables such as $HOME stand for"
+        " their values.",
+        default=[],
+    )
     spack: SpackDescription | None = key("What Spack builds for this site.", default=None)

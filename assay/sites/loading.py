@@ -3,22 +3,28 @@
 
 from __future__ import annotations
 
+import os
+
 from assay.sites.description import SiteDescription
 from assay.sites.site import Site
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.sites.virtual import VirtualSite
+from checks.common.registry import add_folder
 from records.provenance import SiteAsRun
 
 
 def load_site(name: str) -> Site:
     """The site called `name` in site-config/; `virtual:NAME` is a virtual cluster of that name.
 
+    The site's own checks are added to those there are.
     Raises AssayError for an unknown or faulty description, and for a virtual cluster that is not
     up; InfrastructureError for a caller who may not use it.
     """
     folder, _, cluster = name.partition(":")
     description = read_description(folder)
+    for path in description.checks:
+        add_folder(os.path.expandvars(path), f"site {folder}: checks")
     return _kind(description).load(description, cluster)
 
 

@@ -60,17 +60,27 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
-            shlex.quote("FOLDERS=" + " ".join(f"programs/{f.name}" for f in program_folders())),
-            *([shlex.quote(f"READY={self.ready}")] if self.ready else []),
+            shlex.quote(f"FOLDERS={_copies(program_folders())}"),
+            *(shlex.quote(word) for word in self._ready_words()),
             self.chosen_target,
         ]
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = 2
 
+    def _ready_words(self) -> list[str]:
+        if not self.ready:
+            return []
+        return [f"READY={self.ready}", f"FURTHER={_copies(program_folders(shipped=False))}"]
+
     @sanity_function
     def built(self) -> Any:
         """make's status decides; ReFrame has already looked at it."""
         return sn.assert_true(self.build_job.exitcode == 0)
+
+
+def _copies(folders: list[Path]) -> str:
+    """Where `copy_programs` puts folders, as make reads them."""
+    return " ".join(f"programs/{folder.name}" for folder in folders)
 
 
 class Programs(MakeBuild):

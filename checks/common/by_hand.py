@@ -7,7 +7,7 @@ import reframe as rfm
 from reframe.core.meta import make_test
 
 from checks.common.leaves import leaf_of
-from checks.common.registry import CHECKS, add_folders_of_environment
+from checks.common.registry import CHECKS
 
 #: What a check needs to be told where its defaults do not say it: small, over two nodes or four.
 KNOBS = {
@@ -19,7 +19,6 @@ KNOBS = {
     "su3_rmd": {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "trajectories": 10},
 }
 
-add_folders_of_environment()
 for _name, _definition in CHECKS.items():
     _leaf = leaf_of(_definition)
     rfm.simple_test(make_test(_name, (_leaf,), KNOBS.get(_name, {}), module=__name__))

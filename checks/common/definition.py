@@ -107,9 +107,14 @@ class CheckDefinition(ABC, Generic[P]):
     digits: ClassVar[int] = 9
 
     @property
+    def package(self) -> str:
+        """The package of the check, whose `run` is its ReFrame class where it has one."""
+        return str(sys.modules[type(self).__module__].__package__)
+
+    @property
     def folder(self) -> Path:
         """The folder of the check."""
-        return Path(str(sys.modules[type(self).__module__].__file__)).parent
+        return Path(str(sys.modules[self.package].__file__)).parent
 
     @cached_property
     def metrics_by_name(self) -> Mapping[str, MetricDefinition]:

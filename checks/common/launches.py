@@ -22,7 +22,7 @@ from checks.common.base import MpiCheck
 from checks.common.leaves import RESOLVED, leaf_of
 from checks.common.outcome import OUTCOME_FD, report_refusal
 from checks.common.parameters import MAX_RANKS
-from checks.common.registry import CHECKS, add_folders_of_environment
+from checks.common.registry import CHECKS
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
@@ -89,7 +89,6 @@ def _problems(error: ValidationError, prefix: str = "") -> str:
 
 
 def _register_all(path: str) -> None:
-    add_folders_of_environment()
     leaves: dict[str, type[MpiCheck]] = {}
     for place, line in enumerate(Path(path).read_text().splitlines()):
         index = place

@@ -26,7 +26,7 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
     """
     base: type[MpiCheck] = OwnProgram
     if (definition.folder / "run.py").is_file():
-        base = import_module(f"{type(definition).__module__}.run").Run
+        base = import_module(f"{definition.package}.run").Run
     knobs = {
         name: _variable(field)
         for name, field in definition.parameters.model_fields.items()

@@ -44,25 +44,31 @@ def descriptions_of(checks: Iterable[str]) -> list[CheckDescription]:
     return [CHECKS[name].description() for name in checks]
 
 
+def folders_of(checks: Iterable[str]) -> list[str]:
+    """The folders outside the tree that these checks come from."""
+    found = {CHECKS[name].folder.parent for name in checks}
+    return [str(folder) for folder in FOLDERS if folder in found]
+
+
 def register() -> Register:
     """All that the checks can report."""
     return Register.of(metrics_of(CHECKS), descriptions_of(CHECKS))
 
 
-def add_folder(path: str | Path) -> None:
+def add_folder(path: str | Path, said_by: str = "--checks") -> None:
     """Add the checks of a folder outside the tree: each package in it that defines `CHECK`.
 
     Builds and ReFrame sessions find the folder by the environment variable FURTHER_CHECKS. Nothing
     is added, and AssayError raised, where a check cannot be imported, is not whole, or has the name
-    of another.
+    of another. `said_by` names the setting that gave the path, for messages.
     """
     folder = Path(path).expanduser().resolve()
     if folder in FOLDERS:
         return
     if not folder.is_dir():
-        raise AssayError(f"--checks {path}: no such folder; give one that holds folders of checks")
+        raise AssayError(f"{said_by} {path}: no such folder; give one that holds folders of checks")
     if os.pathsep in str(folder):
-        raise AssayError(f"--checks {path}: a path with {os.pathsep!r} in it cannot be handed on")
+        raise AssayError(f"{said_by} {path}: a path with {os.pathsep!r} in it cannot be handed on")
     # A private package stands for the folder, so that relative imports work in what it holds.
     package = f"assay_checks_{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     module = ModuleType(package)
@@ -71,7 +77,7 @@ def add_folder(path: str | Path) -> None:
     found = _found(folder, package)
     if not found:
         raise AssayError(
-            f"--checks {path}: holds no check; one is a folder NAME with an __init__.py that"
+            f"{said_by} {path}: holds no check; one is a folder NAME with an __init__.py that"
             " defines CHECK (docs/writing-a-check.md)"
         )
     for name, check in found.items():
@@ -83,13 +89,6 @@ def add_folder(path: str | Path) -> None:
     CHECKS.update(found)
     FOLDERS.append(folder)
     os.environ[FURTHER_CHECKS] = os.pathsep.join(map(str, FOLDERS))
-
-
-def add_folders_of_environment() -> None:
-    """Add the folders that the environment variable FURTHER_CHECKS names."""
-    for name in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep):
-        if name:
-            add_folder(name)
 
 
 def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
@@ -149,3 +148,6 @@ def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]
 
 
 CHECKS.update(_found(SHIPPED, "checks"))
+for _path in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep):
+    if _path:
+        add_folder(_path, FURTHER_CHECKS)

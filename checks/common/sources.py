@@ -13,11 +13,15 @@ LIBRARY = CHECKS / "common" / "src"
 FURTHER_CHECKS = "ASSAY_CHECKS"
 
 
-def program_folders() -> list[Path]:
-    """Folders of checks that hold a C program: C files or a `build.mk`. No two have one name."""
+def program_folders(*, shipped: bool = True) -> list[Path]:
+    """Folders of checks that hold a C program: C files or a `build.mk`. No two have one name.
+
+    Without `shipped` only those of folders outside the tree.
+    """
     further = [Path(name) for name in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep) if name]
+    roots = [CHECKS, *further] if shipped else further
     found: dict[str, Path] = {}
-    for folder in (folder for root in (CHECKS, *further) for folder in sorted(root.iterdir())):
+    for folder in (folder for root in roots for folder in sorted(root.iterdir())):
         if any(folder.glob("*.c")) or (folder / "build.mk").is_file():
             if folder.name in found:
                 raise ValueError(f"two checks of one name: {found[folder.name]} and {folder}")

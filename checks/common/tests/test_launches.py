@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A list of launches is input: what a job script gets is validated and quoted, the rest refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.sites.site_file import read_description
+from checks.common.sources import FURTHER_CHECKS
+from checks.common.tests.test_folders import write_check
+
+COMMON = Path(__file__).resolve().parent.parent
+REFRAME = str(Path(sys.executable).with_name("reframe"))
+LABEL = "$(touch /tmp/x) `id` 'quoted' & more; \\"
+
+GOOD = {
+    "case_id": "hello-12345678",
+    "check": "hello",
+    "environment": "mpich",
+    "params": {"label": LABEL},
+    "ranks": 2,
+    "ranks_per_node": 1,
+    "nodes": 2,
+    "block": 1,
+    "attempt": 1,
+    "limit_s": 60.0,
+}
+RING = {"ranks": 2, "ranks_per_node": 1}
+#: What is changed in a launch, and what is said of it.
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"check": "hallo"}, "check: no check 'hallo'; allowed is alltoall_pairs, "),
+    ({"case_id": "../../etc-12345678"}, "case_id: String should match pattern"),
+    ({"case_id": "hello-1234\n#SBATCH --uid=0"}, "case_id: String should match pattern"),
+    ({"environment": "mpich; id"}, "environment: String should match pattern"),
+    ({"limit_s": float("inf")}, "limit_s: Input should be a finite number"),
+    ({"limit_s": "60; id"}, "limit_s: Input should be a valid number"),
+    ({"ranks": "2"}, "ranks: Input should be a valid integer"),
+    ({"ranks": 3}, "ranks = 3, ranks_per_node = 1; by its params allowed is 2, 1"),
+    ({"ranks_per_node": 2}, "ranks = 2, ranks_per_node = 2; by its params allowed is 2, 1"),
+    ({"params": {"sums": 0}}, "params.sums: Input should be greater than or equal to 1, found 0"),
+    ({"params": {"sums": "1 --x"}}, "params.sums: Input should be a valid integer"),
+    ({"params": {"other": 1}}, "params.other: Extra inputs are not permitted"),
+    ({"check": "ring", "params": RING | {"order": "gray; id"}}, "params.order: Input should be"),
+    ({"check": "ring", "params": RING | {"sizes": ["8 ; id"]}}, "params.sizes.0.size: Input"),
+]
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    """The job script of the one good launch, and what was said of each bad one, by its index."""
+    folder = tmp_path_factory.mktemp("launches")
+    (folder / "session").mkdir()
+    write_check(folder / "mine")
+    site = read_description("virtual").model_dump(mode="json", by_alias=True)
+    site.update(cores_per_node=2, reframe_prefix=str(folder / "session"))
+    (folder / "site.json").write_text(json.dumps(site))
+    launches = [{**GOOD, **changes, "index": index} for index, (changes, _) in enumerate(BAD)]
+    lines = [json.dumps(launch) for launch in [*launches, {**GOOD, "index": len(BAD)}]]
+    (folder / "launches.jsonl").write_text("\n".join(lines) + "\n")
+    read_end, write_end = os.pipe()
+    variables = {
+        "ASSAY_SITE_FILE": str(folder / "site.json"),
+        "ASSAY_LAUNCHES_FILE": str(folder / "launches.jsonl"),
+        "ASSAY_OUTCOME_FD": str(write_end),
+        FURTHER_CHECKS: str(folder / "mine"),
+    }
+    command = [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "launches.py")]
+    answer = subprocess.run(
+        [*command, "--dry-run", "--exec-policy=serial", "--keep-stage-files"],
+        env={**os.environ, **variables},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        pass_fds=(write_end,),
+    )
+    os.close(write_end)
+    with os.fdopen(read_end) as pipe:
+        outcomes = [json.loads(line) for line in pipe]
+    scripts = list((folder / "session" / "stage").rglob("rfm_job.sh"))
+    launched = [script.read_text() for script in scripts if script.parent.name.startswith("L")]
+    assert len(launched) == 1, answer.stdout[-3000:]
+    return launched[0], {one["launch_index"]: one for one in outcomes if one.get("status")}
+
+
+@pytest.mark.parametrize("index", range(len(BAD)), ids=[said[:40] for _, said in BAD])
+def test_a_launch_that_is_out_of_range_fails_and_is_not_started(session, index):
+    outcome = session[1][index]
+    assert outcome["status"] == "failed"
+    assert outcome["reason"].startswith(f"launch {index} was refused: ")
+    assert BAD[index][1] in outcome["reason"]
+
+
+def test_values_reach_the_job_script_quoted(session):
+    script = session[0]
+    (line,) = [line for line in script.splitlines() if "/out/hello" in line]
+    words = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {line.partition('srun')[2]}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    assert f"--label={LABEL}" in words
