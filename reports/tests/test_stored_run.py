@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run of schema 1 means today what it meant to the Assay that made it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from records.history.reading import read_history
+from records.history.store import Store
+from records.identity import case_id
+from records.run_directory import RunDirectory
+from reports.comparison.compare import compare
+from reports.nightly.night import read_night
+from reports.write.report import build_report
+
+RUN = Path(__file__).with_name("stored_run")
+EXPECTED = RUN / "expected"
+
+
+def told(value: Any) -> Any:
+    """A value to compare with: numbers to nine digits, so that no processor's rounding counts."""
+    if isinstance(value, dict):
+        return {key: told(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [told(item) for item in value]
+    return pytest.approx(value, rel=1e-9) if isinstance(value, float) else value
+
+
+def as_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def rows(file: Path) -> dict[tuple[str, ...], dict[str, float | str]]:
+    with file.open(newline="") as lines:
+        return {
+            (row["case_id"], row["metric"], row["at"]): {k: as_number(v) for k, v in row.items()}
+            for row in csv.DictReader(lines)
+        }
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out: Path = tmp_path_factory.mktemp("stored") / "report"
+    build_report(RUN, out, formats=("csv", "json"))
+    return out
+
+
+def test_every_number_of_the_summary_is_as_it_was(report: Path) -> None:
+    found, expected = rows(report / "summary.csv"), rows(EXPECTED / "summary.csv")
+    assert found.keys() == expected.keys()
+    for key, row in expected.items():
+        assert found[key] == told(row), key
+
+
+def test_every_verdict_is_as_it_was(report: Path) -> None:
+    found, expected = (
+        json.loads((folder / "verdicts.json").read_text()) for folder in (report, EXPECTED)
+    )
+    choice, as_it_was = found.pop("choice"), expected.pop("choice")
+    assert found == told(expected)
+    assert choice.keys() == as_it_was.keys()
+    for family, cells in as_it_was.items():
+        assert choice[family] == told(cells), family
+
+
+def test_it_enters_a_history_as_it_did(tmp_path: Path) -> None:
+    expected = json.loads((EXPECTED / "night.json").read_text())
+    night, values = read_night(RUN)
+    assert night.context == expected["context"]
+    found = [
+        [s.case_id, s.check, s.environment, s.metric, s.unit, s.better, dict(s.at), list(launches)]
+        for s, launches in ((value.series, value.launches) for value in values)
+    ]
+    assert found == expected["series"]
+    with Store(tmp_path / "history.sqlite", create=True) as store:
+        store.add(night, values)
+        titles = {
+            (key.check_title, key.title)
+            for key in read_history(store, night.site, night.campaign).series
+        }
+    assert titles == {
+        ("Point-to-point", "half round trip"),
+        ("Start-up", "all ranks heard"),
+    }
+
+
+def test_it_compares_with_itself(report: Path) -> None:
+    del report
+    found = compare(RUN, RUN)
+    assert not found.differences.rows
+    assert len(found.tables) == 2
+
+
+def test_the_ids_of_its_cases_are_those_of_today() -> None:
+    plan = RunDirectory(RUN).plan()
+    ids = [case_id(case.check, case.environment, case.params) for case in plan.cases]
+    assert ids == [case.id for case in plan.cases]
