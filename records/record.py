@@ -94,7 +94,9 @@ class RecordWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        drop_torn_tail(path)
+        if path.exists() and has_torn_tail(path):
+            with path.open("rb+") as file:
+                file.truncate(file.read().rfind(b"\n") + 1)
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def append(self, record: Record) -> None:
@@ -130,14 +132,13 @@ class RecordWriter:
         self.close()
 
 
-def drop_torn_tail(path: Path) -> None:
-    """Cut off a last line without its newline: the writer died inside it, it never counted."""
-    if not path.exists():
-        return
-    with path.open("rb+") as file:
-        content = file.read()
-        if content and not content.endswith(b"\n"):
-            file.truncate(content.rfind(b"\n") + 1)
+def has_torn_tail(path: Path) -> bool:
+    """Whether the last line lacks its newline: the writer died inside it, it never counted."""
+    with path.open("rb") as file:
+        if file.seek(0, os.SEEK_END) == 0:
+            return False
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) != b"\n"
 
 
 def read_records(path: Path) -> Iterator[Record]:

@@ -66,12 +66,18 @@ def batches(path: Path, plan: Plan) -> Iterator[Batch]:
     first = 1
     for chunk in _chunks(path):
         lines = _decoded(decoder, chunk, f"{path}", first)
-        try:
-            cases = [places[name] for name in map(_CASE, lines)]
-        except KeyError:
-            cases = []
-        if not (cases and _agree(lines, cases, named)):
-            _name_the_first_wrong(lines, places, plan, f"{path}", first)
+        cases = [places.get(name, -1) for name in map(_CASE, lines)]
+        agree = (
+            -1 not in cases
+            and set(map(_SCHEMA, lines)) == {SCHEMA}
+            and list(map(_NAMED, lines)) == [named[case] for case in cases]
+            and min(map(_BLOCK, lines)) > 0
+        )
+        if not agree:  # a skipped case has block 0, and is right
+            for number, (case, line) in enumerate(zip(cases, lines, strict=True), start=first):
+                wrong = _wrong(line, plan.cases[case] if case >= 0 else None)
+                if wrong:
+                    raise AssayError(f"{path}:{number}: {wrong}")
         yield Batch(first, cases, lines)
         first += len(lines)
 
@@ -100,26 +106,6 @@ def _decoded(
         decode_line(decoder, text, f"{path}:{number}")
         for number, text in enumerate(chunk[:-1].split(b"\n"), start=first)
     ]
-
-
-def _agree(lines: list[Line], cases: list[int], named: list[tuple[str, str]]) -> bool:
-    """Cheap test of a batch; `_wrong` explains failures."""
-    return (
-        set(map(_SCHEMA, lines)) == {SCHEMA}
-        and list(map(_NAMED, lines)) == [named[case] for case in cases]
-        and min(map(_BLOCK, lines)) > 0
-    )
-
-
-def _name_the_first_wrong(
-    lines: list[Line], places: dict[str, int], plan: Plan, path: str, first: int
-) -> None:
-    """Raise for the first line that does not agree with the plan; a skipped case has block 0."""
-    for number, line in enumerate(lines, start=first):
-        place = places.get(line.case_id)
-        wrong = _wrong(line, plan.cases[place] if place is not None else None)
-        if wrong:
-            raise AssayError(f"{path}:{number}: {wrong}")
 
 
 def _wrong(line: Line, case: PlannedCase | None) -> str | None:

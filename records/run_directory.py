@@ -111,9 +111,8 @@ def open_run(name: str) -> RunDirectory:
     if not path.is_dir():
         found = [match for match in RESULTS.glob("*/*") if match.name == name]
         if len(found) != 1:
-            raise AssayError(
-                f"no run {name!r}: give the path of a run directory, e.g. {_example()}"
-            )
+            example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *_runs()][-1]
+            raise AssayError(f"no run {name!r}: give the path of a run directory, e.g. {example}")
         path = found[0]
     for needed in ("plan.json", "campaign.yaml"):
         if not (path / needed).is_file():
@@ -123,12 +122,12 @@ def open_run(name: str) -> RunDirectory:
 
 def latest_run() -> RunDirectory:
     """The newest run below results/."""
-    runs = sorted(RESULTS.glob("*/*/plan.json"), key=lambda plan: plan.parent.name)
+    runs = _runs()
     if not runs:
         raise AssayError(f"no runs below {RESULTS}/ yet; start one with: assay run quick")
-    return RunDirectory(runs[-1].parent)
+    return RunDirectory(runs[-1])
 
 
-def _example() -> str:
-    runs = sorted(RESULTS.glob("*/*/plan.json"), key=lambda plan: plan.parent.name)
-    return str(runs[-1].parent) if runs else "results/quick/20260101T000000Z-1a2b"
+def _runs() -> list[Path]:
+    """The run directories below results/, the newest last."""
+    return sorted((plan.parent for plan in RESULTS.glob("*/*/plan.json")), key=lambda run: run.name)

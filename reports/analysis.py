@@ -134,6 +134,9 @@ def analyse(run: Run) -> Analysis:
     """Compute the statistics of a run."""
     labels = check_labels(run.plan.cases)
     names = [*run.plan.environments, *(case.environment for case in run.plan.cases)]
+    counts: Counter[str] = Counter()
+    for (_, status, _), count in run.tally.items():
+        counts[status] += count
     return Analysis(
         run=run,
         rows=summary_rows(run, run.series, on_purpose=False),
@@ -141,16 +144,9 @@ def analyse(run: Run) -> Analysis:
         labels=labels,
         looks=looks(names),
         comparisons=compare_environments(run, labels),
-        counts=_status_counts(run),
+        counts=counts,
         holes=list(_holes(run)),
     )
-
-
-def _status_counts(run: Run) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for (_, status, _), count in run.tally.items():
-        counts[status] += count
-    return counts
 
 
 def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> list[Row]:
@@ -165,31 +161,20 @@ def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> lis
             rows = summarise_rows(stacked([series[position] for position in part]))
             summaries.update(zip(part, rows, strict=True))
     flags = _case_flags(run, on_purpose=on_purpose)
-    texts = {case: _flag_texts(*found) for case, found in flags.items()}
     metrics = run.plan.register.metrics
-    return [
-        Row(
-            item,
-            metrics[item.metric].unit,
-            summaries[position],
-            _row_flags(item, summaries[position], texts),
-        )
-        for position, item in enumerate(series)
-    ]
+    result = []
+    for position, item in enumerate(series):
+        summary, marks = summaries[position], flags.get(item.case, ())
+        if summary.outliers:
+            blocks = ", ".join(str(item.blocks[place]) for place in summary.outliers)
+            marks = (*marks, f"{OUTLIER} in block {blocks}")
+        result.append(Row(item, metrics[item.metric].unit, summary, marks))
+    return result
 
 
-def _row_flags(
-    series: Series, summary: Summary, texts: dict[int, tuple[str, ...]]
-) -> tuple[str, ...]:
-    flags = texts.get(series.case, ())
-    if not summary.outliers:
-        return flags
-    blocks = ", ".join(str(series.blocks[place]) for place in summary.outliers)
-    return (*flags, f"{OUTLIER} in block {blocks}")
-
-
-def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[Counter[str], int]]:
-    """Flags and number of launches of each case: of the ok ones, or of those wrong on purpose."""
+def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
+    """Flags of each case over its ok launches, or those wrong on purpose; with counts if not of
+    all."""
     found: dict[int, tuple[Counter[str], int]] = {}
     for (case, status, flags), count in run.tally.items():
         if INVALID_ON_PURPOSE in flags if on_purpose else status == "ok":
@@ -197,14 +182,13 @@ def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[Counter[str], 
             for flag in flags:
                 known[flag] += count
             found[case] = known, launched + count
-    return found
-
-
-def _flag_texts(flags: Counter[str], launched: int) -> tuple[str, ...]:
-    return tuple(
-        flag if count == launched else f"{flag} in {count} of {launched}"
-        for flag, count in sorted(flags.items())
-    )
+    return {
+        case: tuple(
+            flag if count == launched else f"{flag} in {count} of {launched}"
+            for flag, count in sorted(known.items())
+        )
+        for case, (known, launched) in found.items()
+    }
 
 
 def _holes(run: Run) -> Iterator[Hole]:

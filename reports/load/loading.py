@@ -8,6 +8,7 @@ from pathlib import Path
 from records.errors import AssayError
 from records.plan import read_plan
 from records.provenance import Provenance, read_provenance
+from records.record import has_torn_tail
 from reports.load.reader import Reader
 from reports.load.run import AtKey, Launch, Run, Series, stacked
 
@@ -41,7 +42,10 @@ def load_run(directory: Path) -> Run:
     reader = Reader(plan)
     records_path = directory / "records.jsonl"
     if records_path.exists():
-        warnings += _torn_tail(records_path)
+        if has_torn_tail(records_path):
+            warnings.append(
+                "The last line of records.jsonl is torn (no newline): that launch does not count."
+            )
         reader.read(records_path)
     run_id = provenance.run_id or reader.run_id or directory.resolve().name
     warnings += reader.settle()
@@ -57,13 +61,3 @@ def load_run(directory: Path) -> Run:
         warnings=tuple(warnings),
         profiled=reader.profiled,
     )
-
-
-def _torn_tail(path: Path) -> list[str]:
-    with path.open("rb") as file:
-        if file.seek(0, 2) == 0:
-            return []
-        file.seek(-1, 2)
-        if file.read(1) == b"\n":
-            return []
-    return ["The last line of records.jsonl is torn (no newline): that launch does not count."]

@@ -22,7 +22,7 @@ from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.plan import Plan
 from records.record import latest_attempts
-from records.record_lines import Batch, Line, Value, batches
+from records.record_lines import Line, Value, batches
 from records.units import unit_of
 from reports.load.run import AtKey, Launch, Series
 
@@ -57,7 +57,6 @@ class Reader:
     _keys: list[_Key] = field(default_factory=list)
     _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
-    _node_lists: set[bytes] = field(default_factory=set)
     _impossible: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _bad: int = 0
     _path: str = ""
@@ -66,47 +65,41 @@ class Reader:
     def read(self, path: Path) -> None:
         """Take in each record of the file."""
         self._path = str(path)
+        lists: set[bytes] = set()
+        last = msgspec.Raw()
         try:
             for batch in batches(path, self.plan):
-                self._take_batch(batch)
+                lines = batch.lines
+                self.run_id = self.run_id or lines[0].run_id
+                self._case.extend(batch.cases)
+                self._block.extend([line.block for line in lines])
+                self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
+                for self._line, (case, line) in enumerate(
+                    zip(batch.cases, lines, strict=True), start=batch.first
+                ):
+                    if line.nodes != last:  # most lines have the nodes of the line before
+                        last = line.nodes
+                        lists.add(bytes(last))
+                    self._take(case, line)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
         self._check_finite()
-        self._read_nodes()
+        for text in lists:
+            self.nodes.update(self._decoded(msgspec.Raw(text), list[str], "nodes"))
 
     def _error(self, message: str) -> AssayError:
         return AssayError(f"{self._path}:{self._line}: {message}")
 
-    def _take_batch(self, batch: Batch) -> None:
-        lines = batch.lines
-        self.run_id = self.run_id or lines[0].run_id
-        self._case.extend(batch.cases)
-        self._block.extend([line.block for line in lines])
-        self._take_nodes(lines)
-        self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
-        for self._line, (case, line) in enumerate(
-            zip(batch.cases, lines, strict=True), start=batch.first
-        ):
-            self._take(case, line)
-
-    def _take_nodes(self, lines: list[Line]) -> None:
-        """The different lists of nodes; most lines have that of the line before."""
-        last = lines[0].nodes
-        self._node_lists.add(bytes(last))
-        for line in lines:
-            if line.nodes != last:
-                last = line.nodes
-                self._node_lists.add(bytes(last))
-
     def _take(self, case: int, line: Line) -> None:
-        first, ok = self._ends[-1], line.status == "ok"
+        ok = line.status == "ok"
         valid = 1 if ok else 2 if INVALID_ON_PURPOSE in line.flags else 0
         if valid:
             self._take_metrics(line.metrics)
         self._valid.append(valid)
-        last = len(self._values)
-        self._ends.append(last)
+        self._ends.append(len(self._values))
+        self._bad += not ok
         kept = not ok or case < KEEP_ARTIFACTS_OF_CASES
+        with_artifacts = kept and (ok or self._bad <= KEEP_ARTIFACTS_OF_BAD)
         self.launches.append(
             Launch(
                 case,
@@ -117,21 +110,15 @@ class Reader:
                 self._share(tuple(line.flags)) if line.flags else (),
                 line.job_id if kept else None,
                 line.started_at if kept else None,
-                self._artifacts(line) if kept else None,
-                first,
-                last,
+                self._decoded(line.artifacts, dict[str, str], "artifacts")
+                if with_artifacts
+                else None,
             )
         )
 
     def _share(self, value: _T) -> _T:
         shared: _T = self._shared.setdefault(value, value)
         return shared
-
-    def _artifacts(self, line: Line) -> dict[str, str] | None:
-        self._bad += line.status != "ok"
-        if line.status != "ok" and self._bad > KEEP_ARTIFACTS_OF_BAD:
-            return None
-        return self._decoded(line.artifacts, dict[str, str], "artifacts")
 
     def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
         try:
@@ -194,12 +181,8 @@ class Reader:
         """The launch that a value belongs to."""
         return bisect_right(self._ends, place) - 1
 
-    def _read_nodes(self) -> None:
-        for text in self._node_lists:
-            self.nodes.update(self._decoded(msgspec.Raw(text), list[str], "nodes"))
-
     def settle(self) -> list[str]:
-        """Mark what later attempts replaced; return what is odd."""
+        """Apply the rule for attempts, drop impossible values; give the warnings."""
         cases, blocks = _integers(self._case), _integers(self._block)
         keys = np.sort(cases * (int(blocks.max(initial=0)) + 1) + blocks)
         if (np.diff(keys) > 0).all():
@@ -224,7 +207,7 @@ class Reader:
         return odd
 
     def _leave_out_impossible(self) -> list[str]:
-        """Values below zero of what cannot be below zero: they leave the columns, in words."""
+        """Drop values below zero of metrics that cannot be negative; give a warning for each."""
         values = np.frombuffer(self._values)
         below = np.flatnonzero(values < 0)
         metrics = self.plan.register.metrics

@@ -22,10 +22,7 @@ AtKey = tuple[tuple[str, Any], ...]
 
 
 class Launch(msgspec.Struct, gc=False):
-    """One launch as recorded; `first`, `last` bound its values in the run's columns.
-
-    `counted` is false when a later attempt of the same case and block replaced it.
-    """
+    """One launch as recorded; `counted` is false when a later attempt replaced it."""
 
     case: int
     block: int
@@ -36,8 +33,6 @@ class Launch(msgspec.Struct, gc=False):
     job_id: str | None
     started_at: str | None
     artifacts: dict[str, str] | None
-    first: int
-    last: int
     counted: bool = True
 
 
