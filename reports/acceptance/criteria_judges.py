@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from records.criteria import (
     Criteria,
@@ -21,12 +22,16 @@ from reports.notation.labels import CheckLabels, check_labels
 
 
 @dataclass(frozen=True)
-class Bench:
-    """What all kinds need at hand."""
+class Context:
+    """Context shared by all criterion judges."""
 
     criteria: Criteria
     evidence: Evidence
-    labels: dict[str, CheckLabels]
+
+    @cached_property
+    def labels(self) -> dict[str, CheckLabels]:
+        """Short names of the cases of each check."""
+        return check_labels(self.evidence.planned)
 
     def subject(self, values: Values, without: Sequence[str] = ()) -> str:
         """A value's place in words: its case's varying parameters and its point."""
@@ -53,31 +58,26 @@ class Bench:
         return ", ".join(parts)
 
 
-def bench(criteria: Criteria, evidence: Evidence) -> Bench:
-    """Everything a kind needs."""
-    return Bench(criteria, evidence, check_labels(evidence.planned))
-
-
 def keys_of(*parts: Values) -> tuple[LaunchKey, ...]:
     """The launches behind these values."""
     return tuple(dict.fromkeys((v.case.id, int(b)) for v in parts for b in v.blocks))
 
 
-def judge_limit(criterion: LimitCriterion, at: Bench) -> JudgedCriterion:
+def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
     limit = limit_text(criterion.at_least, criterion.at_most, criterion.unit)
-    statement = f"{at.metric_title(criterion.metric)} {limit}"
-    items = [_limit_item(criterion, values, at) for values in _selected(criterion, at)]
-    return judged(criterion, statement, items, at)
+    statement = f"{context.metric_title(criterion.metric)} {limit}"
+    items = [_limit_item(criterion, values, context) for values in _selected(criterion, context)]
+    return judged(criterion, statement, items, context)
 
 
-def _limit_item(criterion: LimitCriterion, values: Values, at: Bench) -> Item:
-    bounds = at.bounds(values.values.tolist())
+def _limit_item(criterion: LimitCriterion, values: Values, context: Context) -> Item:
+    bounds = context.bounds(values.values.tolist())
     verdict, note = decide(
-        bounds, criterion.at_least, criterion.at_most, at.criteria.least_launches
+        bounds, criterion.at_least, criterion.at_most, context.criteria.least_launches
     )
     return Item(
-        subject=at.subject(values),
+        subject=context.subject(values),
         environment=values.case.environment,
         bounds=bounds,
         unit=criterion.unit,
@@ -96,20 +96,20 @@ def _place(values: Values) -> tuple[str, ...]:
     return tuple(str(values.at[name]) for name in ("node", "peer") if name in values.at)
 
 
-def judge_spread(criterion: SpreadCriterion, at: Bench) -> JudgedCriterion:
+def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterion:
     """The coefficient of variation of every selected value's launches."""
     statement = (
-        f"{at.metric_title(criterion.metric)}: coefficient of variation over the launches at most"
-        f" {criterion.cv_at_most:g}"
+        f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
+        f" at most {criterion.cv_at_most:g}"
     )
     items = []
-    for values in _selected(criterion, at):
-        least_n = at.criteria.least_launches
-        bounds = spread_bounds(values.values.tolist(), at.criteria.confidence, least_n)
-        verdict, note = decide(bounds, None, criterion.cv_at_most, at.criteria.least_launches)
+    for values in _selected(criterion, context):
+        least_n = context.criteria.least_launches
+        bounds = spread_bounds(values.values.tolist(), context.criteria.confidence, least_n)
+        verdict, note = decide(bounds, None, criterion.cv_at_most, context.criteria.least_launches)
         items.append(
             Item(
-                subject=at.subject(values),
+                subject=context.subject(values),
                 environment=values.case.environment,
                 bounds=bounds,
                 unit="1",
@@ -122,20 +122,20 @@ def judge_spread(criterion: SpreadCriterion, at: Bench) -> JudgedCriterion:
                 metric=values.metric,
             )
         )
-    return judged(criterion, statement, items, at)
+    return judged(criterion, statement, items, context)
 
 
-def judge_ratio(criterion: RatioCriterion, at: Bench) -> JudgedCriterion:
+def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
     """Every selected value over the reference's value in the same block and environment."""
     limit = limit_text(criterion.at_least, criterion.at_most, "1")
     reference = criterion.reference
     statement = (
-        f"{at.metric_title(criterion.metric)} over {at.metric_title(reference.metric)} of"
+        f"{context.metric_title(criterion.metric)} over {context.metric_title(reference.metric)} of"
         f" {reference.check} {limit}"
     )
     items = []
-    for values in _selected(criterion, at):
-        found = at.evidence.select(reference, values.case.environment)
+    for values in _selected(criterion, context):
+        found = context.evidence.select(reference, values.case.environment)
         if len(found) != 1:
             return empty(criterion, statement, _not_one(reference, values, len(found)))
         denominators = found[0].by_block()
@@ -146,7 +146,7 @@ def judge_ratio(criterion: RatioCriterion, at: Bench) -> JudgedCriterion:
         }
         items.append(
             ratio_item(
-                at,
+                context,
                 values,
                 ratios,
                 at_least=criterion.at_least,
@@ -154,7 +154,7 @@ def judge_ratio(criterion: RatioCriterion, at: Bench) -> JudgedCriterion:
                 launches=keys_of(values, found[0]),
             )
         )
-    return judged(criterion, statement, items, at)
+    return judged(criterion, statement, items, context)
 
 
 def _not_one(reference: Selection, values: Values, count: int) -> str:
@@ -165,7 +165,7 @@ def _not_one(reference: Selection, values: Values, count: int) -> str:
 
 
 def ratio_item(
-    at: Bench,
+    context: Context,
     values: Values,
     ratios: dict[int, float],
     *,
@@ -175,12 +175,12 @@ def ratio_item(
 ) -> Item:
     """A value judged by ratios, one a block."""
     numbers = list(ratios.values())
-    bounds = at.bounds(numbers)
-    verdict, note = decide(bounds, at_least, at_most, at.criteria.least_launches)
+    bounds = context.bounds(numbers)
+    verdict, note = decide(bounds, at_least, at_most, context.criteria.least_launches)
     if not numbers:
         verdict, note = "INCONCLUSIVE", "no block has both values"
     return Item(
-        subject=at.subject(values),
+        subject=context.subject(values),
         environment=values.case.environment,
         bounds=bounds,
         unit="1",
@@ -191,26 +191,26 @@ def ratio_item(
         launches=launches,
         place=_place(values),
         metric=values.metric,
-        measured=at.bounds(values.values.tolist()).centre,
-        measured_unit=at.evidence.register.metrics[values.metric].unit,
+        measured=context.bounds(values.values.tolist()).centre,
+        measured_unit=context.evidence.register.metrics[values.metric].unit,
         shares=tuple(numbers),
     )
 
 
-def judge_efficiency(criterion: EfficiencyCriterion, at: Bench) -> JudgedCriterion:
+def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
     """A rate over the peak of its ranks."""
     peak = "measured DGEMM" if criterion.peak == "measured" else "nominal"
     statement = (
-        f"{at.metric_title(criterion.metric)} of {criterion.check} over {peak} peak at least"
+        f"{context.metric_title(criterion.metric)} of {criterion.check} over {peak} peak at least"
         f" {criterion.at_least:g}"
     )
     if criterion.peak == "nominal":
-        return _nominal(criterion, statement, at)
+        return _nominal(criterion, statement, context)
     reference = criterion.reference
     assert reference is not None
     items = []
-    for values in _selected(criterion, at):
-        nodes = _reference_nodes(reference, values.case.environment, at)
+    for values in _selected(criterion, context):
+        nodes = _reference_nodes(reference, values.case.environment, context)
         cases = {item.case.id for item in nodes}
         if len(cases) != 1:
             return empty(criterion, statement, _not_one(reference, values, len(cases)))
@@ -221,16 +221,18 @@ def judge_efficiency(criterion: EfficiencyCriterion, at: Bench) -> JudgedCriteri
             if rank_rates.get(block, 0.0) > 0
         }
         keys = keys_of(values, *nodes)
-        items.append(ratio_item(at, values, ratios, at_least=criterion.at_least, launches=keys))
-    return judged(criterion, statement, items, at)
+        items.append(
+            ratio_item(context, values, ratios, at_least=criterion.at_least, launches=keys)
+        )
+    return judged(criterion, statement, items, context)
 
 
-def _reference_nodes(reference: Selection, environment: str, at: Bench) -> list[Values]:
+def _reference_nodes(reference: Selection, environment: str, context: Context) -> list[Values]:
     """The reference in the same environment, or in the only one that has it.
 
     A node's own rate does not depend on the message-passing library.
     """
-    return at.evidence.select(reference, environment) or at.evidence.select(reference)
+    return context.evidence.select(reference, environment) or context.evidence.select(reference)
 
 
 def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
@@ -244,46 +246,47 @@ def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
     return {block: sum(rates) / len(rates) for block, rates in sums.items()}
 
 
-def _nominal(criterion: EfficiencyCriterion, statement: str, at: Bench) -> JudgedCriterion:
-    peak = at.evidence.core_peak_flop_per_s
+def _nominal(criterion: EfficiencyCriterion, statement: str, context: Context) -> JudgedCriterion:
+    peak = context.evidence.core_peak_flop_per_s
     if peak is None:
         note = "the site declares no core_peak_flop_per_s in its site.yaml"
         return empty(criterion, statement, note)
     items = [
         ratio_item(
-            at,
+            context,
             values,
             {b: value / (values.case.ranks * peak) for b, value in values.by_block().items()},
             at_least=criterion.at_least,
             launches=keys_of(values),
         )
-        for values in _selected(criterion, at)
+        for values in _selected(criterion, context)
     ]
-    return judged(criterion, statement, items, at)
+    return judged(criterion, statement, items, context)
 
 
 def _selected(
-    criterion: LimitCriterion | RatioCriterion | SpreadCriterion | EfficiencyCriterion, at: Bench
+    criterion: LimitCriterion | RatioCriterion | SpreadCriterion | EfficiencyCriterion,
+    context: Context,
 ) -> Iterator[Values]:
-    for environment in environments_of(criterion, at.evidence):
-        yield from at.evidence.select(criterion, environment)
+    for environment in environments_of(criterion, context.evidence):
+        yield from context.evidence.select(criterion, environment)
 
 
 def judged(
     criterion: LimitCriterion | RatioCriterion | SpreadCriterion | EfficiencyCriterion,
     statement: str,
     items: Sequence[Item],
-    at: Bench,
+    context: Context,
 ) -> JudgedCriterion:
     """The criterion with its items; INCONCLUSIVE when nothing was selected."""
     if not items:
-        return empty(criterion, statement, nothing_found(criterion, at))
+        return empty(criterion, statement, nothing_found(criterion, context))
     return JudgedCriterion(criterion.id, criterion.kind, criterion.title, statement, tuple(items))
 
 
-def nothing_found(chosen: Selection, at: Bench) -> str:
+def nothing_found(chosen: Selection, context: Context) -> str:
     """Why a selection is empty."""
-    cases = [case for case in at.evidence.planned if case.check == chosen.check]
+    cases = [case for case in context.evidence.planned if case.check == chosen.check]
     if not cases:
         return f"the campaign has no case of check {chosen.check}"
     skipped = sum(case.skipped is not None for case in cases)

@@ -20,8 +20,7 @@ from records.criteria import (
 )
 from reports.acceptance.bounds import Bounds, Verdict, worst
 from reports.acceptance.criteria_judges import (
-    Bench,
-    bench,
+    Context,
     judge_efficiency,
     judge_limit,
     judge_ratio,
@@ -48,9 +47,9 @@ _ANSWERS = "answers"
 
 def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again."""
-    at = bench(criteria, evidence)
+    context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    results = [_answers(at), *(_one(criterion, at) for criterion in criteria.criteria)]
+    results = [_answers(context), *(_one(criterion, context) for criterion in criteria.criteria)]
     results = [with_waivers(result, valid) for result in results]
     return Judgement(
         verdict=worst([result.effective for result in results]),
@@ -62,39 +61,39 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
     )
 
 
-def _one(criterion: Criterion, at: Bench) -> JudgedCriterion:
+def _one(criterion: Criterion, context: Context) -> JudgedCriterion:
     match criterion:
         case LimitCriterion():
-            return judge_limit(criterion, at)
+            return judge_limit(criterion, context)
         case RatioCriterion():
-            return judge_ratio(criterion, at)
+            return judge_ratio(criterion, context)
         case SpreadCriterion():
-            return judge_spread(criterion, at)
+            return judge_spread(criterion, context)
         case EfficiencyCriterion():
-            return judge_efficiency(criterion, at)
+            return judge_efficiency(criterion, context)
         case NodesCriterion():
-            return judge_nodes(criterion, at)
+            return judge_nodes(criterion, context)
         case LinksCriterion():
-            return judge_links(criterion, at)
+            return judge_links(criterion, context)
     raise AssertionError(f"no judge for criteria of kind {criterion.kind}")
 
 
-def _answers(at: Bench) -> JudgedCriterion:
+def _answers(context: Context) -> JudgedCriterion:
     """Right answers, and no launch without one: of every check and environment of the run.
 
     Counts, so no interval: a wrong answer fails, as do more launches without an answer than the
     criteria allow; launches lost to the machine or still to come leave it open.
     """
     groups: dict[tuple[str, str], dict[str, list[tuple[str, int]]]] = {}
-    planned = {case.id: case for case in at.evidence.planned}
-    for key, launch in at.evidence.launches.items():
+    planned = {case.id: case for case in context.evidence.planned}
+    for key, launch in context.evidence.launches.items():
         case = planned.get(launch.case_id)
         if case is not None and launch.status != "skipped":
             statuses = groups.setdefault((case.check, case.environment), {})
             statuses.setdefault(launch.status, []).append(key)
-    order = dict.fromkeys((case.check, case.environment) for case in at.evidence.planned)
-    items = [_answers_item(*place, groups[place], at) for place in order if place in groups]
-    allowed = at.criteria.failed_launches_at_most
+    order = dict.fromkeys((case.check, case.environment) for case in context.evidence.planned)
+    items = [_answers_item(*place, groups[place], context) for place in order if place in groups]
+    allowed = context.criteria.failed_launches_at_most
     return JudgedCriterion(
         id=_ANSWERS,
         kind="answers",
@@ -107,7 +106,7 @@ def _answers(at: Bench) -> JudgedCriterion:
 
 
 def _answers_item(
-    check: str, environment: str, found: dict[str, list[tuple[str, int]]], at: Bench
+    check: str, environment: str, found: dict[str, list[tuple[str, int]]], context: Context
 ) -> Item:
     counts = {status: len(keys) for status, keys in found.items()}
     total = sum(counts.values())
@@ -115,13 +114,13 @@ def _answers_item(
     verdict: Verdict = "PASS"
     if counts.get("lost"):
         verdict = "INCONCLUSIVE"
-    if counts.get("failed", 0) > at.criteria.failed_launches_at_most or counts.get("wrong"):
+    if counts.get("failed", 0) > context.criteria.failed_launches_at_most or counts.get("wrong"):
         verdict = "FAIL"
-    if verdict == "PASS" and _missing(check, environment, at):
+    if verdict == "PASS" and _missing(check, environment, context):
         verdict = "INCONCLUSIVE"
     bad = [key for status, keys in found.items() if status != "ok" for key in keys]
     told = ", ".join(f"{count} {status}" for status, count in counts.items() if status != "ok")
-    missing = _missing(check, environment, at)
+    missing = _missing(check, environment, context)
     told = ", ".join(part for part in (told, f"{missing} not run" if missing else "") if part)
     return Item(
         subject=check,
@@ -137,17 +136,19 @@ def _answers_item(
     )
 
 
-def _missing(check: str, environment: str, at: Bench) -> int:
+def _missing(check: str, environment: str, context: Context) -> int:
     """Launches of the run that were planned and have no record."""
     cases = [
         case
-        for case in at.evidence.planned
+        for case in context.evidence.planned
         if (case.check, case.environment) == (check, environment)
         and case.skipped is None
         and not case.params.get("reply_before_wait")
     ]
-    blocks = range(1, at.evidence.fresh)
-    return sum((case.id, block) not in at.evidence.launches for case in cases for block in blocks)
+    blocks = range(1, context.evidence.fresh)
+    return sum(
+        (case.id, block) not in context.evidence.launches for case in cases for block in blocks
+    )
 
 
 def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
