@@ -13,6 +13,7 @@ COMMANDS = {
     "doctor": ("assay.cli.doctor", "what is missing, and the command that mends it"),
     "cluster": ("virtual_cluster.command", "a virtual Slurm cluster on this machine"),
     "plan": ("assay.cli.plan", "what would run on a site, and what it costs"),
+    "checks": ("assay.cli.checks", "what can be measured; with a name, what it can be asked"),
     "build": ("assay.cli.build", "build a site's MPI libraries and our programs on each"),
     "mirror": ("assay.cli.mirror", "the source mirror, for builds without the web"),
     "run": ("assay.cli.run", "run a campaign on a site, or go on with a run"),

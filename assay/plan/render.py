@@ -53,18 +53,14 @@ def render_plan(plan: Plan) -> str:
 
 
 def _short_params(check: str, params: dict[str, Any]) -> str:
-    defaults = _DEFAULTS.get(check, {})
-    return brief({k: v for k, v in params.items() if k not in defaults or v != defaults[k]})
-
-
-_DEFAULTS = {
-    name: {
-        key: field.default
-        for key, field in definition.parameters.model_fields.items()
-        if not field.is_required()
-    }
-    for name, definition in CHECKS.items()
-}
+    fields = CHECKS[check].parameters.model_fields
+    return brief(
+        {
+            name: value
+            for name, value in params.items()
+            if fields[name].is_required() or value != fields[name].default
+        }
+    )
 
 
 def _duration(time_s: float) -> str:

@@ -57,6 +57,7 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
     deciding = "pair_bandwidth"
     shown = "pair_bandwidth"
     parameters = AlltoallPairsParameters
+    example = {"ranks": 4, "turns": True}
     metrics = METRICS
     points = ("node", "peer")
 

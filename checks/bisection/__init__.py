@@ -43,6 +43,7 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
     deciding = "bisection_rate"
     shown = "bisection_rate"
     parameters = BisectionParameters
+    example = {"ranks": 4}
     metrics = METRICS
     relations = RELATIONS
 

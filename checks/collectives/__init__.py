@@ -116,6 +116,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     deciding = "collective_time"
     shown = "collective_time"
     parameters = CollectivesParameters
+    example = {"ranks": 2, "operations": ["barrier", "allreduce"], "sizes": [4, 1024]}
     metrics = METRICS
     relations = RELATIONS
     points = ("operation", "message_bytes")

@@ -70,7 +70,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def _ready_words(self) -> list[str]:
         if not self.ready:
             return []
-        return [f"READY={self.ready}", f"FURTHER={_copies(program_folders(shipped=False))}"]
+        return [f"READY={self.ready}", f"OUTSIDE={_copies(program_folders(shipped=False))}"]
 
     @sanity_function
     def built(self) -> Any:

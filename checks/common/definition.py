@@ -96,6 +96,8 @@ class CheckDefinition(ABC, Generic[P]):
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+    #: Parameters of a small launch, those without a default among them.
+    example: ClassVar[Mapping[str, Any]] = {}
     #: Environment variables that the program runs with.
     variables: ClassVar[Mapping[str, str]] = {}
     #: Parameters that the program is not told, beside those of the launch.

@@ -88,6 +88,7 @@ class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoP
     deciding = "half_round_trip"
     shown = "echo_latency"
     parameters = EchoParameters
+    example = {"sizes": [1, 1024, 65536]}
     metrics = METRICS
     relations = RELATIONS
     not_told = frozenset({"transport", "distance"})

@@ -103,6 +103,7 @@ class HplDefinition(CheckDefinition[HplParameters]):
     deciding = "rate"
     shown = "rate"
     parameters = HplParameters
+    example = {"n": 1000, "p": 1, "q": 2}
     metrics = METRICS
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

@@ -48,6 +48,7 @@ class InterferenceDefinition(
     deciding = "compute_slowdown"
     shown = "overlap"
     parameters = InterferenceParameters
+    example = {"ranks": 4}
     metrics = METRICS
     relations = RELATIONS
     points = ("counting", "messages", "neighbours", "message_bytes")

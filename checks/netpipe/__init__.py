@@ -49,6 +49,7 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
     deciding = "netpipe_half_round_trip"
     shown = "netpipe_bandwidth"
     parameters = NetpipeParameters
+    example = {"greatest_bytes": 65536}
     metrics = METRICS
     points = ("message_bytes",)
     #: The NetPIPE that was built for the library, MPI or PVM.

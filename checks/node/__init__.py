@@ -112,6 +112,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     deciding = "stream_triad"
     shown = "stream_triad"
     parameters = NodeParameters
+    example = {"ranks": 2, "kernels": ["stream", "dgemm"]}
     metrics = METRICS
     points = ("node", "operand", "operation", "kernel")
     #: Ranks are the only parallelism that is measured.

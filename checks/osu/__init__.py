@@ -94,6 +94,7 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     deciding = "osu_latency"
     shown = "osu_latency"
     parameters = OsuParameters
+    example = {"test": "osu_latency"}
     metrics = METRICS
     points = ("message_bytes", "percentile")
     features = frozenset({"mpi", "program:osu"})

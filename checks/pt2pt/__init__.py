@@ -83,6 +83,7 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2
     deciding = "half_round_trip"
     shown = "bandwidth"
     parameters = Pt2ptParameters
+    example = {"constructs": ["Send/Recv"], "sizes": [1, 1024, 65536]}
     metrics = METRICS
     relations = ECHO_RELATIONS
     points = ("construct", "message_bytes")

@@ -90,6 +90,7 @@ class PvmEchoDefinition(
     shown = "bandwidth"
     parameters = PvmEchoParameters
     features = frozenset({"pvm"})
+    example = {"constructs": ["psend"], "sizes": [0, 1024]}
     metrics = METRICS
     relations = ECHO_RELATIONS
     not_told = frozenset({"route"})

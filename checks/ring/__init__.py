@@ -54,6 +54,7 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
     deciding = "ring_time"
     shown = "ring_rate"
     parameters = RingParameters
+    example = {"ranks": 4, "sizes": [8, 1024]}
     metrics = METRICS
     relations = RELATIONS
     points = ("order", "message_bytes")

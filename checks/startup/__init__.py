@@ -45,6 +45,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     deciding = "all_heard"
     shown = "all_heard"
     parameters = StartupParameters
+    example = {"ranks": 4}
     metrics = METRICS
 
     def expected(self, params: StartupParameters, hosts: Sequence[str]) -> Iterator[Asked]:

@@ -51,6 +51,7 @@ class StreamsDefinition(
     deciding = "window_rate"
     shown = "window_rate"
     parameters = StreamsParameters
+    example = {"sizes": [1024, 65536]}
     metrics = METRICS
     relations = RELATIONS
     points = ("direction", "message_bytes")

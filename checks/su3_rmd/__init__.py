@@ -145,6 +145,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     deciding = "program_time"
     shown = "rate"
     parameters = Su3RmdParameters
+    example = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 2, "trajectories": 10}
     metrics = METRICS
     relations = RELATIONS
 

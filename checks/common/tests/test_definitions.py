@@ -64,6 +64,11 @@ def test_every_parameter_has_meaning_and_unit(check: str) -> None:
 
 
 @pytest.mark.parametrize("check", CHECKS)
+def test_the_example_of_a_check_is_one(check: str) -> None:
+    assert CHECKS[check].parameters.model_validate(CHECKS[check].example)
+
+
+@pytest.mark.parametrize("check", CHECKS)
 def test_what_decides_and_what_is_shown_is_reported(check: str) -> None:
     definition = CHECKS[check]
     assert {definition.deciding, definition.shown} <= {"", *definition.metrics_by_name}
