@@ -12,6 +12,7 @@ from assay.cli.options import add_checks, add_site
 from assay.nightly.schedule import KINDS, Schedule, parse_time
 from assay.run.start import start_run
 from assay.schema import load_campaign
+from assay.sites.loading import add_checks_of
 from records.errors import ExitStatus
 from records.history.store import DEFAULT, Store
 from records.run_directory import latest_run
@@ -51,6 +52,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _install(arguments: argparse.Namespace) -> int:
+    add_checks_of(arguments.site)
     name = load_campaign(arguments.campaign).name
     words = ("nightly", "run", "--campaign", arguments.campaign, "--site", arguments.site)
     schedule = Schedule(

@@ -8,7 +8,7 @@ import argparse
 from assay.cli.options import add_campaign, add_checks, add_json, add_site
 from assay.plan import make_plan, render_plan
 from assay.schema import load_campaign
-from assay.sites.loading import load_site
+from assay.sites.loading import add_checks_of, load_site
 from records.errors import ExitStatus
 
 
@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(arguments: argparse.Namespace) -> int:
-    site = load_site(arguments.site)
+    add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
-    site = site.with_variants(campaign.variants)
+    site = load_site(arguments.site).with_variants(campaign.variants)
     plan = make_plan(campaign, site.facts())
     print(plan.to_json() if arguments.json else render_plan(plan))
     return ExitStatus.PASS

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from assay.plan.expand import brief
@@ -53,14 +54,14 @@ def render_plan(plan: Plan) -> str:
 
 
 def _short_params(check: str, params: dict[str, Any]) -> str:
-    fields = CHECKS[check].parameters.model_fields
-    return brief(
-        {
-            name: value
-            for name, value in params.items()
-            if fields[name].is_required() or value != fields[name].default
-        }
-    )
+    defaults = _defaults(check)
+    return brief({k: v for k, v in params.items() if k not in defaults or v != defaults[k]})
+
+
+@cache
+def _defaults(check: str) -> dict[str, Any]:
+    fields = CHECKS[check].parameters.model_fields.items()
+    return {name: field.default for name, field in fields if not field.is_required()}
 
 
 def _duration(time_s: float) -> str:

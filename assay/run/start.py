@@ -17,7 +17,7 @@ from assay.run.status import RunStatus, render_status, run_status
 from assay.schema import load_campaign
 from assay.schema.model import Variant
 from assay.sites.builds import spack_home
-from assay.sites.loading import load_site, revival
+from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from checks.common.registry import CHECKS
 from records.errors import AssayError
@@ -37,9 +37,10 @@ def start_run(
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
     `nodes_left_out`: nodes that no launch may use.
     """
-    site = load_site(site_name).with_builds(builder)
+    add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
-    site = site.with_variants(campaign.variants).without_nodes(nodes_left_out)
+    site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
+    site = site.without_nodes(nodes_left_out)
     plan = make_plan(campaign, site.facts())
     refuse_stale_builds(site, plan.environments)
     assert campaign.origin is not None
@@ -94,6 +95,7 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
     """The site a run began on; where that is gone, the error names what brings it up."""
     began_on = run.provenance().site
     name = site_name or began_on.asked_as or run.plan().site
+    add_checks_of(name)
     try:
         return load_site(name)
     except AssayError as error:

@@ -16,16 +16,19 @@ from records.provenance import SiteAsRun
 
 def load_site(name: str) -> Site:
     """The site called `name` in site-config/; `virtual:NAME` is a virtual cluster of that name.
-
-    The site's own checks are added to those there are.
     Raises AssayError for an unknown or faulty description, and for a virtual cluster that is not
     up; InfrastructureError for a caller who may not use it.
     """
     folder, _, cluster = name.partition(":")
     description = read_description(folder)
-    for path in description.checks:
-        add_folder(os.path.expandvars(path), f"site {folder}: checks")
     return _kind(description).load(description, cluster)
+
+
+def add_checks_of(name: str) -> None:
+    """Add the site's own checks to those there are; no cluster is asked."""
+    folder = name.partition(":")[0]
+    for path in read_description(folder).checks:
+        add_folder(os.path.expandvars(path), f"site {folder}: checks")
 
 
 def revival(name: str, began_on: SiteAsRun) -> str | None:

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from assay.cli.main import main
+from assay.sites import site_file
 from checks.common.registry import CHECKS, FOLDERS, add_folder
 from checks.common.sources import FURTHER_CHECKS
 from records.errors import AssayError, ExitStatus
+from records.plan import Plan
 
 HELLO = '''
 """A sum over all ranks, timed."""
@@ -62,9 +64,20 @@ CAMPAIGN = """
 schema: 1
 name: hello
 question: how long does a sum take?
-environments: [mpich]
+environments: [lam]
 cases:
   - check: hello
+"""
+SITE = """
+schema: 1
+name: here
+partition: all
+nodes: 4
+cores_per_node: 2
+memory_bytes_per_node: 8000000000
+checks: [$MINE]
+environments:
+  lam: {description: LAM, compiler: mpicc.lam, launcher: assay-lam, library: LAM}
 """
 
 
@@ -165,12 +178,28 @@ def test_the_environment_names_folders_too(folder):
     assert answer.stdout == "Hello\n"
 
 
-def test_a_command_takes_a_folder_and_says_what_is_wrong_with_it(folder, tmp_path, capsys):
-    campaign = tmp_path / "hello.yaml"
-    campaign.write_text(CAMPAIGN)
-    site = ["--site", "virtual:none-of-this-name"]
-    assert main(["plan", str(campaign), *site, "--checks", f"{folder}/x"]) == ExitStatus.BAD_INPUT
-    assert "no such folder" in capsys.readouterr().err
+def test_commands_take_a_folder_and_say_what_is_wrong_with_it(folder, capsys):
+    assert main(["schema", "--checks", f"{folder}/x"]) == ExitStatus.BAD_INPUT
+    assert f"--checks {folder}/x: no such folder" in capsys.readouterr().err
     assert main(["schema", "--checks", str(folder)]) == ExitStatus.PASS
     schema = json.loads(capsys.readouterr().out)
     assert "hello" in schema["$defs"]["CaseEntry"]["properties"]["check"]["enum"]
+
+
+def test_a_site_brings_its_own_checks_and_the_plan_names_their_folder(
+    folder, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "sites" / "here").mkdir(parents=True)
+    (tmp_path / "sites" / "here" / "site.yaml").write_text(SITE)
+    monkeypatch.setattr(site_file, "SITES", tmp_path / "sites")
+    monkeypatch.setenv("MINE", str(folder))
+    campaign = tmp_path / "hello.yaml"
+    campaign.write_text(CAMPAIGN)
+    assert main(["plan", str(campaign), "--site", "here", "--json"]) == ExitStatus.PASS
+    plan = Plan.from_json(capsys.readouterr().out)
+    assert [case.check for case in plan.cases] == ["hello"]
+    assert plan.checks_folders == [str(folder)]
+    assert plan.register.check_title("hello") == "Hello"
+    monkeypatch.setenv("MINE", "/none")
+    assert main(["plan", str(campaign), "--site", "here"]) == ExitStatus.BAD_INPUT
+    assert "site here: checks /none: no such folder" in capsys.readouterr().err

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay checks`: every check is listed, and explained with all that it can be asked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from assay.cli.main import main
+from assay.schema import campaign_from_text
+from checks.common.registry import CHECKS
+from records.errors import ExitStatus
+
+
+def told(capsys, *words: str) -> str:
+    assert main(["checks", *words]) == ExitStatus.PASS
+    return capsys.readouterr().out
+
+
+def test_every_check_is_listed_with_its_needs(capsys):
+    lines = told(capsys).splitlines()
+    assert [line.split()[0] for line in lines[1 : 1 + len(CHECKS)]] == list(CHECKS)
+    found = {check["name"]: check for check in json.loads(told(capsys, "--json"))}
+    assert (found["osu"]["program"], found["osu"]["needs"]) == (
+        "the site's osu",
+        ["mpi", "program:osu"],
+    )
+    assert (found["pvm_echo"]["program"], found["pvm_echo"]["needs"]) == ("our own", ["pvm"])
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_is_explained_with_parameters_metrics_and_an_example(capsys, name):
+    check = CHECKS[name]
+    machine = json.loads(told(capsys, name, "--json"))
+    assert [one["name"] for one in machine["parameters"]] == list(check.parameters.model_fields)
+    assert all(one["meaning"] and one["unit"] and one["allowed"] for one in machine["parameters"])
+    assert [one["name"] for one in machine["metrics"]] == list(check.metrics_by_name)
+    assert machine["purpose"]
+    assert all(machine["layout"].values())
+    page = told(capsys, name)
+    for one in (*machine["parameters"], *machine["metrics"]):
+        assert f"\n  {one['name']}" in page
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_the_example_of_a_check_is_a_case(capsys, name):
+    example = yaml.safe_load(json.loads(told(capsys, name, "--json"))["example"])
+    head = {"schema": 1, "name": "x", "question": "?", "environments": ["mpich"]}
+    campaign = campaign_from_text("x.yaml", yaml.safe_dump({**head, **example}))
+    assert [entry.check for entry in campaign.cases] == [name]
+
+
+def test_an_unknown_check_is_told_what_there_is(capsys):
+    assert main(["checks", "rings"]) == ExitStatus.BAD_INPUT
+    assert "no check 'rings' (did you mean ring?); there are alltoall_pairs, " in (
+        capsys.readouterr().err
+    )
