@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HOW one point is measured: ReFrame checks, launchers, adapters for foreign output."""
+"""HOW one point is measured: a folder for each check, and what they share."""

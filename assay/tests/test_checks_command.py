@@ -16,7 +16,7 @@ from records.errors import ExitStatus
 
 def told(capsys, *words: str) -> str:
     assert main(["checks", *words]) == ExitStatus.PASS
-    return capsys.readouterr().out
+    return str(capsys.readouterr().out)
 
 
 def test_every_check_is_listed_with_its_needs(capsys):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What checks share: definitions, launch, evidence, the reader of our programs' lines."""
+"""What checks share: definitions, launches, evidence, the reader of what our programs print."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue: parameters with unit and range, layouts, needs and costs of every check."""
+"""Definitions: parameters with unit and range, layouts, needs and costs of every check."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def reason(check: str, params: Any, site: Site = SITE) -> str | None:
     return definition.infeasible(params, layout, site)
 
 
-def test_the_catalogue_needs_no_reframe() -> None:
+def test_definitions_need_no_reframe() -> None:
     script = "import sys, checks.common.registry; assert 'reframe' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 
