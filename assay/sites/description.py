@@ -48,7 +48,7 @@ class EnvironmentDescription(Section):
     launcher_options: list[str] = key("Words that the launcher gets first.", default=[])
     library: str = key("Regular expression that the library's own version matches.")
     features: list[str] = key("What checks may ask for.", default=["mpi"])
-    preload: str = key("Library of checks/src/daemon that its ranks preload.", default="")
+    preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
     programs: dict[str, _Text] = key(
         "Paths of foreign programs built for it, by the name that checks ask for: su3_rmd, osu,"
         " netpipe, netpipe-tcp. Variables such as $HOME are expanded. A case whose program is not"

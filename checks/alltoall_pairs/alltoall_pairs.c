@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* gethostname */
 /* Latency and bandwidth of every pair of ranks, in rounds of disjoint pairs: all pairs of a round
- * at once, so that links are loaded, or one pair after the other while the others sleep. */
+ * at the same time, which loads the links, or one pair after the other while the other ranks sleep.
+ */
 #include "assay/args.h"
+#include "assay/buffer.h"
 #include "assay/fail.h"
 #include "assay/pingpong.h"
 #include "assay/program.h"
@@ -31,18 +33,16 @@ static const struct arg options[] = {
     {"latency-bytes", ARG_INTEGER, &settings.latency_bytes, 0, 1 << 30, NULL,
      "message length for the latency, bytes (default 8)"},
     {"latency-iterations", ARG_INTEGER, &settings.latency_iterations, 1, 1000000, NULL,
-     "round trips a pair for the latency (default 100)"},
+     "round trips of each pair for the latency (default 100)"},
     {"bandwidth-bytes", ARG_INTEGER, &settings.bandwidth_bytes, 1, 1 << 30, NULL,
      "message length for the bandwidth, bytes (default 1048576)"},
     {"bandwidth-iterations", ARG_INTEGER, &settings.bandwidth_iterations, 1, 1000000, NULL,
-     "round trips a pair for the bandwidth (default 10)"},
-    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
-     "round trips before them, excluded (default 2)"},
+     "round trips of each pair for the bandwidth (default 10)"},
+    ARG_WARMUP(&settings.warmup, "round trips before them, excluded (default 2)"),
     ARG_SEED(&settings.seed, "the order of the ranks in the rounds"),
     {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
      "one pair after the other, the other ranks asleep"},
-    {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
-     "alter a byte of each reply, which must be noticed (a fault, on purpose)"},
+    ARG_FAULT(&settings.inject_fault, "deliberate fault: corrupt a byte of each reply"),
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
@@ -55,56 +55,45 @@ struct run {
     size_t *order, *place; /* order[player] is a rank, place[rank] its player */
     unsigned char *outgoing, *incoming;
     double *samples;
-    char *hosts;              /* rank 0: ranks × HOST_BYTES */
-    struct pair_times *times; /* rank 0: of each rank's pair in the round */
+    char (*hosts)[HOST_BYTES]; /* rank 0: of every rank */
+    struct pair_times *times;  /* rank 0: of every rank's pair in the round */
     struct timer timer;
 };
 
-static void *reserve(size_t count, size_t bytes) {
-    void *room = calloc(count + 1, bytes); /* touched: no page fault inside a timed interval */
-    fail_if(!room, PROGRAM, "out of memory: %zu × %zu bytes", count, bytes);
-    memset(room, 0, (count + 1) * bytes);
-    return room;
-}
-
 static size_t greater(long long a, long long b) { return (size_t)(a > b ? a : b); }
-
-static void gather_hosts(struct run *run) {
-    char host[HOST_BYTES] = "";
-    gethostname(host, sizeof host - 1);
-    host[strcspn(host, ".")] = '\0';
-    MPI_Gather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
-}
 
 static void prepare(void *context) {
     struct run *run = context;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
     fail_all(run->ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", run->ranks);
+    char host[HOST_BYTES] = "";
     size_t ranks = (size_t)run->ranks;
-    size_t room = greater(settings.latency_bytes, settings.bandwidth_bytes);
-    run->outgoing = reserve(room, 1);
-    run->incoming = reserve(room, 1);
-    run->samples = reserve(greater(settings.latency_iterations, settings.bandwidth_iterations),
-                           sizeof *run->samples);
-    run->order = reserve(ranks, sizeof *run->order);
-    run->place = reserve(ranks, sizeof *run->place);
-    run->hosts = reserve(ranks, HOST_BYTES);
-    run->times = reserve(ranks, sizeof *run->times);
+    size_t greatest = greater(settings.latency_bytes, settings.bandwidth_bytes);
+    run->outgoing = buffer_make(greatest, 1);
+    run->incoming = buffer_make(greatest, 1);
+    run->samples = buffer_make(greater(settings.latency_iterations, settings.bandwidth_iterations),
+                               sizeof *run->samples);
+    run->order = buffer_make(ranks, sizeof *run->order);
+    run->place = buffer_make(ranks, sizeof *run->place);
+    run->hosts = buffer_make(ranks, sizeof *run->hosts);
+    run->times = buffer_make(ranks, sizeof *run->times);
     shuffle(run->order, ranks, (uint64_t)settings.seed);
     for (size_t player = 0; player < ranks; player++)
         run->place[run->order[player]] = player;
-    gather_hosts(run);
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    MPI_Gather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
     run->timer = timing_choose();
 }
 
-/* The rank that `rank` meets in the round, or -1. */
+/* The partner of `rank` in the round, or -1. */
 static int partner_of(const struct run *run, int round, int rank) {
     int player = tournament_partner(run->ranks, round, (int)run->place[rank]);
     return player < 0 ? -1 : (int)run->order[player];
 }
 
-/* Median half round trip; collective over the pair, valid on its first rank. */
+/* Median half round trip, s, valid on the first rank of the pair. Collective over the pair. */
 static double half_round_trip(struct run *run, MPI_Comm pair, long long bytes, long long times) {
     struct pingpong pingpong = {.construct = &constructs[0],
                                 .comm = pair,
@@ -128,7 +117,8 @@ static struct pair_times measure_pair(struct run *run, MPI_Comm pair) {
     return times;
 }
 
-/* All pairs at once, or in the order of their lower rank. Collective. */
+/* Measure this rank's pair: all pairs at the same time, or in the order of their lower ranks.
+ * Collective over all ranks. */
 static struct pair_times take_round(struct run *run, int round, int partner, MPI_Comm pair) {
     struct pair_times times = {0, 0};
     if (!settings.turns && partner >= 0)
@@ -143,44 +133,30 @@ static struct pair_times take_round(struct run *run, int round, int partner, MPI
     return times;
 }
 
-static const char *host_of(const struct run *run, int rank) {
-    return run->hosts + (size_t)rank * HOST_BYTES;
-}
-
-/* Rank 0: the pairs of the round. */
-static void report_round(const struct run *run, int round) {
-    for (int rank = 0; rank < run->ranks; rank++) {
-        int peer = partner_of(run, round, rank);
-        if (peer < rank)
-            continue;
-        struct report_position at[] = {{"node", host_of(run, rank), 0},
-                                       {"peer", host_of(run, peer), 0}};
-        report_metric_at("pair_latency", "s", run->times[rank].latency_s, at, 2, NULL, 0);
-        report_metric_at("pair_bandwidth", "bytes/s",
-                         (double)settings.bandwidth_bytes / run->times[rank].bandwidth_s, at, 2,
-                         NULL, 0);
-    }
-}
-
-static void measure_round(struct run *run, int round) {
-    MPI_Comm pair;
-    int partner = partner_of(run, round, run->rank);
-    int lower = partner < run->rank ? partner : run->rank;
-    MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, run->rank, &pair);
-    rest_until_all(MPI_COMM_WORLD);
-    struct pair_times times = take_round(run, round, partner, pair);
-    rest_until_all(MPI_COMM_WORLD);
-    MPI_Gather(&times, 2, MPI_DOUBLE, run->times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (run->rank == 0)
-        report_round(run, round);
-    if (pair != MPI_COMM_NULL)
-        MPI_Comm_free(&pair);
-}
-
 static void measure(void *context) {
     struct run *run = context;
-    for (int round = 0; round < tournament_rounds(run->ranks); round++)
-        measure_round(run, round);
+    for (int round = 0; round < tournament_rounds(run->ranks); round++) {
+        MPI_Comm pair;
+        int partner = partner_of(run, round, run->rank);
+        int lower = partner < run->rank ? partner : run->rank;
+        MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, run->rank, &pair);
+        rest_until_all(MPI_COMM_WORLD);
+        struct pair_times times = take_round(run, round, partner, pair);
+        rest_until_all(MPI_COMM_WORLD);
+        MPI_Gather(&times, 2, MPI_DOUBLE, run->times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        for (int rank = 0; run->rank == 0 && rank < run->ranks; rank++) {
+            int peer = partner_of(run, round, rank);
+            if (peer < rank)
+                continue;
+            double bandwidth = (double)settings.bandwidth_bytes / run->times[rank].bandwidth_s;
+            struct report_position at[] = {{"node", run->hosts[rank], 0},
+                                           {"peer", run->hosts[peer], 0}};
+            report_value("pair_latency", "s", run->times[rank].latency_s, at, 2);
+            report_value("pair_bandwidth", "bytes/s", bandwidth, at, 2);
+        }
+        if (pair != MPI_COMM_NULL)
+            MPI_Comm_free(&pair);
+    }
 }
 
 static void report_notes(const void *context) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All ranks in random pairs, one of each half with one of the other, that send to each other at
- * once: what the network as a whole carries. */
+/* The total rate of the network: all ranks in random pairs that send to each other at the same
+ * time. */
 #include "assay/args.h"
+#include "assay/buffer.h"
 #include "assay/fail.h"
 #include "assay/program.h"
 #include "assay/report.h"
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 
 #define PROGRAM "bisection"
-#define PURPOSE "all ranks in random pairs that send at once; JSON lines on standard output"
+#define PURPOSE                                                                                    \
+    "all ranks in random pairs that send at the same time; JSON lines on standard output"
 
 static struct {
     long long message_bytes, window, iterations, warmup, matchings, seed;
@@ -25,15 +27,12 @@ static const struct arg options[] = {
      "message length, bytes (default 262144)"},
     {"window", ARG_INTEGER, &settings.window, 1, 4096, NULL,
      "messages in flight each way (default 8)"},
-    {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
-     "windows a matching (default 10)"},
-    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
-     "windows before them, excluded (default 2)"},
+    ARG_ITERATIONS(&settings.iterations, "windows for each matching (default 10)"),
+    ARG_WARMUP(&settings.warmup, "windows before them, excluded (default 2)"),
     {"matchings", ARG_INTEGER, &settings.matchings, 1, 100000, NULL,
-     "random matchings of the two halves (default 10)"},
+     "random matchings of the ranks (default 10)"},
     ARG_SEED(&settings.seed, "the matchings"),
-    {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
-     "alter a byte of each window, which must be noticed (a fault, on purpose)"},
+    ARG_FAULT(&settings.inject_fault, "deliberate fault: corrupt a byte of each window"),
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
@@ -41,7 +40,7 @@ struct run {
     struct window window; /* comm: MPI_COMM_NULL for a rank without a partner */
     struct timer timer;
     double *samples; /* seconds a window, the longest over the ranks */
-    double *rates;   /* one a matching, bytes/s */
+    double *rates;   /* of each matching, bytes/s */
     size_t *order;   /* order[2i] and order[2i+1] are a pair */
     int rank, ranks;
 };
@@ -56,32 +55,10 @@ static void prepare(void *context) {
     run->window.bytes = (int)settings.message_bytes;
     run->window.both_ways = 1;
     run->window.inject_fault = settings.inject_fault;
-    run->samples = calloc((size_t)settings.iterations, sizeof *run->samples);
-    run->rates = calloc((size_t)settings.matchings, sizeof *run->rates);
-    run->order = calloc((size_t)run->ranks, sizeof *run->order);
-    fail_if(!run->samples || !run->rates || !run->order, PROGRAM, "out of memory: %d ranks",
-            run->ranks);
+    run->samples = buffer_make((size_t)settings.iterations, sizeof *run->samples);
+    run->rates = buffer_make((size_t)settings.matchings, sizeof *run->rates);
+    run->order = buffer_make((size_t)run->ranks, sizeof *run->order);
     run->timer = timing_choose();
-}
-
-/* Rank 0 times, so of an odd number another rank must be the one without a partner. */
-static void keep_rank_0_paired(size_t *order, size_t ranks) {
-    if (ranks % 2 == 0 || order[ranks - 1] != 0)
-        return;
-    order[ranks - 1] = order[0];
-    order[0] = 0;
-}
-
-static void match(struct run *run, uint64_t seed) {
-    int pair = MPI_UNDEFINED;
-    shuffle(run->order, (size_t)run->ranks, seed);
-    keep_rank_0_paired(run->order, (size_t)run->ranks);
-    for (int i = 0; i < run->ranks / 2 * 2; i++)
-        if ((int)run->order[i] == run->rank)
-            pair = i / 2;
-    MPI_Comm_split(MPI_COMM_WORLD, pair, run->rank, &run->window.comm);
-    if (run->window.comm != MPI_COMM_NULL)
-        MPI_Comm_rank(run->window.comm, &run->window.rank);
 }
 
 static void come_together(void *context) {
@@ -95,34 +72,44 @@ static void pass_if_paired(void *context) {
         window_pass(&run->window);
 }
 
-/* Total rate of one matching on rank 0, bytes/s, both directions of every pair counted. */
-static double measure_matching(struct run *run, long long matching) {
-    struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_MAXIMUM};
-    match(run, (uint64_t)settings.seed + (uint64_t)matching);
-    run->window.counter = (uint64_t)matching << 32; /* one rank may have sat out */
-    if (run->window.comm != MPI_COMM_NULL)
-        window_verify(&run->window, (uint64_t)settings.seed);
-    timing_run_after(&run->timer, &plan, MPI_COMM_WORLD, come_together, pass_if_paired, run,
-                     run->samples);
-    if (run->window.comm != MPI_COMM_NULL)
-        MPI_Comm_free(&run->window.comm);
-    double moved =
-        2.0 * (run->ranks / 2) * (double)settings.window * (double)settings.message_bytes;
-    return moved / timing_summarise(run->samples, (int)settings.iterations).median;
-}
-
 static void measure(void *context) {
     struct run *run = context;
-    for (long long matching = 0; matching < settings.matchings; matching++)
-        run->rates[matching] = measure_matching(run, matching);
+    struct window *w = &run->window;
+    const struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations,
+                                     TIMING_MAXIMUM};
+    int last = run->ranks - 1, pairs = run->ranks / 2;
+    double moved = 2.0 * pairs * (double)settings.window * (double)settings.message_bytes;
+    for (long long matching = 0; matching < settings.matchings; matching++) {
+        int pair = MPI_UNDEFINED;
+        shuffle(run->order, (size_t)run->ranks, (uint64_t)settings.seed + (uint64_t)matching);
+        if (run->ranks % 2 && run->order[last] == 0) {
+            run->order[last] = run->order[0]; /* rank 0 times: another rank stays without partner */
+            run->order[0] = 0;
+        }
+        for (int i = 0; i < 2 * pairs; i++)
+            if ((int)run->order[i] == run->rank)
+                pair = i / 2;
+        MPI_Comm_split(MPI_COMM_WORLD, pair, run->rank, &w->comm);
+        w->counter = (uint64_t)matching << 32; /* a rank without partner has sent less */
+        if (w->comm != MPI_COMM_NULL) {
+            MPI_Comm_rank(w->comm, &w->rank);
+            window_verify(w, (uint64_t)settings.seed);
+        }
+        timing_run_after(&run->timer, &plan, MPI_COMM_WORLD, come_together, pass_if_paired, run,
+                         run->samples);
+        if (w->comm != MPI_COMM_NULL)
+            MPI_Comm_free(&w->comm);
+        run->rates[matching] =
+            moved / timing_summarise(run->samples, (int)settings.iterations).median;
+    }
 }
 
 static void report_notes(const void *context) {
     const struct run *run = context;
     size_t count = (size_t)settings.matchings;
     struct timing_summary rates = timing_summarise(run->rates, (int)count);
-    report_metric_at("bisection_rate", "bytes/s", rates.median, NULL, 0, run->rates, count);
-    report_metric_at("bisection_rate_least", "bytes/s", rates.best, NULL, 0, NULL, 0);
+    report_metric("bisection_rate", "bytes/s", rates.median, NULL, 0, run->rates, count);
+    report_value("bisection_rate_least", "bytes/s", rates.best, NULL, 0);
     report_note_integer("pairs", run->ranks / 2);
     report_timer(&run->timer);
     report_note_text("payload_verified",

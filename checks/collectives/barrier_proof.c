@@ -7,28 +7,24 @@
 
 #include <time.h>
 
-/* A rank that the scheduler holds back reaches the barrier late itself and then waits for less than
- * the whole delay, so half of it is asked for, and once in a few tries is enough: a barrier that
- * does not wait returns within microseconds every time. */
+/* A descheduled rank reaches the barrier late itself and then waits for less than the delay. So
+ * half of the delay is required, in one of several tries: a barrier that does not wait always
+ * returns within microseconds. */
 #define DELAY_S 0.02
 #define TRIES 8
 
-static int waited(const struct exchange *x, int late) {
-    const struct timespec delay = {0, (long)(1e9 * DELAY_S)};
-    barrier_disseminate(MPI_COMM_WORLD);
-    double start = timing_monotonic();
-    if (x->rank == late)
-        nanosleep(&delay, NULL);
-    if (!x->fault)
-        x->operation->run(x);
-    return x->rank == late || timing_monotonic() - start >= 0.5 * DELAY_S;
-}
-
-/* 1 if every rank has waited for the late one in one of the tries. */
+/* 1 if every rank has waited for the late one in one of the tries. Collective over all ranks. */
 static int holds_back(const struct exchange *x, int late) {
+    const struct timespec delay = {0, (long)(1e9 * DELAY_S)};
     int mine = 0, all = 0;
     for (int attempt = 0; attempt < TRIES && !all; attempt++) {
-        mine |= waited(x, late);
+        barrier_disseminate(MPI_COMM_WORLD);
+        double start = timing_monotonic();
+        if (x->rank == late)
+            nanosleep(&delay, NULL);
+        if (!x->fault)
+            x->operation->run(x);
+        mine |= x->rank == late || timing_monotonic() - start >= 0.5 * DELAY_S;
         MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     return all;
@@ -39,8 +35,8 @@ void barrier_verify(const struct exchange *x) {
     for (int turn = 0; turn < 3; turn++) {
         int right = x->ranks == 1 ? !x->fault : holds_back(x, late[turn]);
         fail_answer(!right && x->rank == 0, __func__,
-                    "the barrier over %d ranks let ranks go before rank %d had come", x->ranks,
-                    late[turn]);
+                    "the barrier over %d ranks let ranks leave before rank %d had entered",
+                    x->ranks, late[turn]);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 }

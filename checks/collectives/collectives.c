@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collective operations over all ranks: the time of each for every message size of a set, in an
- * order shuffled from a seed, by one of two procedures; every result is verified. */
+/* Time of collective operations over all ranks for every message size of a set, in an order
+ * shuffled from a seed, by one of two procedures; every result is verified. */
 #include "assay/args.h"
 #include "assay/barrier.h"
+#include "assay/buffer.h"
 #include "assay/fail.h"
 #include "assay/program.h"
 #include "assay/report.h"
@@ -13,7 +14,6 @@
 
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PROGRAM "collectives"
 #define PURPOSE "time of collective operations over all ranks; JSON lines on standard output"
@@ -35,17 +35,17 @@ static const struct arg options[] = {
      "message sizes in bytes, multiples of 4 (MPI_FLOAT): N, FIRST:LAST:STEP, "
      "log:FIRST:LAST:PER_OCTAVE, joined by commas"},
     {"procedure", ARG_CHOICES, &settings.procedure, 0, 0, procedures,
-     "each (default): a dissemination barrier before each repetition, maximum over ranks a "
+     "each (default): a dissemination barrier before each repetition, maximum over ranks of each "
      "repetition, median over repetitions; loop: barrier, all repetitions in one loop, maximum "
      "over ranks of the mean, median over runs (Hwang, Wang and Wang 1996)"},
     {"repetitions", ARG_INTEGER, &settings.repetitions, 1, 1000000, NULL,
-     "repetitions of a point (default 20)"},
-    {"runs", ARG_INTEGER, &settings.runs, 1, 1000, NULL, "loops of a point (default 5; loop only)"},
-    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
-     "calls before the first repetition, excluded; in a loop before each run (default 2)"},
+     "repetitions of each point (default 20)"},
+    {"runs", ARG_INTEGER, &settings.runs, 1, 1000, NULL,
+     "loops of each point (default 5; loop only)"},
+    ARG_WARMUP(&settings.warmup,
+               "calls before the first repetition, excluded; loop: before each run (default 2)"),
     ARG_SEED(&settings.seed, "the order"),
-    {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
-     "corrupt a result: the verification must find it"},
+    ARG_FAULT(&settings.inject_fault, "deliberate fault: corrupt a result"),
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
@@ -68,39 +68,6 @@ struct run {
 
 static int is_barrier(const struct operation *operation) { return !operation->expected; }
 
-static void choose_points(struct run *run) {
-    run->points = malloc(OPERATIONS * run->sizes.count * sizeof *run->points);
-    fail_if(!run->points, PROGRAM, "out of memory: %zu sizes", run->sizes.count);
-    for (size_t i = 0; i < OPERATIONS; i++)
-        for (size_t size = 0; settings.operations >> i & 1 && size < run->sizes.count; size++) {
-            long long bytes = is_barrier(&operations[i]) ? 0 : run->sizes.bytes[size];
-            if (size == 0 || bytes > 0)
-                run->points[run->count++] = (struct point){&operations[i], bytes};
-        }
-}
-
-static void choose_sizes(struct sizes *sizes) {
-    char message[256];
-    int wrong = sizes_parse(settings.sizes, sizes, message, sizeof message);
-    fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
-    for (size_t i = 0; i < sizes->count; i++)
-        fail_all(sizes->bytes[i] < 4 || sizes->bytes[i] % 4, PROGRAM,
-                 "option --sizes: found %lld, allowed are multiples of 4 from 4 on (MPI_FLOAT)",
-                 sizes->bytes[i]);
-}
-
-/* Two buffers of a block for each rank, touched: no page fault inside a timed interval. */
-static void make_buffers(struct exchange *x, size_t greatest_bytes) {
-    size_t room = (size_t)x->ranks * greatest_bytes;
-    x->outgoing = malloc(room);
-    x->incoming = malloc(room);
-    x->counts = malloc((size_t)x->ranks * sizeof *x->counts);
-    fail_if(!x->outgoing || !x->incoming || !x->counts, PROGRAM,
-            "out of memory: two buffers of %zu bytes for %d ranks", room, x->ranks);
-    memset(x->outgoing, 0, room);
-    memset(x->incoming, 0, room);
-}
-
 static void prepare(void *context) {
     struct run *run = context;
     struct exchange *x = &run->exchange;
@@ -108,13 +75,25 @@ static void prepare(void *context) {
     MPI_Comm_size(MPI_COMM_WORLD, &x->ranks);
     fail_all(settings.procedure & (settings.procedure - 1), PROGRAM,
              "option --procedure: found each,loop, allowed is one of them");
-    choose_sizes(&run->sizes);
-    choose_points(run);
-    make_buffers(x, (size_t)run->sizes.bytes[run->sizes.count - 1]);
-    run->samples_count = (int)(settings.procedure == EACH ? settings.repetitions : settings.runs);
-    run->samples = calloc((size_t)run->samples_count, sizeof *run->samples);
-    fail_if(!run->samples, PROGRAM, "out of memory: %d samples", run->samples_count);
+    sizes_read(&run->sizes, settings.sizes, PROGRAM);
+    for (size_t i = 0; i < run->sizes.count; i++)
+        fail_all(run->sizes.bytes[i] < 4 || run->sizes.bytes[i] % 4, PROGRAM,
+                 "option --sizes: found %lld, allowed are multiples of 4 from 4 on (MPI_FLOAT)",
+                 run->sizes.bytes[i]);
+    run->points = buffer_make(OPERATIONS * run->sizes.count, sizeof *run->points);
+    for (size_t i = 0; i < OPERATIONS; i++)
+        for (size_t size = 0; settings.operations >> i & 1 && size < run->sizes.count; size++) {
+            long long bytes = is_barrier(&operations[i]) ? 0 : run->sizes.bytes[size];
+            if (size == 0 || bytes > 0)
+                run->points[run->count++] = (struct point){&operations[i], bytes};
+        }
+    size_t greatest = (size_t)run->sizes.bytes[run->sizes.count - 1];
+    x->outgoing = buffer_make((size_t)x->ranks, greatest);
+    x->incoming = buffer_make((size_t)x->ranks, greatest);
+    x->counts = buffer_make((size_t)x->ranks, sizeof *x->counts);
     x->fault = settings.inject_fault;
+    run->samples_count = (int)(settings.procedure == EACH ? settings.repetitions : settings.runs);
+    run->samples = buffer_make((size_t)run->samples_count, sizeof *run->samples);
     run->timer = timing_choose();
 }
 
@@ -139,7 +118,8 @@ static void call_all(void *context) {
         call(context);
 }
 
-/* Samples in seconds a call, each the longest over the ranks, on rank 0; returns the batch. */
+/* Take the samples: s a call, the longest over the ranks, valid on rank 0. Returns the batch.
+ * Collective over all ranks. */
 static int sample(struct run *run) {
     struct timing_plan plan = {(int)settings.warmup, run->samples_count, TIMING_MAXIMUM};
     if (settings.procedure == EACH)
@@ -153,26 +133,6 @@ static int sample(struct run *run) {
     return batch;
 }
 
-static void verify_once(struct exchange *x) {
-    if (is_barrier(x->operation)) {
-        barrier_verify(x);
-        return;
-    }
-    exchange_fill(x);
-    x->operation->run(x);
-    exchange_verify(x);
-}
-
-static void report_point(struct run *run, const struct point *point, int batch) {
-    const struct report_position at[] = {{"operation", point->operation->name, 0},
-                                         {"message_bytes", NULL, point->bytes}};
-    struct timing_summary summary = timing_summarise(run->samples, run->samples_count);
-    report_metric_at("collective_time", "s", summary.median, at, 2, run->samples,
-                     (size_t)run->samples_count);
-    report_metric_at("collective_time_best", "s", summary.best, at, 2, NULL, 0);
-    run->batched += batch > 1;
-}
-
 static void measure_point(void *context, size_t item) {
     struct run *run = context;
     const struct point *point = &run->points[item];
@@ -181,12 +141,25 @@ static void measure_point(void *context, size_t item) {
     x->count = (int)(point->bytes / 4);
     for (int rank = 0; rank < x->ranks; rank++)
         x->counts[rank] = x->count;
-    verify_once(x);
+    if (is_barrier(x->operation)) {
+        barrier_verify(x);
+    } else {
+        exchange_fill(x);
+        x->operation->run(x);
+        exchange_verify(x);
+    }
     int batch = sample(run);
     if (!is_barrier(x->operation))
-        exchange_verify(x); /* what the last timed call left */
-    if (x->rank == 0)
-        report_point(run, point, batch);
+        exchange_verify(x); /* the result of the last timed call */
+    if (x->rank != 0)
+        return;
+    const struct report_position at[] = {{"operation", point->operation->name, 0},
+                                         {"message_bytes", NULL, point->bytes}};
+    struct timing_summary summary = timing_summarise(run->samples, run->samples_count);
+    report_metric("collective_time", "s", summary.median, at, 2, run->samples,
+                  (size_t)run->samples_count);
+    report_value("collective_time_best", "s", summary.best, at, 2);
+    run->batched += batch > 1;
 }
 
 static void measure(void *context) {

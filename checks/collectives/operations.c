@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define ROOT 0
-#define NEVER (-1.0f) /* no value and no sum of values */
+#define NEVER (-1.0f) /* never a value or a sum of values */
 
 /* 0 … 250; 251 is prime, so that a shift by a rank, a block or an element changes the value. */
 static float value(int source, int block, int element) {
@@ -117,12 +117,6 @@ const char *const operation_names[OPERATIONS + 1] = {
     "total_exchange", "allreduce", "allgather", "reduce_scatter", NULL,
 };
 
-static int blocks_of_result(const struct exchange *x) {
-    if (x->operation->result == BLOCKS_NONE || (x->operation->result_at_root && x->rank != ROOT))
-        return 0;
-    return x->operation->result == BLOCKS_ALL ? x->ranks : 1;
-}
-
 void exchange_fill(struct exchange *x) {
     for (int block = 0; block < x->ranks; block++)
         for (int element = 0; element < x->count; element++) {
@@ -136,17 +130,21 @@ void exchange_fill(struct exchange *x) {
 }
 
 void exchange_verify(struct exchange *x) {
-    int blocks = blocks_of_result(x), last = x->operation->result_at_root ? ROOT : x->ranks - 1;
+    const struct operation *operation = x->operation;
+    int last = operation->result_at_root ? ROOT : x->ranks - 1;
+    int blocks = operation->result == BLOCKS_ALL ? x->ranks : operation->result == BLOCKS_ONE;
+    if (operation->result_at_root && x->rank != ROOT)
+        blocks = 0;
     if (x->fault && blocks && x->rank == last)
         x->incoming[(size_t)blocks * (size_t)x->count - 1] += 1;
     for (int block = 0; block < blocks; block++)
         for (int element = 0; element < x->count; element++) {
             float found = x->incoming[(size_t)block * (size_t)x->count + (size_t)element];
-            float expected = x->operation->expected(x, block, element);
+            float expected = operation->expected(x, block, element);
             fail_answer(found != expected, __func__,
                         "%s of %d floats over %d ranks: element %d of block %d is %.9g, must be "
                         "%.9g",
-                        x->operation->name, x->count, x->ranks, element, block, (double)found,
+                        operation->name, x->count, x->ranks, element, block, (double)found,
                         (double)expected);
         }
 }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Did the launch measure what it claims? Hosts, library, cores and the wire, from its evidence.
 
-Every program is linked with common/src/evidence, which reports at MPI_Finalize where each rank ran,
-on which cores, which library served it, and how many bytes of a probe between hosts really arrived
-on the receiving host's network interfaces.
+Every program is linked with checks/common/src/evidence, which reports at MPI_Finalize where each
+rank ran, on which cores, which library served it, and how many bytes of a probe between hosts
+really arrived on the receiving host's network interfaces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Echo between rank 0 and the last rank, or of a rank with itself where there is but one: half
- * round trips by the two methods of T. H. Dunigan and J. Dongarra (ORNL/TM-13018, 1996), each round
- * trip timed, and one interval round the whole loop. Ranks between the two sleep. */
+/* Echo between rank 0 and the last rank, or of a rank with itself if there is only one: half round
+ * trips by the two methods of T. H. Dunigan and J. Dongarra (ORNL/TM-13018, 1996), each round trip
+ * timed, and one interval around the whole loop. The ranks between the two sleep. */
 #include "assay/pingpong.h"
 #include "assay/program.h"
 #include "assay/rest.h"
@@ -24,26 +24,21 @@ struct run {
     int rank;
 };
 
-/* The two ends get a communicator of their own, the ranks between them MPI_COMM_NULL. */
-static void choose_ends(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
+    struct pingpong *p = &run->pingpong;
     int ranks;
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    int is_end = run->rank == 0 || run->rank == ranks - 1;
-    MPI_Comm_split(MPI_COMM_WORLD, is_end ? 0 : MPI_UNDEFINED, run->rank, &run->pingpong.comm);
-    if (is_end)
-        MPI_Comm_rank(run->pingpong.comm, &run->pingpong.rank);
-    run->pingpong.alone = ranks == 1;
-    run->pingpong.construct = &constructs[0];
-    run->pingpong.inject_fault = echo_settings.inject_fault;
-}
-
-static void prepare(void *context) {
-    struct run *run = context;
     points_prepare(&run->points, PROGRAM);
-    choose_ends(run);
-    run->pingpong.outgoing = run->points.outgoing;
-    run->pingpong.incoming = run->points.incoming;
+    p->comm = program_ends();
+    if (p->comm != MPI_COMM_NULL)
+        MPI_Comm_rank(p->comm, &p->rank);
+    p->alone = ranks == 1;
+    p->construct = &constructs[0];
+    p->inject_fault = echo_settings.inject_fault;
+    p->outgoing = run->points.outgoing;
+    p->incoming = run->points.incoming;
     run->timer = timing_choose();
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# HPL 2.0 as it stands inside HPCC 1.5.0 (HPL_SOURCE: the unpacked folder), with our main program.
-# HPCC renamed HPL's files and forces a file as output; one generated copy of HPL_pdinfo.c puts
-# HPL.dat and the output device of HPL.dat back. The linker lays our HPL_pdtest around HPL's.
+# The HPL 2.0 inside HPCC 1.5.0 (HPL_SOURCE: the unpacked folder), with our main program. HPCC renamed
+# HPL's files and forces output to a file; a generated copy of HPL_pdinfo.c restores HPL.dat and its
+# output device. The linker wraps HPL_pdtest.
 PROGRAMS := $(filter-out hpl,$(PROGRAMS))
 OPTIONAL += xhpl
 HPL_SOURCE ?=

@@ -2,8 +2,8 @@
 #ifndef ASSAY_MPI2_NAMES_H
 #define ASSAY_MPI2_NAMES_H
 
-/* HPL 2.0 uses two MPI-1 names that MPI-3 removed; MPI-2 has the same functions under other names,
- * and all our libraries have those. Included before every file of HPL. */
+/* HPL 2.0 uses two MPI-1 functions that MPI-3 removed; all our libraries have the MPI-2
+ * replacements. Included before every file of HPL. */
 #include <mpi.h>
 
 #undef MPI_Address

@@ -4,16 +4,16 @@
 
 #include <stdint.h>
 
-/* A counting loop whose result proves that every turn was made: x ← a·x + c modulo 2^64 (Knuth's
- * MMIX constants), each turn needing the one before. Local. */
+/* A counting loop whose result proves that every turn was executed: x ← a·x + c modulo 2^64
+ * (Knuth's MMIX constants), each turn depending on the one before. Local. */
 
-/* The state after so many turns from 0, one by one. */
+/* The state after so many turns from 0, one after the other. */
 uint64_t counting_run(uint64_t turns);
 
-/* The same in about 2·log2(turns) steps, by squaring the affine map: the reference. */
+/* The reference: the same in about 2·log2(turns) steps, by squaring the affine map. */
 uint64_t counting_reference(uint64_t turns);
 
-/* Turns that take about seconds on this core, at least 1. */
+/* The number of turns, at least 1, that take about `seconds` on this core. */
 uint64_t counting_calibrate(double seconds);
 
 #endif

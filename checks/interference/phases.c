@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "phases.h"
 
+#include "assay/buffer.h"
 #include "assay/fail.h"
+#include "assay/rest.h"
 #include "counting.h"
 
 #include <math.h>
@@ -9,16 +11,15 @@
 
 #define GO_TAG 2
 #define STOP_TAG 3
-/* Counting loops a neighbour keeps of one stream; later ones are counted and verified, not kept. */
-#define MOST_LOOPS 100000
-#define LEAST_LOOPS 5.0      /* of a neighbour that fit into a stream */
-#define TURN_S 2e-9          /* about a turn of the loop, not less */
+#define MOST_LOOPS 100000    /* samples that a neighbour keeps of one stream */
+#define LEAST_LOOPS 5.0      /* of a neighbour during one stream */
+#define TURN_S 2e-9          /* upper estimate of a turn of the loop */
 #define MOST_WINDOWS 1000000 /* of a stream */
 
 static void count(const struct phases *p, uint64_t turns) {
     uint64_t found = counting_run(turns + (p->fault_count ? 1 : 0));
     fail_answer(found != counting_reference(turns), __func__,
-                "the loop of %llu turns ended at %llu, must be %llu", (unsigned long long)turns,
+                "the loop of %llu turns ended at %llu, expected %llu", (unsigned long long)turns,
                 (unsigned long long)found, (unsigned long long)counting_reference(turns));
 }
 
@@ -55,37 +56,19 @@ static void stream(void *context) { traffic_stream(&((struct phases *)context)->
 
 static void nothing(void *context) { (void)context; }
 
-/* Median seconds of body over the plan's samples, on rank 0 of comm. Collective over comm. */
+/* Median duration of body over the plan's samples, s, valid on rank 0 of comm. Collective over
+ * comm. */
 static double median(struct phases *p, MPI_Comm comm, void (*before)(void *),
                      void (*body)(void *)) {
-    double *samples = malloc((size_t)p->plan.iterations * sizeof *samples);
-    fail_if(!samples, __func__, "out of memory: %d samples", p->plan.iterations);
+    double *samples = buffer_make((size_t)p->plan.iterations, sizeof *samples);
     timing_run_after(&p->timer, &p->plan, comm, before, body, p, samples);
     double result = timing_summarise(samples, p->plan.iterations).median;
     free(samples);
     return result;
 }
 
-struct alone {
-    struct phases *phases;
-    double seconds;
-};
-
-static void count_alone(void *context) {
-    struct alone *alone = context;
-    alone->seconds = median(alone->phases, MPI_COMM_SELF, nothing, count_loop);
-}
-
-/* Endpoints: the counting loop while a window of messages is under way each way. */
-static double count_with_messages(struct phases *p) {
-    traffic_fill(&p->traffic);
-    double seconds = median(p, MPI_COMM_SELF, end_and_post, count_loop);
-    traffic_wait(&p->traffic);
-    traffic_verify(&p->traffic, p->traffic.window, p->fault_message);
-    return seconds;
-}
-
-/* Endpoints: rank 0 of the pair decides how much work the exchange is to hide behind. */
+/* Endpoints: rank 0 of the pair chooses the work, as long as an exchange. Collective over the pair.
+ */
 static void measure_overlap(struct phases *p) {
     traffic_fill(&p->traffic);
     p->exchange_s = median(p, p->roles.pair, nothing, exchange);
@@ -99,9 +82,9 @@ static void measure_overlap(struct phases *p) {
     p->availability = fmin(1, compute_s / both_s);
 }
 
-/* Endpoints: seconds a window. The number of windows is doubled until a stream lasts least_s: it
- * cannot be told from a few windows on a machine whose cores are shared, where one takes a
- * microsecond and the next a time slice of the scheduler. */
+/* Endpoints: duration of a window, s. The number of windows is doubled until a stream lasts
+ * least_s: a few windows do not predict it on a machine with shared cores, where one takes a
+ * microsecond and the next a time slice of the scheduler. Collective over the pair. */
 static double stream_for(struct phases *p, double least_s) {
     struct timing_plan plan = p->plan;
     double seconds;
@@ -120,11 +103,11 @@ static double stream_for(struct phases *p, double least_s) {
     return seconds;
 }
 
-/* Neighbours: the counting loop from the stream's begin to its end. */
+/* Neighbours: median of the counting loop, s, from the start of the stream to its end. */
 static double count_beside_stream(struct phases *p) {
-    double *samples = malloc(MOST_LOOPS * sizeof *samples);
+    double *samples = buffer_make(MOST_LOOPS, sizeof *samples);
     int loops = 0;
-    fail_if(!samples, __func__, "out of memory: %d samples", MOST_LOOPS);
+    rest_until(p->roles.first, GO_TAG);
     while (!arrived(p->roles.first, STOP_TAG) || loops == 0) {
         double start = p->timer.now();
         count(p, p->turns);
@@ -136,30 +119,30 @@ static double count_beside_stream(struct phases *p) {
     return result;
 }
 
-static double endpoint_phases(struct phases *p) {
-    double passing_s = count_with_messages(p);
+struct outcome phases_run(struct phases *p) {
+    const struct roles *roles = &p->roles;
+    struct outcome own = {(int)roles->mine, 0, 0};
+    for (int turn = 0; turn < roles->ranks; turn++) {
+        if (turn == roles->rank)
+            own.alone_s = median(p, MPI_COMM_SELF, nothing, count_loop);
+        rest_until_all(MPI_COMM_WORLD);
+    }
+    if (roles->mine != ENDPOINT) {
+        own.passing_s = count_beside_stream(p);
+        return own;
+    }
+    traffic_fill(&p->traffic);
+    own.passing_s = median(p, MPI_COMM_SELF, end_and_post, count_loop);
+    traffic_wait(&p->traffic);
+    traffic_verify(&p->traffic, p->traffic.window, p->fault_message);
     measure_overlap(p);
     p->stream_resting_s = stream_for(p, 0);
-    if (p->roles.ranks > 2) {
-        if (p->roles.rank == p->roles.first)
-            tell_all(&p->roles, p->roles.second, GO_TAG);
+    if (roles->ranks > 2) {
+        if (roles->rank == roles->first)
+            tell_all(roles, roles->second, GO_TAG);
         p->stream_computing_s = stream_for(p, LEAST_LOOPS * (double)p->turns * TURN_S);
-        if (p->roles.rank == p->roles.first)
-            tell_all(&p->roles, p->roles.second, STOP_TAG);
-    }
-    return passing_s;
-}
-
-struct outcome phases_run(struct phases *p) {
-    struct outcome own = {(int)p->roles.mine, 0, 0};
-    struct alone alone = {p, 0};
-    take_turns(&p->roles, count_alone, &alone);
-    own.alone_s = alone.seconds;
-    if (p->roles.mine == ENDPOINT) {
-        own.passing_s = endpoint_phases(p);
-    } else {
-        rest_until(p->roles.first, GO_TAG);
-        own.passing_s = count_beside_stream(p);
+        if (roles->rank == roles->first)
+            tell_all(roles, roles->second, STOP_TAG);
     }
     return own;
 }

@@ -4,35 +4,31 @@
 
 #include <mpi.h>
 
-/* Who does what: two endpoints exchange messages, all other ranks are neighbours that only count.
- * Rank 0 is the first endpoint; the second is the first rank on another host, or rank 1 where all
- * ranks share one. */
+/* The roles of ranks: two endpoints exchange messages, all other ranks are neighbours that only
+ * count. Rank 0 is the first endpoint; the second is the first rank on another host, or rank 1 if
+ * all ranks share one host. */
 
 enum role { ENDPOINT, SAME_NODE, OTHER_NODE };
 #define ROLES 3
-extern const char *const role_names[ROLES]; /* as the metrics' position "counting" */
+extern const char *const role_names[ROLES]; /* the values of the position "counting" */
 
 struct roles {
     enum role mine;
     int rank, ranks;
     int first, second; /* the endpoints' ranks */
-    MPI_Comm pair;     /* endpoints: first has rank 0, second rank 1; neighbours: not to be used */
+    MPI_Comm pair;     /* endpoints: rank 0 is first, rank 1 second; unused by neighbours */
 };
 
-/* Collective; at least 2 ranks. */
+/* Collective over all ranks, at least 2. */
 struct roles roles_choose(void);
 
-/* Sleep in short naps until an empty message with tag has come from a rank, and take it: a rank
- * that waits in MPI_Recv would be busy, not idle. */
+/* Receive an empty message with tag, asleep until it has arrived: a rank in MPI_Recv would poll. */
 void rest_until(int from, int tag);
 
-/* 1 if the message is there, which is then taken; else 0, at once. */
+/* Receive such a message if it has arrived: 1, else 0. Does not wait. */
 int arrived(int from, int tag);
 
-/* An empty message to every rank but the own and `but` (-1: nobody else). */
+/* Send an empty message to every rank except this one and `but` (-1: none). */
 void tell_all(const struct roles *roles, int but, int tag);
-
-/* Every rank in turn calls body(context) while all others rest. Collective. */
-void take_turns(const struct roles *roles, void (*body)(void *context), void *context);
 
 #endif

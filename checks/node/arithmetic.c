@@ -2,10 +2,10 @@
 /* Times of single operations (T. H. Dunigan, ORNL/TM-10881, 1988, table 3): integer and real, add,
  * multiply, and the mean of a sum of three products.
  *
- * The 1988 loops, each iteration one operation and its assignment less an empty loop, would give
- * nothing on processors that do several such iterations at once. Here every operation needs the
- * result of the one before, so nothing can be left out or done at the same time. Each chain is
- * proved against the same chain through volatile memory, bit for bit. */
+ * The 1988 loops (an operation and an assignment in each iteration, less an empty loop) measure
+ * nothing on superscalar processors. Here every operation depends on the result of the one before,
+ * so none can be omitted or overlapped. Each chain is verified against the same chain through
+ * volatile memory, bit for bit. */
 #include "kernel.h"
 
 #include <stdio.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dhrystone 2.1 after its published definition (R. P. Weicker, CACM 27(10), 1984; ACM SIGPLAN
  * Notices 23(8), 1988): 50,000 executions of its mix of assignments, calls and strings. Procedures
- * are kept apart, as separate compilation kept them, and all variables end as the definition says.
- */
+ * are not inlined, as with separate compilation; all variables must end with the defined values. */
 #include "kernel.h"
 
 #include <stdio.h>
@@ -33,7 +32,7 @@ struct record {
     char text[STRING];
 };
 
-/* The globals of the definition, and the locals of its main loop when it ends. */
+/* The global variables of the definition, and the local ones of its main loop. */
 struct dhrystone {
     struct record first, second;
     struct record *record;

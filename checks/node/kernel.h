@@ -5,23 +5,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a node is measured by. A kernel is a piece of work with parts that are timed one by one; a
- * rank prepares its own, runs every part as often as asked, and proves the result before any
- * number counts. No function here communicates. */
+/* A kernel is a piece of work with parts that are timed one by one. Each rank prepares its own
+ * data, runs every part as often as requested and verifies the result. Local. */
 
 struct node_settings {
     long long stream_bytes;   /* bytes of each of the three STREAM arrays, a rank */
     long long dgemm_n, hpl_n; /* orders of matrices */
-    long long memory_bytes;   /* greatest memory that is asked for, a node */
-    long long ranks_on_node;  /* that share it */
+    long long memory_bytes;   /* most memory to allocate on a node */
+    long long ranks_on_node;  /* share memory_bytes */
     int repetitions;          /* runs of every part */
     uint64_t seed;            /* of this rank's data */
 };
 
 enum part_kind {
-    PART_RATE,  /* value = work of all ranks of the node over the slowest rank's time */
-    PART_TIME,  /* value = the slowest rank's time over work */
-    PART_AMOUNT /* value = sum of what run returned on the node's ranks */
+    PART_RATE,  /* value = work of all ranks of the node / time of the slowest rank */
+    PART_TIME,  /* value = time of the slowest rank / work */
+    PART_AMOUNT /* value = sum over the node's ranks of what run returned */
 };
 
 struct part {
@@ -31,21 +30,21 @@ struct part {
     double work;                     /* bytes, operations or executions of one run */
 };
 
-/* Room for parts of one kernel. */
+/* Most parts of one kernel. */
 #define PARTS 16
 
 struct kernel {
     const char *name;
-    /* Data of one rank, or NULL when there is no memory for it. */
+    /* The data of one rank, or NULL if out of memory. */
     void *(*prepare)(const struct node_settings *settings);
-    /* Write the parts, at most PARTS, and return how many there are. */
+    /* Write the parts, at most PARTS; returns their number. */
     int (*parts)(const void *state, struct part *parts);
-    /* Bring the data of a part to its beginning, outside the timed interval; may be NULL. */
+    /* Reset the data of a part, outside the timed interval; may be NULL. */
     void (*restore)(void *state, int part);
     double (*run)(void *state, int part);
-    /* 1 if every result is right, else 0 with what is wrong in message. */
+    /* 1 if every result is right, else 0 with the error in message. */
     int (*verify)(void *state, char *message, size_t size);
-    /* Damage one result, so that verify must find it. */
+    /* Corrupt one result, so that verify must return 0. */
     void (*corrupt)(void *state);
     void (*release)(void *state);
 };
@@ -54,10 +53,10 @@ extern const struct kernel stream_kernel, dgemm_kernel, hpl_kernel, linpack_100_
     linpack_1000_kernel, arithmetic_kernel, sieve_kernel, floatmath_kernel, dhrystone_kernel,
     whetstone_kernel, memory_kernel;
 
-/* Order from which matrices of one solution and of LINPACK's are made: uniform in -0.5 … 0.5. */
+/* Uniform random numbers in -0.5 … 0.5. */
 void random_doubles(double *values, size_t count, uint64_t seed);
 
-/* Keep a value in a register and hide from the compiler what it is. */
+/* Keep a variable in a register, with a value unknown to the compiler. */
 #if defined(__x86_64__)
 #define KEEP_INTEGER(x) __asm__ volatile("" : "+r"(x))
 #define KEEP_REAL(x) __asm__ volatile("" : "+x"(x))
@@ -69,7 +68,7 @@ void random_doubles(double *values, size_t count, uint64_t seed);
 #define KEEP_REAL(x) __asm__ volatile("" : "+m"(x))
 #endif
 
-/* Compiled several times, the best that the processor has is chosen when the program starts. */
+/* Compiled for several instruction sets; the best available one is chosen at program start. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
 #define FOR_EVERY_PROCESSOR __attribute__((target_clones("default", "avx2", "avx512f")))
 #else

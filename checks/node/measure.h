@@ -7,17 +7,17 @@
 
 #include "assay/timing.h"
 
-/* What one node gave for one kernel, complete on the node's first rank. */
+/* The results of one kernel on one node, complete on the node's first rank. */
 struct measured {
     struct part parts[PARTS];
     int count;
-    double *samples;              /* count × repetitions values in the part's unit */
-    double instructions_per_work; /* of the last part on this rank, 0 where not counted */
+    double *samples;              /* count × repetitions values in the units of the parts */
+    double instructions_per_work; /* of the last part on this rank, 0 if not counted */
 };
 
-/* Collective over turns->node: prepare, warm up, run every part settings->repetitions times in
- * turn, verify. A wrong result, no memory, or an interval too short for the clock ends the run.
- * fault: the part's result is damaged before it is verified. */
+/* Prepare, warm up, run the parts in turn, settings->repetitions times each, and verify. A wrong
+ * result, lack of memory or an interval too short for the clock ends the run (fail_if). fault:
+ * corrupt the result before it is verified. Collective over turns->node. */
 struct measured measure(const struct kernel *kernel, const struct node_settings *settings,
                         const struct turns *turns, const struct timer *timer, int fault);
 void measured_free(struct measured *measured);

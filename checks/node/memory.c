@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Greatest memory that a program gets (T. H. Dunigan, ORNL/TM-10881, 1988, table 5: malloc until it
- * fails). Memory that nobody touched costs nothing on systems of today, and touching all of it gets
- * programs killed: every page is touched, and no more is asked for than the settings allow and half
- * of what the system calls available. */
+/* Most memory that a program can allocate (T. H. Dunigan, ORNL/TM-10881, 1988, table 5: malloc
+ * until it fails). Modern systems provide pages only when they are touched, and kill programs when
+ * none are left: so every page is touched, and the amount is bounded by the settings and by half of
+ * the available memory. */
 #include "kernel.h"
 
 #include <stdio.h>
@@ -21,27 +21,21 @@ struct memory {
     struct piece *pieces;
 };
 
-/* Half of the line MemAvailable; without one, the settings alone bound. */
-static long long half_of_available(void) {
+static void *prepare(const struct node_settings *settings) {
     char line[256];
     long long kibibytes = -1;
+    struct memory *memory = calloc(1, sizeof *memory);
+    if (!memory)
+        return NULL;
+    memory->bound = settings->memory_bytes;
     FILE *file = fopen("/proc/meminfo", "r");
     while (file && kibibytes < 0 && fgets(line, sizeof line, file))
         if (sscanf(line, "MemAvailable: %lld kB", &kibibytes) != 1)
             kibibytes = -1;
     if (file)
         fclose(file);
-    return kibibytes < 0 ? -1 : kibibytes * 512;
-}
-
-static void *prepare(const struct node_settings *settings) {
-    struct memory *memory = calloc(1, sizeof *memory);
-    long long available = half_of_available();
-    if (!memory)
-        return NULL;
-    memory->bound = settings->memory_bytes;
-    if (available >= 0 && available < memory->bound)
-        memory->bound = available;
+    if (kibibytes >= 0 && 512 * kibibytes < memory->bound)
+        memory->bound = 512 * kibibytes; /* half of what is available */
     memory->bound /= settings->ranks_on_node;
     return memory;
 }
@@ -80,7 +74,7 @@ static double run(void *state, int part) {
     return (double)memory->got;
 }
 
-/* Every page still holds what was written: nothing was given twice. */
+/* Every page holds what was written: no page was provided twice. */
 static int verify(void *state, char *message, size_t size) {
     const struct memory *memory = state;
     long long found = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DGEMM: the product of two random matrices by the BLAS that HPL uses (constant data would be
- * faster on processors that save power by it). 2n³ operations. */
+ * faster on processors that clock by power). 2n³ operations. */
 #include "multiply.h"
 #include "kernel.h"
 
@@ -31,7 +31,7 @@ void multiply_plain(int n, const double *a, const double *b, double *c) {
         }
 }
 
-/* y = a·x; the greatest sum of magnitudes of a row is returned. */
+/* y = a·x; returns the maximum norm of a. */
 static double apply(size_t n, const double *a, const double *x, double *y) {
     double norm = 0;
     for (size_t i = 0; i < n; i++) {

@@ -7,8 +7,7 @@ void multiply_blas(int n, const double *a, const double *b, double *c);
 void multiply_plain(int n, const double *a, const double *b, double *c);
 
 /* Freivalds' test (1979): ||c·x − a·(b·x)|| / (eps n ||a|| ||b||) in maximum norms for a random x
- * of ±1, computed in n² steps; a right product stays below 1, infinite for what is no number. work
- * has room for 3·n. */
+ * of ±1, in O(n²); below 1 for a right product, infinite for NaN. work: room for 3·n. Local. */
 double multiply_error(int n, const double *a, const double *b, const double *c, double *work);
 
 #endif

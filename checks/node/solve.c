@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dense linear systems: LINPACK of order 100 as compiled, unblocked (J. J. Dongarra, Performance
- * of Various Computers Using Standard Linear Equations Software: dgefa and dgesl by columns),
- * LINPACK of order 1000 by any means (LAPACK on the tuned BLAS), and one of a chosen order with
- * HPL's count. The answer passes HPL's residual check. */
+/* Dense linear systems: LINPACK of order 100 as compiled, unblocked (J. J. Dongarra, Performance of
+ * Various Computers Using Standard Linear Equations Software: dgefa and dgesl by columns), LINPACK
+ * of order 1000 by any means (LAPACK on the tuned BLAS), and one of a chosen order with HPL's
+ * operation count. The answer must pass HPL's residual test. */
 #include "solve.h"
 #include "kernel.h"
 
@@ -187,8 +187,7 @@ static int verify(void *state, char *message, size_t size) {
     if (!system->failed && residual < GREATEST_RESIDUAL)
         return 1;
     snprintf(message, size, "order %d: scaled residual %g, allowed is below %g%s", system->n,
-             residual, GREATEST_RESIDUAL,
-             system->failed ? " (the matrix was called singular)" : "");
+             residual, GREATEST_RESIDUAL, system->failed ? " (the matrix was found singular)" : "");
     return 0;
 }
 

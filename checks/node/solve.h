@@ -2,14 +2,14 @@
 #ifndef ASSAY_NODE_SOLVE_H
 #define ASSAY_NODE_SOLVE_H
 
-/* Solve a·x = b of order n, a by columns; a and b are overwritten, b by x. 0, or not 0 when a is
- * singular. solve_plain: Gaussian elimination with partial pivoting, unblocked, by columns, as
- * LINPACK's dgefa and dgesl; solve_lapack: LAPACK's dgetrf and dgetrs. */
+/* Solve a·x = b of order n, a by columns; a and b are overwritten, b by x. Returns 0 unless a is
+ * singular. Local. solve_plain: Gaussian elimination with partial pivoting, unblocked, by columns,
+ * as LINPACK's dgefa and dgesl; solve_lapack: LAPACK's dgetrf and dgetrs. */
 int solve_plain(int n, double *a, double *b);
 int solve_lapack(int n, double *a, double *b);
 
-/* HPL's scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), maximum norms; infinite when an
- * element of x is no number. */
+/* HPL's scaled residual ||Ax-b|| / (eps (||A|| ||x|| + ||b||) n), maximum norms; infinite if an
+ * element of x is NaN. */
 double solve_residual(int n, const double *a, const double *b, const double *x);
 
 #endif

@@ -15,7 +15,7 @@
 struct stream {
     size_t count; /* elements of each array */
     double *a, *b, *c;
-    int runs[4]; /* so often each part was run */
+    int runs[4]; /* of each part */
 };
 
 FOR_EVERY_PROCESSOR static void copy(double *restrict c, const double *restrict a, size_t n) {
@@ -99,8 +99,9 @@ static double run(void *state, int part) {
     return 0;
 }
 
-/* The parts were run in turn, equally often: the arrays hold what three scalars show. Triad
- * multiplies by 15 at each turn, so restore() divides the arrays before they grow too large. */
+/* The parts are run in turn, equally often, so that all elements of an array are equal and three
+ * scalars predict them. They grow by a factor of 15 a turn, so restore() resets them before they
+ * overflow. */
 #define TURNS_TO_OVERFLOW 100
 
 static void restore(void *state, int part) {

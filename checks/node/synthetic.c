@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sieve and floatmath of T. H. Dunigan, ORNL/TM-10881, 1988, table 4: 100 sieves of 1 to 8190 and
- * 256,000 repetitions of double-precision operations. Which operations the report does not say:
- * here an addition, a subtraction, a multiplication and a division, each on the last result. */
+ * 256,000 repetitions of double-precision operations. The report does not name the operations: here
+ * an addition, a subtraction, a multiplication and a division, each on the last result. */
 #include "kernel.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whetstone after its published definition (H. J. Curnow, B. A. Wichmann, A synthetic benchmark,
- * The Computer Journal 19(1), 1976): the modules with a weight above zero, so often that together
- * they are one million Whetstone instructions. */
+ * The Computer Journal 19(1), 1976): the modules with a weight above zero, together one million
+ * Whetstone instructions. */
 #include "kernel.h"
 
 #include <math.h>
@@ -153,7 +153,7 @@ static int near(double found, double expected, double relative) {
     return fabs(found - expected) <= relative * fabs(expected);
 }
 
-/* The array modules once more through volatile memory: 1 if e has the same bits. */
+/* 1 if e has the same bits as the array module computed through volatile memory. */
 static int same_array(const double *e, int turns, double last_factor) {
     volatile double v[4] = {1, -1, -1, -1};
     for (int i = 0; i < turns; i++) {
@@ -165,9 +165,9 @@ static int same_array(const double *e, int turns, double last_factor) {
     return e[0] == v[0] && e[1] == v[1] && e[2] == v[2] && e[3] == v[3];
 }
 
-/* The fixed point of module 7 solves x = T·atan(2 sin x cos x / (cos 2x)) near 1/2, approached
- * slowly; module 11 halves the logarithm 1/(2·T1) times a step. Both have closed forms or bounds.
- */
+/* The module with a wrong result, or NULL. Module 7 slowly approaches a fixed point of
+ * x = T·atan(2 sin x cos x / (cos 2x)) near 1/2; module 11 multiplies the logarithm by 1/(2·T1) in
+ * each step. */
 static const char *wrong_module(const struct whetstone *w) {
     double first = T * 2, second = T * (first + 1);
     if (!same_array(w->array, 12 * SCALE, T))
@@ -194,7 +194,7 @@ static int verify(void *state, char *message, size_t size) {
     const char *wrong = wrong_module(state);
     if (!wrong)
         return 1;
-    snprintf(message, size, "Whetstone: module %s has not its result", wrong);
+    snprintf(message, size, "Whetstone: module %s has a wrong result", wrong);
     return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ping-pong between two ranks: half round trip and bandwidth for every way to send and receive,
- * for every message size of a set, in an order shuffled from a seed. */
+/* Ping-pong between two ranks: half round trip and bandwidth for every way to send and receive and
+ * every message size of a set, in an order shuffled from a seed. */
 #include "assay/args.h"
+#include "assay/buffer.h"
 #include "assay/constructs.h"
 #include "assay/fail.h"
-#include "assay/payload.h"
 #include "assay/pingpong.h"
 #include "assay/program.h"
 #include "assay/report.h"
@@ -12,10 +12,8 @@
 #include "assay/sizes.h"
 #include "assay/timing.h"
 
-#include <limits.h>
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PROGRAM "pt2pt"
 #define PURPOSE "ping-pong between exactly two ranks; JSON lines on standard output"
@@ -32,17 +30,15 @@ static const struct arg options[] = {
     {"constructs", ARG_CHOICES, &settings.constructs, 0, 0, construct_names,
      "comma list of SEND/RECEIVE, or all (default)"},
     ARG_SIZES(&settings.sizes),
-    {"iterations", ARG_INTEGER, &settings.iterations, 1, 1000000, NULL,
-     "samples a construct and size (default 100)"},
-    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
-     "round trips before the first sample, excluded (default 10)"},
+    ARG_ITERATIONS(&settings.iterations, "samples of each construct and size (default 100)"),
+    ARG_WARMUP(&settings.warmup, "round trips before the first sample, excluded (default 10)"),
     ARG_SEED(&settings.seed, "the order"),
     {"reply-before-wait", ARG_FLAG, &settings.reply_before_wait, 0, 0, NULL,
-     "the answerer replies before it waits (a fault, shown on purpose; Irecv constructs only)"},
+     "deliberate fault: the answerer replies before it waits (Irecv constructs only)"},
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
-/* What one run holds: the points are all pairs of a chosen construct and a size. */
+/* The points of a run are all pairs of a chosen construct and a size. */
 struct run {
     struct sizes sizes;
     size_t chosen[CONSTRUCTS], chosen_count;
@@ -53,7 +49,12 @@ struct run {
     long long stale, batched;
 };
 
-static void choose_constructs(struct run *run) {
+static void prepare(void *context) {
+    struct run *run = context;
+    int ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
     for (size_t i = 0; i < CONSTRUCTS; i++) {
         if (!(settings.constructs >> i & 1))
             continue;
@@ -63,62 +64,12 @@ static void choose_constructs(struct run *run) {
                  constructs[i].name);
         run->chosen[run->chosen_count++] = i;
     }
-}
-
-static void prepare(void *context) {
-    struct run *run = context;
-    char message[256];
-    int ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
-    choose_constructs(run);
-    int wrong = sizes_parse(settings.sizes, &run->sizes, message, sizeof message);
-    fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
-    size_t room = (size_t)run->sizes.bytes[run->sizes.count - 1] + 1;
-    run->outgoing = malloc(room);
-    run->incoming = malloc(room);
-    run->samples = malloc((size_t)settings.iterations * sizeof *run->samples);
-    fail_if(!run->outgoing || !run->incoming || !run->samples, PROGRAM,
-            "out of memory: two buffers of %zu bytes", room);
-    memset(run->outgoing, 0, room); /* touched: no page fault inside a timed interval */
-    memset(run->incoming, 0, room);
-    memset(run->samples, 0, (size_t)settings.iterations * sizeof *run->samples);
+    sizes_read(&run->sizes, settings.sizes, PROGRAM);
+    size_t greatest = (size_t)run->sizes.bytes[run->sizes.count - 1];
+    run->outgoing = buffer_make(greatest, 1);
+    run->incoming = buffer_make(greatest, 1);
+    run->samples = buffer_make((size_t)settings.iterations, sizeof *run->samples);
     run->timer = timing_choose();
-}
-
-static void report_half_round_trip(const struct run *run, const struct report_at *at,
-                                   struct timing_summary t) {
-    report_metric("half_round_trip", "s", t.median, at, run->samples, (size_t)settings.iterations);
-    report_metric("half_round_trip_best", "s", t.best, at, NULL, 0);
-    report_metric("half_round_trip_mean", "s", t.mean, at, NULL, 0);
-    report_metric("half_round_trip_worst", "s", t.worst, at, NULL, 0);
-}
-
-static void report_bandwidth(const struct report_at *at, struct timing_summary t) {
-    double bytes = (double)at->message_bytes;
-    report_metric("bandwidth", "bytes/s", bytes / t.median, at, NULL, 0);
-    report_metric("bandwidth_best", "bytes/s", bytes / t.best, at, NULL, 0);
-    report_metric("bandwidth_mean", "bytes/s", bytes / t.mean, at, NULL, 0);
-    report_metric("bandwidth_worst", "bytes/s", bytes / t.worst, at, NULL, 0);
-}
-
-static void report_point(struct run *run, const struct report_at *at, int batch) {
-    for (long long i = 0; i < settings.iterations; i++)
-        run->samples[i] *= 0.5; /* a sample is a round trip */
-    struct timing_summary summary = timing_summarise(run->samples, (int)settings.iterations);
-    report_half_round_trip(run, at, summary);
-    if (at->message_bytes > 0)
-        report_bandwidth(at, summary);
-    if (batch == 1)
-        return;
-    struct json note;
-    json_begin(&note);
-    json_string(&note, "construct", at->construct);
-    json_integer(&note, "message_bytes", at->message_bytes);
-    json_integer(&note, "round_trips", batch);
-    report_note_object("batch", &note);
-    run->batched++;
 }
 
 static void measure_point(void *context, size_t point) {
@@ -138,9 +89,22 @@ static void measure_point(void *context, size_t point) {
     int batch = timing_run(&run->timer, &plan, MPI_COMM_WORLD, pingpong_round_trip, &pingpong,
                            run->samples);
     run->stale += pingpong.stale;
-    struct report_at at = {construct->name, bytes};
-    if (run->rank == 0)
-        report_point(run, &at, batch);
+    if (run->rank != 0)
+        return;
+    struct report_position at[] = {{"construct", construct->name, 0},
+                                   {"message_bytes", NULL, bytes}};
+    struct timing_summary summary =
+        report_round_trips(at, 2, run->samples, (size_t)settings.iterations);
+    report_bandwidths(at, 2, bytes, summary);
+    if (batch > 1) {
+        struct json note;
+        json_begin(&note);
+        json_string(&note, "construct", construct->name);
+        json_integer(&note, "message_bytes", bytes);
+        json_integer(&note, "round_trips", batch);
+        report_note_object("batch", &note);
+        run->batched++;
+    }
 }
 
 static void measure(void *context) {

@@ -15,37 +15,30 @@ static void get(struct echo *echo) {
     message_unpack(&echo->message, echo->incoming);
 }
 
-static double stepwise(struct echo *echo, double *steps) {
-    double at[ECHO_STEPS + 1];
-    at[0] = timing_monotonic();
-    message_pack(&echo->message, echo->outgoing);
-    at[1] = timing_monotonic();
-    message_send(&echo->message, echo->outgoing);
-    at[2] = timing_monotonic();
-    message_wait(&echo->message, echo->incoming);
-    at[3] = timing_monotonic();
-    message_unpack(&echo->message, echo->incoming);
-    at[4] = timing_monotonic();
-    for (int step = 0; step < ECHO_STEPS; step++)
-        steps[step] = at[step + 1] - at[step];
-    return at[ECHO_STEPS] - at[0];
-}
-
-static double whole(struct echo *echo) {
-    double start = timing_monotonic();
-    put(echo);
-    get(echo);
-    return timing_monotonic() - start;
-}
-
 double echo_ask(struct echo *echo, double *steps) {
-    size_t bytes = echo->message.bytes;
-    payload_put(echo->outgoing, bytes, ++echo->counter);
-    double taken = steps ? stepwise(echo, steps) : whole(echo);
-    fail_answer(!payload_answers(echo->incoming, bytes, echo->counter), __func__,
+    const struct message *message = &echo->message;
+    double at[ECHO_STEPS + 1];
+    payload_put(echo->outgoing, message->bytes, ++echo->counter);
+    at[0] = timing_monotonic();
+    if (steps) {
+        message_pack(message, echo->outgoing);
+        at[1] = timing_monotonic();
+        message_send(message, echo->outgoing);
+        at[2] = timing_monotonic();
+        message_wait(message, echo->incoming);
+        at[3] = timing_monotonic();
+        message_unpack(message, echo->incoming);
+    } else {
+        put(echo);
+        get(echo);
+    }
+    at[ECHO_STEPS] = timing_monotonic();
+    for (int step = 0; steps && step < ECHO_STEPS; step++)
+        steps[step] = at[step + 1] - at[step];
+    fail_answer(!payload_answers(echo->incoming, message->bytes, echo->counter), __func__,
                 "the reply to message %llu of %zu bytes (%s) does not answer it",
-                (unsigned long long)echo->counter, bytes, echo->message.protocol->name);
-    return taken;
+                (unsigned long long)echo->counter, message->bytes, message->protocol->name);
+    return at[ECHO_STEPS] - at[0];
 }
 
 void echo_answer(struct echo *echo) {

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* One echo between two tasks: the asking one sends a message that carries a counter, the partner
- * answers with what it received (assay/payload.h), the asking one checks the answer. */
+/* An echo between two tasks: the asking one sends a message that carries a counter, the partner
+ * answers it (assay/payload.h), the asking one verifies the answer. */
 
 struct echo {
     struct message message;
@@ -15,18 +15,18 @@ struct echo {
     uint64_t counter;
 };
 
-/* Where the time of a round trip goes on the asking task, s. */
+/* The steps of a round trip on the asking task. */
 enum echo_step { ECHO_PACK, ECHO_SEND, ECHO_WAIT, ECHO_UNPACK, ECHO_STEPS };
 
-/* The asking task: one round trip, verified; its time in s. With steps (ECHO_STEPS of them, or
- * NULL) each step is timed too. */
+/* The asking task: one verified round trip; returns its duration, s. steps: room for the durations
+ * of ECHO_STEPS steps, or NULL. */
 double echo_ask(struct echo *echo, double *steps);
 
-/* The partner: one answer. */
+/* The partner: answer one message. */
 void echo_answer(struct echo *echo);
 
-/* Both: one untimed round trip in which every byte is checked. The partner spoils a byte of its
- * answer if `fault` is 1. */
+/* One untimed round trip, every byte verified: the asking task and the partner. fault: the partner
+ * corrupts a byte of its answer. */
 void echo_verify_ask(struct echo *echo, uint64_t seed);
 void echo_verify_answer(struct echo *echo, int fault);
 

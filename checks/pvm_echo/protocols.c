@@ -7,7 +7,7 @@
 
 #define TAG 1
 
-/* PVM's interface knows no const. */
+/* PVM's interface has no const. */
 static int pack_bytes(const void *data, int count) { return pvm_pkbyte((char *)data, count, 1); }
 static int unpack_bytes(void *data, int count) { return pvm_upkbyte(data, count, 1); }
 static int pack_ints(const void *data, int count) { return pvm_pkint((int *)data, count, 1); }
@@ -32,7 +32,7 @@ const struct protocol protocols[PROTOCOLS] = {
 };
 const char *const protocol_names[PROTOCOLS + 1] = {"psend", "InPlace", "Raw", "Default", NULL};
 
-/* How many whole elements a message has, and the bytes in them. */
+/* The number of whole elements of a message, and their bytes. */
 static int whole(const struct message *message, size_t *covered) {
     size_t count = message->bytes / message->element->bytes;
     *covered = count * message->element->bytes;

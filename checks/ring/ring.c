@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A message round a ring of all ranks, turn after turn (T. H. Dunigan, ORNL/TM-10881, 1988, table
+/* A message around a ring of all ranks, turn after turn (T. H. Dunigan, ORNL/TM-10881, 1988, table
  * 6: 100 turns of a Gray-code ring of 64 nodes). */
 #include "assay/args.h"
+#include "assay/buffer.h"
 #include "assay/fail.h"
 #include "assay/payload.h"
 #include "assay/program.h"
@@ -12,10 +13,9 @@
 
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define PROGRAM "ring"
-#define PURPOSE "a message round a ring of all ranks; JSON lines on standard output"
+#define PURPOSE "a message around a ring of all ranks; JSON lines on standard output"
 #define TAG 5
 #define ORDERS 3
 
@@ -34,18 +34,16 @@ static const struct arg options[] = {
      "comma list of natural, gray (ranks a power of two) and random (default natural)"},
     ARG_SIZES(&settings.sizes),
     {"turns", ARG_INTEGER, &settings.turns, 1, 1000000, NULL,
-     "turns round the ring for each order and size (default 100)"},
-    {"warmup", ARG_INTEGER, &settings.warmup, 1, 1000000, NULL,
-     "turns before them, excluded (default 2)"},
+     "turns around the ring for each order and size (default 100)"},
+    ARG_WARMUP(&settings.warmup, "turns before them, excluded (default 2)"),
     ARG_SEED(&settings.seed, "the random order and of the order of points"),
-    {"inject-fault", ARG_FLAG, &settings.inject_fault, 0, 0, NULL,
-     "alter a byte on the way, which must be noticed (a fault, on purpose)"},
+    ARG_FAULT(&settings.inject_fault, "deliberate fault: corrupt a byte on the way"),
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
 struct run {
     struct sizes sizes;
-    size_t *ring;                     /* ring[position] is a rank; rank 0 stands at position 0 */
+    size_t *ring;                     /* ring[position] is a rank; rank 0 is at position 0 */
     int rank, ranks;                  /* in MPI_COMM_WORLD */
     int position, previous, next;     /* of this rank in the ring */
     int bytes;                        /* message length */
@@ -55,46 +53,29 @@ struct run {
     struct timer timer;
 };
 
-static void refuse_gray(const struct run *run) {
-    int power_of_two = (run->ranks & (run->ranks - 1)) == 0;
-    fail_all((settings.orders >> GRAY & 1) && !power_of_two, PROGRAM,
-             "option --orders: found gray with %d ranks, allowed are powers of two", run->ranks);
-}
-
 static void prepare(void *context) {
     struct run *run = context;
-    char message[256];
     MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
-    refuse_gray(run);
-    int wrong = sizes_parse(settings.sizes, &run->sizes, message, sizeof message);
-    fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
-    size_t room = (size_t)run->sizes.bytes[run->sizes.count - 1] + 1;
-    run->message = malloc(room);
-    run->pattern = malloc(room);
-    run->ring = malloc((size_t)run->ranks * sizeof *run->ring);
-    run->samples = calloc((size_t)settings.turns, sizeof *run->samples);
-    fail_if(!run->message || !run->pattern || !run->ring || !run->samples, PROGRAM,
-            "out of memory: two buffers of %zu bytes", room);
-    memset(run->message, 0, room); /* touched: no page fault inside a timed interval */
-    memset(run->pattern, 0, room);
+    fail_all((settings.orders >> GRAY & 1) && (run->ranks & (run->ranks - 1)) != 0, PROGRAM,
+             "option --orders: found gray with %d ranks, allowed are powers of two", run->ranks);
+    sizes_read(&run->sizes, settings.sizes, PROGRAM);
+    size_t greatest = (size_t)run->sizes.bytes[run->sizes.count - 1];
+    run->message = buffer_make(greatest, 1);
+    run->pattern = buffer_make(greatest, 1);
+    run->ring = buffer_make((size_t)run->ranks, sizeof *run->ring);
+    run->samples = buffer_make((size_t)settings.turns, sizeof *run->samples);
     run->timer = timing_choose();
 }
 
-/* Rank 0 starts the message and times it, so it stands first. */
-static void put_first(size_t *ring) {
-    size_t first = 0;
-    while (ring[first] != 0)
-        first++;
-    ring[first] = ring[0];
-    ring[0] = 0;
-}
-
 static void order_ring(struct run *run, enum order order) {
-    size_t ranks = (size_t)run->ranks;
+    size_t ranks = (size_t)run->ranks, first = 0;
     if (order == RANDOM) {
         shuffle(run->ring, ranks, (uint64_t)settings.seed);
-        put_first(run->ring);
+        while (run->ring[first] != 0)
+            first++;
+        run->ring[first] = run->ring[0];
+        run->ring[0] = 0; /* rank 0 starts the message and times it, so it is first */
     }
     for (size_t i = 0; order != RANDOM && i < ranks; i++)
         run->ring[i] = order == GRAY ? i ^ (i >> 1) : i; /* neighbours differ in one bit */
@@ -126,8 +107,8 @@ static void judge(const struct run *run, unsigned char *message, uint64_t counte
                 run->position);
 }
 
-/* One turn; collective. The counter in the message grows by one at each position, so a message that
- * left one out does not come back with the right number. */
+/* One turn. Collective over all ranks. Each position adds one to the counter in the message, so
+ * that a message that skipped a rank returns with a wrong number. */
 static void turn(void *context) {
     struct run *run = context;
     size_t bytes = (size_t)run->bytes;
@@ -151,7 +132,8 @@ static void verify_pattern(const struct run *run, const unsigned char *message, 
                 bytes, run->position);
 }
 
-/* One turn of a full pattern, verified in every byte at every position; untimed. Collective. */
+/* One untimed turn of a full pattern, every byte verified at every position. Collective over all
+ * ranks. */
 static void verify(struct run *run, uint64_t seed) {
     if (run->position == 0) {
         payload_pattern(run->message, (size_t)run->bytes, seed);
@@ -162,19 +144,6 @@ static void verify(struct run *run, uint64_t seed) {
     receive(run);
     verify_pattern(run, run->message, seed);
     MPI_Send(run->message, run->bytes, MPI_BYTE, run->next, TAG, MPI_COMM_WORLD);
-}
-
-static void report_point(const struct run *run, enum order order) {
-    struct report_position at[] = {{"order", order_names[order], 0},
-                                   {"message_bytes", NULL, run->bytes}};
-    double total_s = 0, moved = (double)run->ranks * (double)settings.turns * run->bytes;
-    for (long long i = 0; i < settings.turns; i++)
-        total_s += run->samples[i];
-    double median_s = timing_summarise(run->samples, (int)settings.turns).median;
-    report_metric_at("ring_turn", "s", median_s, at, 2, run->samples, (size_t)settings.turns);
-    report_metric_at("ring_time", "s", total_s, at, 2, NULL, 0);
-    if (run->bytes > 0)
-        report_metric_at("ring_rate", "bytes/s", moved / total_s, at, 2, NULL, 0);
 }
 
 static void measure_point(void *context, size_t point) {
@@ -188,8 +157,18 @@ static void measure_point(void *context, size_t point) {
     run->counter = (uint64_t)point << 32;
     verify(run, (uint64_t)settings.seed + point);
     timing_run(&run->timer, &plan, MPI_COMM_WORLD, turn, run, run->samples);
-    if (run->rank == 0)
-        report_point(run, order);
+    if (run->rank != 0)
+        return;
+    struct report_position at[] = {{"order", order_names[order], 0},
+                                   {"message_bytes", NULL, run->bytes}};
+    double total_s = 0, moved = (double)run->ranks * (double)settings.turns * run->bytes;
+    for (long long i = 0; i < settings.turns; i++)
+        total_s += run->samples[i];
+    double median_s = timing_summarise(run->samples, (int)settings.turns).median;
+    report_metric("ring_turn", "s", median_s, at, 2, run->samples, (size_t)settings.turns);
+    report_value("ring_time", "s", total_s, at, 2);
+    if (run->bytes > 0)
+        report_value("ring_rate", "bytes/s", moved / total_s, at, 2);
 }
 
 static void measure(void *context) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* gethostname */
-/* How long a launch takes: from the start of the launcher to the first instruction of rank 0,
- * MPI_Init, and until rank 0 has heard every rank. */
+/* Duration of a launch: from the start of the launcher to the first instruction of rank 0, of
+ * MPI_Init, and until rank 0 has received a message from every rank. */
 #include "assay/args.h"
 #include "assay/fail.h"
 #include "assay/report.h"
@@ -28,17 +28,18 @@ static struct {
 static const struct arg options[] = {
     {"launched-at", ARG_REAL, &settings.launched_at, 0, LATEST, NULL,
      "CLOCK_REALTIME seconds when the launcher was started, on rank 0's host "
-     "(or ASSAY_LAUNCHED_AT; 0 = not known)"},
+     "(or ASSAY_LAUNCHED_AT; 0 = unknown)"},
     {"launch-host", ARG_TEXT, &settings.launch_host, 0, 0, NULL,
-     "host that time was taken on (or ASSAY_LAUNCH_HOST); must be rank 0's"},
+     "host of that clock (or ASSAY_LAUNCH_HOST); must be rank 0's"},
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
-/* The environment counts where the command line says nothing. */
-static void read_environment(void) {
+/* Rank 0: complete the settings from the environment, and refuse a launch time of another host.
+ * Host names are compared up to the first dot. */
+static void read_launch(void) {
     const char *text = getenv("ASSAY_LAUNCHED_AT");
+    char host[HOST_BYTES] = "", *end;
     if (settings.launched_at == 0 && text) {
-        char *end;
         settings.launched_at = strtod(text, &end);
         int right = end != text && !*end && isfinite(settings.launched_at) &&
                     settings.launched_at >= 0 && settings.launched_at <= LATEST;
@@ -49,11 +50,6 @@ static void read_environment(void) {
     }
     if (!settings.launch_host)
         settings.launch_host = getenv("ASSAY_LAUNCH_HOST");
-}
-
-/* Rank 0 only. Names are compared up to the first dot. */
-static void require_same_host(void) {
-    char host[HOST_BYTES] = "";
     if (!settings.launch_host)
         return;
     gethostname(host, sizeof host - 1);
@@ -64,8 +60,8 @@ static void require_same_host(void) {
             host, settings.launch_host);
 }
 
-/* Rank 0 gets one 4-byte message of every other rank and verifies that it carries that rank's
- * number. The time (CLOCK_REALTIME) when the last was heard; collective. */
+/* Every other rank sends its number to rank 0, which verifies it. Returns on rank 0 the
+ * CLOCK_REALTIME of the last message, s. Collective over all ranks. */
 static double hear_all(int rank, int ranks) {
     int number = rank;
     MPI_Status status;
@@ -79,18 +75,7 @@ static double hear_all(int rank, int ranks) {
     return timing_realtime();
 }
 
-/* The duration of MPI_Init over the ranks, on rank 0: {least, mean, greatest}. Collective. */
-static void reduce_init(double own, int ranks, double *over_ranks) {
-    MPI_Reduce(&own, &over_ranks[0], 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&own, &over_ranks[1], 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&own, &over_ranks[2], 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    over_ranks[1] /= ranks;
-}
-
-static void report_times(const double *init, double heard_at) {
-    report_metric("init", "s", init[2], NULL, NULL, 0);
-    report_note_number("init_least_s", init[0]);
-    report_note_number("init_mean_s", init[1]);
+static void report_launch(double heard_at) {
     if (settings.launched_at == 0) {
         report_note_text("launched_at", "not given: first_instruction and all_heard not measured");
         return;
@@ -100,12 +85,12 @@ static void report_times(const double *init, double heard_at) {
             "the first instruction came %g s before the launch: the time given with --launched-at "
             "is of another clock",
             -first);
-    report_metric("first_instruction", "s", first, NULL, NULL, 0);
-    report_metric("all_heard", "s", heard_at - settings.launched_at, NULL, NULL, 0);
+    report_value("first_instruction", "s", first, NULL, 0);
+    report_value("all_heard", "s", heard_at - settings.launched_at, NULL, 0);
 }
 
 int main(int argc, char **argv) {
-    double init[3] = {0, 0, 0}, start = timing_monotonic();
+    double least = 0, total = 0, greatest = 0, start = timing_monotonic();
     int rank, ranks;
     MPI_Init(&argc, &argv);
     double own_init = timing_monotonic() - start;
@@ -113,18 +98,22 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     double heard_at = hear_all(rank, ranks);
     args_read(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    reduce_init(own_init, ranks, init);
+    MPI_Reduce(&own_init, &least, 1, MPI_DOUBLE, MPI_MIN, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&own_init, &total, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&own_init, &greatest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        read_environment();
-        require_same_host();
+        read_launch();
         report_program(PROGRAM, options, OPTIONS);
-        report_times(init, heard_at);
+        report_value("init", "s", greatest, NULL, 0);
+        report_note_number("init_least_s", least);
+        report_note_number("init_mean_s", total / ranks);
+        report_launch(heard_at);
         report_note_number("timer_resolution_s", timing_choose().resolution_s);
         report_note_integer("ranks", ranks);
         report_end(PROGRAM, 1);
     }
     MPI_Finalize();
-    if (rank == 0) /* not in MPI_Finalize itself: the time is known only now */
+    if (rank == 0) /* known only after MPI_Finalize */
         report_note_number("finalise_s", assay_finalise_s);
     return 0;
 }

@@ -34,7 +34,7 @@ WRONG = {
         f"{ranks} collectives --sizes=1000 --inject-fault --operations={name}": name
         for ranks, name in zip((1, 2, 3, 4) * 3, OPERATIONS, strict=False)
     },
-    "2 collectives --inject-fault --operations=barrier": "let ranks go",
+    "2 collectives --inject-fault --operations=barrier": "let ranks leave",
     "2 collectives --inject-fault --operations=scan --procedure=loop": "scan",
     f"2 {BESIDE} --inject-fault=message": "is not what was sent",
     f"3 {BESIDE} --inject-fault=count": "turns ended at",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # rank.sh LIBRARIES INPUT PROGRAM ARGUMENT...: one rank.
-#   LIBRARIES  libraries that lie beside this script, to be laid before its own; comma-separated, or -
+#   LIBRARIES  libraries beside this script to preload before those of LD_PRELOAD; comma-separated, or -
 #   INPUT      file for its standard input
 here=$(dirname "$(readlink -f "$0")")
 for library in $(echo "${1#-}" | tr , ' '); do

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # session.sh DAEMONS LIMIT_S COMMAND...: one launch on the job's allocation, phase by phase.
-#   DAEMONS  none, lam, prte or pvm: boot the library's daemons first, halt them afterwards, whatever happened
+#   DAEMONS  none, lam, prte or pvm: boot the library's daemons first, halt them afterwards in any case
 #   LIMIT_S  seconds after which the command is ended (status 124)
-# Prints each phase's begin and end as JSON lines; leaves the command's exit status.
+# Prints the begin and end of each phase as JSON lines; exits with the command's status.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
 set -uo pipefail
 daemons=$1 limit_s=$2

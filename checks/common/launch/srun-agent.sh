@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# srun-agent.sh HOST COMMAND...: what LAM and PVM call in place of rsh. Runs COMMAND on HOST of the
-# job's own allocation and returns with its status, while the Slurm step stays for as long as the
-# daemons that COMMAND left behind: the step's keeper adopts them, so that they end with the job
-# whatever way Slurm tracks processes.
+# srun-agent.sh HOST COMMAND...: LAM's and PVM's replacement of rsh. Runs COMMAND on HOST of the job's
+# allocation and returns its status, while the Slurm step lasts as long as the daemons that COMMAND
+# leaves behind: the step's keeper adopts them, so that they end with the job however Slurm tracks
+# processes.
 set -euo pipefail
 host=$1
 shift

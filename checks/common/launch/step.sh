@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# step.sh COMMAND...: what srun-agent.sh and prte run on a host. COMMAND runs under the step's keeper, which
-# stays until the daemons that COMMAND leaves behind are gone; then the host's own folder goes.
+# step.sh COMMAND...: run by srun-agent.sh and prte on a host. COMMAND runs under the step's keeper, which
+# waits until the daemons that COMMAND leaves behind have ended; then the host's folder is removed.
 trap : TERM INT HUP
 TMPDIR=$ASSAY_NODE_TMP-$(hostname)
 PVM_TMP=$TMPDIR

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# make -f ready.mk READY=/folder OUT=/some/dir TARGET: the Makefile's main targets, taken from a folder
-# in which they were built beforehand; only programs of OUTSIDE folders are compiled. What else is asked,
-# Makefile makes. They are copied: a run keeps what it began with when the folder is built anew beside it.
+# make -f ready.mk READY=/folder OUT=/some/dir TARGET: the Makefile's main targets, copied from a folder
+# of programs built beforehand; only programs of OUTSIDE folders are compiled. Other targets are made by
+# the Makefile. Copied, so that a run keeps its programs when the folder is rebuilt.
 OUT ?= out
 OUTSIDE ?=
 NEEDED_all = stepkeeper libassay_evidence.so pt2pt
@@ -12,7 +12,7 @@ NEEDED_su3_rmd = su3_rmd_single su3_rmd_double
 all hpl su3_rmd:
 	@mkdir -p $(OUT)
 	@for name in $(NEEDED_$@); do test -f "$(READY)/$$name" || { \
-	  echo "$(READY): no $$name there; was the build whole?" >&2; exit 2; }; done
+	  echo "$(READY): no $$name there; was the build complete?" >&2; exit 2; }; done
 	$(if $(and $(filter all,$@),$(strip $(OUTSIDE))),+$(MAKE) -f Makefile all FOLDERS="$(OUTSIDE)" OUT=$(OUT) CC=$(CC))
 	cp -Lf "$(READY)"/* $(OUT)/
 

@@ -14,13 +14,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* Turns Nagle's algorithm off. */
 static int ready(int connected) {
     int on = 1, wrong = setsockopt(connected, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     fail_if(wrong, __func__, "TCP_NODELAY: %s", strerror(errno));
     return connected;
 }
 
-static int listening(int port) {
+int connection_accept(int port) {
     struct sockaddr_in address;
     int on = 1, waiting = socket(AF_INET, SOCK_STREAM, 0);
     memset(&address, 0, sizeof address);
@@ -30,11 +31,6 @@ static int listening(int port) {
                 bind(waiting, (struct sockaddr *)&address, sizeof address) != 0 ||
                 listen(waiting, 1) != 0;
     fail_if(wrong, __func__, "port %d: %s", port, strerror(errno));
-    return waiting;
-}
-
-int connection_accept(int port) {
-    int waiting = listening(port);
     struct pollfd call = {waiting, POLLIN, 0};
     fail_if(poll(&call, 1, CONNECTION_PATIENCE_S * 1000) != 1, __func__,
             "nobody called port %d within %d s", port, CONNECTION_PATIENCE_S);

@@ -4,23 +4,23 @@
 
 #include <stddef.h>
 
-/* One TCP connection between two processes; whatever goes wrong with it ends the run (fail_if).
- * Messages are the bytes themselves, so both ends must know their lengths, and none has 0 bytes.
- * Nagle's algorithm is off (TCP_NODELAY); buffers are as the kernel sets them. */
+/* A TCP connection between two processes; any error ends the run (fail_if). Messages have no
+ * framing: both ends know their lengths, above 0. Nagle's algorithm is off (TCP_NODELAY); buffer
+ * sizes are the kernel's defaults. */
 
-/* Wait on port of this host for the other end, at most CONNECTION_PATIENCE_S; the socket. */
+/* Listen on port for the other end, at most CONNECTION_PATIENCE_S; returns the socket. */
 #define CONNECTION_PATIENCE_S 20
 int connection_accept(int port);
 
-/* Call the end that waits on port of host; the socket. */
+/* Connect to the end that listens on port of host; returns the socket. */
 int connection_call(const char *host, int port);
 
 void connection_send(int socket, const void *message, size_t bytes);
 
-/* The other end's orderly or sudden end inside of a message is a failure, too. */
+/* A connection closed by the other end is an error too. */
 void connection_receive(int socket, void *message, size_t bytes);
 
-/* The address that the connection goes to, as text. */
+/* The other end's address as text. */
 void connection_peer(int socket, char *text, size_t size);
 
 #endif

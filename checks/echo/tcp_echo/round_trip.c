@@ -5,33 +5,23 @@
 #include "assay/payload.h"
 #include "connection.h"
 
-static void ask(struct round_trip *trip) {
-    payload_put(trip->outgoing, trip->bytes, trip->counter);
-    connection_send(trip->socket, trip->outgoing, trip->bytes);
-    connection_receive(trip->socket, trip->incoming, trip->bytes);
-    fail_answer(!payload_answers(trip->incoming, trip->bytes, trip->counter), "round_trip",
-                "the reply to message %llu of %zu bytes does not answer it",
-                (unsigned long long)trip->counter, trip->bytes);
-}
-
-static void answer(struct round_trip *trip) {
-    connection_receive(trip->socket, trip->incoming, trip->bytes);
-    payload_answer(trip->outgoing, trip->incoming, trip->bytes);
-    if (trip->inject_fault)
-        trip->outgoing[0] ^= 1;
-    connection_send(trip->socket, trip->outgoing, trip->bytes);
-}
-
 void round_trip(void *context) {
     struct round_trip *trip = context;
     trip->counter++;
-    (trip->asks ? ask : answer)(trip);
-}
-
-static void verify(const struct round_trip *trip, uint64_t seed) {
-    size_t at = payload_pattern_error(trip->incoming, trip->bytes, seed, trip->asks);
-    fail_answer(at < trip->bytes, "round_trip_verify", "byte %zu of %zu is not what was sent", at,
-                trip->bytes);
+    if (trip->asks) {
+        payload_put(trip->outgoing, trip->bytes, trip->counter);
+        connection_send(trip->socket, trip->outgoing, trip->bytes);
+        connection_receive(trip->socket, trip->incoming, trip->bytes);
+        fail_answer(!payload_answers(trip->incoming, trip->bytes, trip->counter), __func__,
+                    "the reply to message %llu of %zu bytes does not answer it",
+                    (unsigned long long)trip->counter, trip->bytes);
+    } else {
+        connection_receive(trip->socket, trip->incoming, trip->bytes);
+        payload_answer(trip->outgoing, trip->incoming, trip->bytes);
+        if (trip->inject_fault)
+            trip->outgoing[0] ^= 1;
+        connection_send(trip->socket, trip->outgoing, trip->bytes);
+    }
 }
 
 void round_trip_verify(struct round_trip *trip, uint64_t seed) {
@@ -40,7 +30,9 @@ void round_trip_verify(struct round_trip *trip, uint64_t seed) {
         connection_send(trip->socket, trip->outgoing, trip->bytes);
     }
     connection_receive(trip->socket, trip->incoming, trip->bytes);
-    verify(trip, seed);
+    size_t at = payload_pattern_error(trip->incoming, trip->bytes, seed, trip->asks);
+    fail_answer(at < trip->bytes, __func__, "byte %zu of %zu is not what was sent", at,
+                trip->bytes);
     if (!trip->asks) {
         payload_complement(trip->outgoing, trip->incoming, trip->bytes);
         connection_send(trip->socket, trip->outgoing, trip->bytes);

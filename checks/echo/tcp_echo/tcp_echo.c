@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Echo between two processes over one TCP connection, without MPI: measured, verified and reported
- * as by the echo between ranks (echo.c). The end that waits for the other's call asks. */
+ * as the echo between ranks (echo.c). The listening end is the asking end. */
 #include "assay/args.h"
 #include "assay/fail.h"
 #include "assay/report.h"
@@ -10,10 +10,8 @@
 #include "points.h"
 #include "round_trip.h"
 
-#include <stdlib.h>
-
 #define PROGRAM "tcp_echo"
-#define PURPOSE "echo over TCP; JSON lines on standard output of the end that has no --host"
+#define PURPOSE "echo over TCP; JSON lines on standard output of the end without --host"
 
 static struct {
     const char *host;
@@ -22,8 +20,8 @@ static struct {
 
 static const struct arg options[] = {
     {"host", ARG_TEXT, &ends.host, 0, 0, NULL,
-     "where the other end waits; without it this end waits, and asks"},
-    {"port", ARG_INTEGER, &ends.port, 1, 65535, NULL, "the TCP port at which an end waits"},
+     "host of the listening end; without it this is the listening end, which asks"},
+    {"port", ARG_INTEGER, &ends.port, 1, 65535, NULL, "TCP port of the listening end"},
     ECHO_OPTIONS,
 };
 #define OPTIONS (sizeof options / sizeof *options)
@@ -33,33 +31,6 @@ struct run {
     struct round_trip trip;
     struct timer timer;
 };
-
-static void read_options(int argc, char **argv) {
-    char message[1024];
-    enum args_result result = args_parse(options, OPTIONS, argc, argv, message, sizeof message);
-    fail_if(result == ARGS_WRONG, PROGRAM, "%s", message);
-    if (result == ARGS_HELP) {
-        args_help(PROGRAM, PURPOSE, options, OPTIONS);
-        exit(0);
-    }
-    fail_if(ends.port == 0, PROGRAM, "option --port: found none, allowed is one of 1 to 65535");
-}
-
-static void prepare(struct run *run) {
-    points_prepare(&run->points, PROGRAM);
-    fail_if(run->points.sizes.bytes[0] == 0, PROGRAM,
-            "option --sizes: found 0, allowed are sizes above 0: TCP knows no empty message");
-    run->trip.outgoing = run->points.outgoing;
-    run->trip.incoming = run->points.incoming;
-    run->trip.inject_fault = echo_settings.inject_fault;
-    run->timer = timing_own();
-}
-
-static void join(struct run *run) {
-    int port = (int)ends.port;
-    run->trip.asks = ends.host == NULL;
-    run->trip.socket = ends.host ? connection_call(ends.host, port) : connection_accept(port);
-}
 
 static void nothing(void *context) { (void)context; }
 
@@ -71,7 +42,7 @@ static void agree(int *batch, void *with) {
         connection_receive(trip->socket, batch, sizeof *batch);
 }
 
-/* Both ends. */
+/* Collective over both ends. */
 static void measure_point(void *context, size_t point) {
     struct run *run = context;
     struct round_trip *trip = &run->trip;
@@ -91,23 +62,28 @@ static void measure_point(void *context, size_t point) {
         points_report(&run->points, (long long)trip->bytes, loop_s);
 }
 
-static void report_notes(const struct run *run) {
-    char peer[64];
-    connection_peer(run->trip.socket, peer, sizeof peer);
-    points_notes(&run->timer);
-    report_note_text("peer_address", peer);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    read_options(argc, argv);
-    prepare(&run);
-    join(&run);
+    char peer[64];
+    args_read_alone(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
+    fail_if(ends.port == 0, PROGRAM, "option --port: found none, allowed is one of 1 to 65535");
+    points_prepare(&run.points, PROGRAM);
+    fail_if(run.points.sizes.bytes[0] == 0, PROGRAM,
+            "option --sizes: found 0, allowed are sizes above 0: TCP has no empty message");
+    run.trip.outgoing = run.points.outgoing;
+    run.trip.incoming = run.points.incoming;
+    run.trip.inject_fault = echo_settings.inject_fault;
+    run.timer = timing_own();
+    run.trip.asks = ends.host == NULL;
+    run.trip.socket =
+        ends.host ? connection_call(ends.host, (int)ends.port) : connection_accept((int)ends.port);
     if (run.trip.asks)
         report_program(PROGRAM, options, OPTIONS);
     shuffled_each(run.points.sizes.count, (uint64_t)echo_settings.seed, measure_point, &run);
     if (run.trip.asks) {
-        report_notes(&run);
+        connection_peer(run.trip.socket, peer, sizeof peer);
+        points_notes(&run.timer);
+        report_note_text("peer_address", peer);
         report_end(PROGRAM, 1);
     }
     points_release(&run.points);

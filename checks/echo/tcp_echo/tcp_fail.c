@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay/fail.h for one process without MPI: it prints and leaves, and its connection ends with
- * it, which the other end notices. */
+/* assay/fail.h for one process without MPI: print and exit. That closes the connection, which the
+ * other end reports. */
 #include "assay/fail.h"
 
 #include "assay/fail_line.h"

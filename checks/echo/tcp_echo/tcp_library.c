@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay/library.h where there is no library: the kernel carries the messages. */
+/* assay/library.h without an MPI library: the kernel transports the messages. */
 #include "assay/library.h"
 
 #include <stdio.h>

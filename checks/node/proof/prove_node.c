@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of the node program: tuned against plain, every kernel right, every fault found. */
+/* The kernels of the node program: tuned against plain, every result verified, every fault found.
+ */
 #include "kernel.h"
 #include "multiply.h"
 #include "proof/proof.h"
@@ -85,7 +86,7 @@ static void kernel_is_proved(const struct kernel *kernel) {
     kernel->release(state);
 }
 
-/* More turns than the arrays can be multiplied without a new beginning. */
+/* More turns than the arrays survive without being reset. */
 static void stream_does_not_overflow(void) {
     struct node_settings settings = {8192, 16, 16, 1 << 20, 1, 500, 5};
     char message[512] = "";

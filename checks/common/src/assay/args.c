@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "args.h"
 
+#include "fail.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,37 +15,31 @@ static int wrong(char *message, size_t size, const struct arg *option, const cha
     return 0;
 }
 
-static int read_integer(const struct arg *option, const char *text, char *message, size_t size) {
+static int read_number(const struct arg *option, const char *text, char *message, size_t size) {
+    int is_integer = option->kind == ARG_INTEGER;
     char allowed[128], *end;
-    snprintf(allowed, sizeof allowed, "an integer from %.0f to %.0f", option->low, option->high);
     errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || end == text || *end || (double)value < option->low || (double)value > option->high)
+    long long integer = is_integer ? strtoll(text, &end, 10) : 0;
+    double value = !is_integer ? strtod(text, &end) : errno ? NAN : (double)integer;
+    if (end == text || *end || !isfinite(value) || value < option->low || value > option->high) {
+        snprintf(allowed, sizeof allowed,
+                 is_integer ? "an integer from %.0f to %.0f" : "a number from %g to %g",
+                 option->low, option->high);
         return wrong(message, size, option, text, allowed);
-    *(long long *)option->value = value;
+    }
+    if (is_integer)
+        *(long long *)option->value = integer;
+    else
+        *(double *)option->value = value;
     return 1;
-}
-
-static int read_real(const struct arg *option, const char *text, char *message, size_t size) {
-    char allowed[128], *end;
-    snprintf(allowed, sizeof allowed, "a number from %g to %g", option->low, option->high);
-    double value = strtod(text, &end);
-    if (end == text || *end || !isfinite(value) || value < option->low || value > option->high)
-        return wrong(message, size, option, text, allowed);
-    *(double *)option->value = value;
-    return 1;
-}
-
-static void list_choices(const char *const *choices, char *text, size_t size) {
-    int used = snprintf(text, size, "all or a comma list of");
-    for (; *choices && (size_t)used < size; choices++)
-        used += snprintf(text + used, size - (size_t)used, " %s", *choices);
 }
 
 static int read_choices(const struct arg *option, const char *text, char *message, size_t size) {
     char allowed[512];
     unsigned long mask = 0;
-    list_choices(option->choices, allowed, sizeof allowed);
+    int used = snprintf(allowed, sizeof allowed, "all or a comma list of");
+    for (size_t i = 0; option->choices[i] && (size_t)used < sizeof allowed; i++)
+        used += snprintf(allowed + used, sizeof allowed - (size_t)used, " %s", option->choices[i]);
     for (const char *item = text;;) {
         size_t length = strcspn(item, ","), i = 0;
         while (option->choices[i] && (strlen(option->choices[i]) != length ||
@@ -64,65 +60,45 @@ static int read_choices(const struct arg *option, const char *text, char *messag
     return 1;
 }
 
+/* Set the option from text, NULL if it has no value. 1, or 0 with message. */
 static int read_value(const struct arg *option, const char *text, char *message, size_t size) {
-    switch (option->kind) {
-    case ARG_INTEGER:
-        return read_integer(option, text, message, size);
-    case ARG_REAL:
-        return read_real(option, text, message, size);
-    case ARG_CHOICES:
-        return read_choices(option, text, message, size);
-    default:
-        *(const char **)option->value = text;
-        return 1;
-    }
-}
-
-static const struct arg *find(const struct arg *table, size_t count, const char *name,
-                              size_t length) {
-    for (size_t i = 0; i < count; i++)
-        if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
-            return &table[i];
-    return NULL;
-}
-
-static int unknown(const struct arg *table, size_t count, const char *found, char *message,
-                   size_t size) {
-    int used = snprintf(message, size, "unknown option '%s', allowed are --help", found);
-    for (size_t i = 0; i < count && (size_t)used < size; i++)
-        used += snprintf(message + used, size - (size_t)used, " --%s", table[i].name);
-    return 0;
-}
-
-/* Read the option at argv[*at] and move *at past it. */
-static int read_option(const struct arg *table, size_t count, char **argv, int argc, int *at,
-                       char *message, size_t size) {
-    const char *word = argv[*at], *name = word + 2;
-    size_t length = strncmp(word, "--", 2) == 0 ? strcspn(name, "=") : 0;
-    const struct arg *option = length ? find(table, count, name, length) : NULL;
-    if (!option)
-        return unknown(table, count, word, message, size);
-    const char *text = name[length] == '=' ? name + length + 1 : NULL;
-    ++*at;
-    if (option->kind == ARG_FLAG) {
-        if (text)
-            return wrong(message, size, option, text, "no value");
-        *(int *)option->value = 1;
-        return 1;
-    }
-    if (!text && *at < argc)
-        text = argv[(*at)++];
-    if (!text)
+    if (option->kind == ARG_FLAG && text)
+        return wrong(message, size, option, text, "no value");
+    if (option->kind != ARG_FLAG && !text)
         return wrong(message, size, option, "", "a value after it");
-    return read_value(option, text, message, size);
+    if (option->kind == ARG_CHOICES)
+        return read_choices(option, text, message, size);
+    if (option->kind == ARG_INTEGER || option->kind == ARG_REAL)
+        return read_number(option, text, message, size);
+    if (option->kind == ARG_FLAG)
+        *(int *)option->value = 1;
+    else
+        *(const char **)option->value = text;
+    return 1;
 }
 
 enum args_result args_parse(const struct arg *table, size_t count, int argc, char **argv,
                             char *message, size_t size) {
     for (int at = 1; at < argc;) {
-        if (strcmp(argv[at], "--help") == 0)
+        const char *word = argv[at++], *name = word + 2, *text = NULL;
+        size_t length = strncmp(word, "--", 2) == 0 ? strcspn(name, "=") : 0;
+        const struct arg *option = NULL;
+        if (strcmp(word, "--help") == 0)
             return ARGS_HELP;
-        if (!read_option(table, count, argv, argc, &at, message, size))
+        for (size_t i = 0; length && i < count; i++)
+            if (strlen(table[i].name) == length && strncmp(table[i].name, name, length) == 0)
+                option = &table[i];
+        if (!option) {
+            int used = snprintf(message, size, "unknown option '%s', allowed are --help", word);
+            for (size_t i = 0; i < count && (size_t)used < size; i++)
+                used += snprintf(message + used, size - (size_t)used, " --%s", table[i].name);
+            return ARGS_WRONG;
+        }
+        if (name[length] == '=')
+            text = name + length + 1;
+        else if (option->kind != ARG_FLAG && at < argc)
+            text = argv[at++];
+        if (!read_value(option, text, message, size))
             return ARGS_WRONG;
     }
     return ARGS_OK;
@@ -136,14 +112,6 @@ void args_help(const char *program, const char *purpose, const struct arg *table
     fflush(stdout);
 }
 
-static void echo_choices(struct json *line, const struct arg *option) {
-    json_open(line, option->name, '[');
-    for (size_t i = 0; option->choices[i]; i++)
-        if (*(unsigned long *)option->value >> i & 1)
-            json_string(line, NULL, option->choices[i]);
-    json_close(line, ']');
-}
-
 void args_echo(struct json *line, const struct arg *table, size_t count) {
     json_open(line, "settings", '{');
     for (const struct arg *option = table; option < table + count; option++) {
@@ -153,12 +121,27 @@ void args_echo(struct json *line, const struct arg *table, size_t count) {
             json_clock(line, option->name, *(double *)option->value);
         else if (option->kind == ARG_FLAG)
             json_boolean(line, option->name, *(int *)option->value);
-        else if (option->kind == ARG_CHOICES)
-            echo_choices(line, option);
-        else if (*(const char **)option->value)
+        else if (option->kind == ARG_CHOICES) {
+            json_open(line, option->name, '[');
+            for (size_t i = 0; option->choices[i]; i++)
+                if (*(unsigned long *)option->value >> i & 1)
+                    json_string(line, NULL, option->choices[i]);
+            json_close(line, ']');
+        } else if (*(const char **)option->value)
             json_string(line, option->name, *(const char **)option->value);
         else
             json_raw(line, option->name, "null");
     }
     json_close(line, '}');
+}
+
+void args_read_alone(const char *program, const char *purpose, const struct arg *table,
+                     size_t count, int argc, char **argv) {
+    char message[1024];
+    enum args_result result = args_parse(table, count, argc, argv, message, sizeof message);
+    fail_if(result == ARGS_WRONG, program, "%s", message);
+    if (result == ARGS_HELP) {
+        args_help(program, purpose, table, count);
+        exit(0);
+    }
 }

@@ -4,10 +4,9 @@
 
 #include <mpi.h>
 
-/* A barrier of our own, the same for every library, to start ranks together without measuring
- * with what is measured: the dissemination barrier of Hensgen, Finkel and Manber (International
- * Journal of Parallel Programming 17, 1988), ⌈log2 p⌉ rounds of one empty message each way.
- * Collective over comm; uses the tag BARRIER_TAG. */
+/* A barrier independent of the library's own, which may be under measurement: the dissemination
+ * barrier of Hensgen, Finkel and Manber (International Journal of Parallel Programming 17, 1988),
+ * ⌈log2 p⌉ rounds of one empty message each way. Collective over comm; uses BARRIER_TAG. */
 #define BARRIER_TAG 32001
 
 void barrier_disseminate(MPI_Comm comm);

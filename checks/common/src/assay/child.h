@@ -4,19 +4,19 @@
 
 #include <sys/types.h>
 
-/* A program of others as a child of one of ours, with its standard output and error. */
+/* A foreign program as a child process, sharing our standard output and error. Local. */
 
-/* Start words[0] with words, NULL-ended; it ends with this process, however that ends. */
+/* Start words[0] with the arguments words, NULL-terminated. The child is killed when this process
+ * ends, however it ends. */
 pid_t child_start(char **words);
 
-/* Start words[0] with nothing to write to; it outlives this process. */
+/* Start words[0] with its streams on /dev/null; it outlives this process. */
 void child_leave_behind(char **words);
 
-/* Sleep until the child has ended, so that it has the core; an end with another status than 0 is
- * a failure (fail_if). */
+/* Wait for the child without using the core; an exit status other than 0 ends the run (fail_if). */
 void child_finish(pid_t child, const char *name);
 
-/* 1 if the child has ended already; its status is taken then. */
+/* 1 if the child has ended; this reaps it. */
 int child_has_ended(pid_t child);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdarg.h>
 
-/* The line of an error on standard output, as fail.h describes it; local, no MPI. */
+/* Print the error line of fail.h on standard output. Local, no MPI. */
 void fail_line(const char *where, const char *format, va_list values, int rank, int wrong);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* One JSON object on one line, built in memory and written at once, so that lines of several
- * ranks that share a pipe do not mix. No function is collective; a struct json belongs to one
- * thread. Strings are escaped, bytes that are not UTF-8 become U+FFFD. A number that is not finite
- * is never written: it marks the line as refused, and so does a lack of memory. */
+/* One JSON object on one line, built in memory and written at once, so that lines of ranks that
+ * share a pipe do not interleave. Local; a struct json belongs to one thread. Strings are escaped,
+ * bytes that are not UTF-8 become U+FFFD. A number that is not finite, or a lack of memory, marks
+ * the line as refused: nothing of it is written. */
 
 struct json {
     char *text;          /* the line so far, owned */
@@ -17,29 +17,29 @@ struct json {
     const char *refused; /* why the line may not be written, or NULL */
 };
 
-/* Begin the object. */
+/* Begin the object; json_take or json_write ends it. */
 void json_begin(struct json *line);
 
 /* Add a member; key NULL inside an array. Numbers are written with %.9g. */
 void json_string(struct json *line, const char *key, const char *value);
 void json_integer(struct json *line, const char *key, long long value);
 void json_number(struct json *line, const char *key, double value);
-/* Seconds of CLOCK_REALTIME need more digits than %.9g has: six decimals. */
+/* Written with six decimals: seconds of CLOCK_REALTIME need more digits than %.9g has. */
 void json_clock(struct json *line, const char *key, double seconds);
 void json_boolean(struct json *line, const char *key, int value);
-/* value must be JSON already. */
+/* value is JSON text. */
 void json_raw(struct json *line, const char *key, const char *value);
 
 /* bracket: '{' or '[' to open, '}' or ']' to close. */
 void json_open(struct json *line, const char *key, char bracket);
 void json_close(struct json *line, char bracket);
 
-/* Close the object and hand out its text without a newline; the caller frees it. NULL if refused;
- * the line is empty afterwards either way. */
+/* Close the object and return its text without a newline; the caller frees it. NULL if refused. The
+ * line is empty afterwards. */
 char *json_take(struct json *line);
 
-/* Close the object, write it and a newline with one fwrite and flush. 0, or -1 if it was refused
- * or the stream failed; nothing of a refused line is written. Frees the line. */
+/* Close the object, write it and a newline with one fwrite, and flush. 0, or -1 if it was refused
+ * or the stream failed. Frees the line. */
 int json_write(struct json *line, FILE *stream);
 
 #endif

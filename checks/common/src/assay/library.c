@@ -9,17 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A function pointer from dlsym without breaking the rule that object and function pointers do
- * not convert. */
-typedef int (*get_version)(char *, int *);
-
 static void *lookup(const char *name) {
     void *found = dlsym(RTLD_DEFAULT, name);
     return found ? found : dlsym(RTLD_NEXT, name);
 }
 
 /* "MPICH Version:\t4.0.2\nMPICH Device:…\nMPICH configure:…" becomes
- * "MPICH 4.0.2; MPICH Device: …": white space collapsed, build options cut off. */
+ * "MPICH 4.0.2; MPICH Device: …": white space collapsed, build options dropped. */
 static void one_line(const char *raw, char *text, size_t size) {
     size_t used = 0;
     while (*raw && used + 3 < size) {
@@ -44,8 +40,8 @@ static void one_line(const char *raw, char *text, size_t size) {
         memmove(text + 6, text + 15, strlen(text + 15) + 1);
 }
 
-/* The start of LAM 7.1's struct lam_ssi_1_0_0 (share/include/lam-ssi.h), which every module's
- * record begins with. */
+/* The first members of LAM 7.1's struct lam_ssi_1_0_0 (share/include/lam-ssi.h), with which every
+ * module record begins. */
 struct lam_module {
     int api_version[3];
     char kind[32];
@@ -54,40 +50,32 @@ struct lam_module {
     int version[3];
 };
 
-/* LAM tells its version only by printing it ("LAM 7.1.4/MPI 2 C++ - Indiana University"), so
- * standard output is exchanged for a moment, which the GNU C library allows. 1 if release holds
- * the version then. */
-static int lam_release(char *release, size_t size) {
-    void (*show)(int) = NULL;
-    void *found = lookup("lam_show_version");
-    char *printed = NULL;
-    size_t length = 0;
-    memcpy(&show, &found, sizeof show);
-    FILE *aside = show ? open_memstream(&printed, &length) : NULL;
-    if (!aside)
-        return 0;
-    FILE *own = stdout;
-    stdout = aside;
-    show(0);
-    stdout = own;
-    fclose(aside);
-    const char *number = printed ? strstr(printed, "LAM ") : NULL;
-    if (number)
-        snprintf(release, size, "%.*s", (int)strcspn(number + 4, "/ \n"), number + 4);
-    free(printed);
-    return number != NULL;
-}
-
+/* 1 if this is LAM. LAM has no call for its version and only prints it ("LAM 7.1.4/MPI 2 C++ -
+ * Indiana University"), so stdout is redirected to memory for that call (GNU C library). */
 static int lam_version(char *text, size_t size) {
-    char release[32] = "";
+    char release[32] = "", *printed = NULL;
+    size_t length = 0;
+    void (*show)(int) = NULL;
     const struct lam_module *rpi = lookup("lam_ssi_rpi_base_module");
     if (!rpi || strncmp(rpi->kind, "rpi", sizeof rpi->kind) != 0)
         return 0;
-    if (!lam_release(release, sizeof release)) {
-#ifdef LAM_MAJOR_VERSION /* what it was compiled with, when the library does not say */
-        snprintf(release, sizeof release, "%d.%d.%d", LAM_MAJOR_VERSION, LAM_MINOR_VERSION,
-                 LAM_RELEASE_VERSION);
+#ifdef LAM_MAJOR_VERSION /* of the headers, if the library does not print its own */
+    snprintf(release, sizeof release, "%d.%d.%d", LAM_MAJOR_VERSION, LAM_MINOR_VERSION,
+             LAM_RELEASE_VERSION);
 #endif
+    void *found = lookup("lam_show_version");
+    memcpy(&show, &found, sizeof show);
+    FILE *memory = show ? open_memstream(&printed, &length) : NULL;
+    if (memory) {
+        FILE *own = stdout;
+        stdout = memory;
+        show(0);
+        stdout = own;
+        fclose(memory);
+        const char *number = printed ? strstr(printed, "LAM ") : NULL;
+        if (number)
+            snprintf(release, sizeof release, "%.*s", (int)strcspn(number + 4, "/ \n"), number + 4);
+        free(printed);
     }
     snprintf(text, size, "LAM/MPI %s (rpi %.63s)", release, rpi->name);
     return 1;
@@ -96,9 +84,9 @@ static int lam_version(char *text, size_t size) {
 void library_version(char *text, size_t size) {
     char raw[8192] = "";
     int length = 0;
-    get_version ask = NULL;
+    int (*ask)(char *, int *) = NULL;
     void *found = lookup("PMPI_Get_library_version");
-    memcpy(&ask, &found, sizeof ask);
+    memcpy(&ask, &found, sizeof ask); /* ISO C has no conversion from void * to a function */
     if (ask && ask(raw, &length) == MPI_SUCCESS)
         one_line(raw, text, size);
     else if (!lam_version(text, size))
@@ -113,7 +101,7 @@ void library_name(char *text, size_t size) {
 void library_file(char *text, size_t size) {
     char path[PATH_MAX];
     Dl_info info;
-    /* RTLD_NEXT passes by wrappers and by a program's own entry for the function. */
+    /* RTLD_NEXT skips wrappers and the program's own PLT entry. */
     void *function = dlsym(RTLD_NEXT, "PMPI_Send");
     if (!function)
         function = dlsym(RTLD_DEFAULT, "PMPI_Send");

@@ -4,24 +4,23 @@
 
 #include <stddef.h>
 
-/* Which MPI library this process really runs, asked of the library itself. Not collective; MPI
- * must be up. */
+/* Which MPI library this process runs, from the library itself. Local; MPI must be up. */
 
 #define LIBRARY_TEXT 4096
 
-/* The library's own description on one line: MPI_Get_library_version where it exists (looked up at
- * run time), up to its build options. LAM has no such call: its version and the RPI module in use
- * are read from its module record. */
+/* The library's description on one line: MPI_Get_library_version (looked up at run time) up to the
+ * build options. LAM has no such call: its version is captured from its own print-out, the RPI
+ * module in use is read from the module record. */
 void library_version(char *text, size_t size);
 
-/* The first part of it: `MPICH 4.0.2`, `Open MPI v4.1.4`, `LAM/MPI 7.1.4 (rpi sysv)`. */
+/* Its first part, such as `MPICH 4.0.2`, `Open MPI v4.1.4`, `LAM/MPI 7.1.4 (rpi sysv)`. */
 void library_name(char *text, size_t size);
 
-/* Path of the file that the MPI functions were loaded from, symbolic links resolved. If MPI is
- * linked statically: the program's own path. */
+/* Path of the shared library that provides the MPI functions, symbolic links resolved; the
+ * program's own path if MPI is linked statically. */
 void library_file(char *text, size_t size);
 
-/* Version of the MPI standard that the library claims, such as `3.1`. */
+/* The version of the MPI standard that the library reports, such as `3.1`. */
 void library_standard(char *text, size_t size);
 
 #endif

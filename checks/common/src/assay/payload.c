@@ -3,7 +3,7 @@
 
 #include "shuffle.h"
 
-/* Bytes of the counter at the front and at the back of a message. */
+/* Lengths of the two copies of the counter. */
 struct ends {
     size_t front, back;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pingpong.h"
 
-#include "assay/fail.h"
-#include "assay/payload.h"
+#include "fail.h"
+#include "payload.h"
 
 #define TAG 1
 
@@ -27,7 +27,7 @@ static void complete(struct pingpong *p, MPI_Request *request) {
         MPI_Recv(p->incoming, p->bytes, MPI_BYTE, 1 - p->rank, TAG, p->comm, &status);
 }
 
-/* The reply must answer the message that carried the counter. */
+/* The asker: the reply must answer the message that carried the counter. */
 static void judge(struct pingpong *p) {
     if (payload_answers(p->incoming, (size_t)p->bytes, p->counter))
         return;
@@ -43,26 +43,6 @@ static void write_answer(struct pingpong *p) {
         p->outgoing[0] ^= 1;
 }
 
-static void ask(struct pingpong *p) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    payload_put(p->outgoing, (size_t)p->bytes, p->counter);
-    post(p, &request);
-    send_message(p);
-    complete(p, &request);
-    judge(p);
-}
-
-static void answer(struct pingpong *p) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    post(p, &request);
-    if (!p->reply_before_wait)
-        complete(p, &request);
-    write_answer(p);
-    send_message(p);
-    if (p->reply_before_wait)
-        complete(p, &request);
-}
-
 static void send_to_itself(struct pingpong *p) {
     MPI_Request receive, send = MPI_REQUEST_NULL;
     MPI_Status status;
@@ -73,23 +53,31 @@ static void send_to_itself(struct pingpong *p) {
         MPI_Wait(&send, &status);
 }
 
-static void ask_itself(struct pingpong *p) {
-    payload_put(p->outgoing, (size_t)p->bytes, p->counter);
-    send_to_itself(p);
-    write_answer(p);
-    send_to_itself(p);
-    judge(p);
-}
-
 void pingpong_round_trip(void *context) {
     struct pingpong *p = context;
+    MPI_Request request = MPI_REQUEST_NULL;
     p->counter++;
-    if (p->alone)
-        ask_itself(p);
-    else if (p->rank == 0)
-        ask(p);
-    else
-        answer(p);
+    if (p->rank == 0)
+        payload_put(p->outgoing, (size_t)p->bytes, p->counter);
+    if (p->alone) {
+        send_to_itself(p);
+        write_answer(p);
+        send_to_itself(p);
+        judge(p);
+    } else if (p->rank == 0) {
+        post(p, &request);
+        send_message(p);
+        complete(p, &request);
+        judge(p);
+    } else {
+        post(p, &request);
+        if (!p->reply_before_wait)
+            complete(p, &request);
+        write_answer(p);
+        send_message(p);
+        if (p->reply_before_wait)
+            complete(p, &request);
+    }
 }
 
 static void verify(const struct pingpong *p, uint64_t seed, int complement) {

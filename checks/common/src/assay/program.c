@@ -3,8 +3,6 @@
 
 #include "report.h"
 
-#include <mpi.h>
-
 int program_main(const struct program *program, void *run, int argc, char **argv) {
     int rank;
     MPI_Init(&argc, &argv);
@@ -21,4 +19,14 @@ int program_main(const struct program *program, void *run, int argc, char **argv
     program->release(run);
     MPI_Finalize();
     return 0;
+}
+
+MPI_Comm program_ends(void) {
+    MPI_Comm ends;
+    int rank, ranks;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    int is_end = rank == 0 || rank == ranks - 1;
+    MPI_Comm_split(MPI_COMM_WORLD, is_end ? 0 : MPI_UNDEFINED, rank, &ends);
+    return ends;
 }

@@ -4,21 +4,26 @@
 
 #include "args.h"
 
+#include <mpi.h>
 #include <stddef.h>
 
-/* The frame of a measuring program: what comes before and after its own work. */
+/* The common frame of the measuring programs. */
 struct program {
     const char *name, *purpose;
     const struct arg *options;
     size_t option_count;
-    void (*prepare)(void *run);      /* every rank, once the options are read */
+    void (*prepare)(void *run);      /* every rank, after the options are read */
     void (*measure)(void *run);      /* every rank */
-    void (*report)(const void *run); /* rank 0: what is left to tell after measuring */
+    void (*report)(const void *run); /* rank 0: the notes after measuring */
     void (*release)(void *run);      /* every rank */
 };
 
-/* MPI_Init, the options, prepare, the first line, measure, report, the last line, release,
- * MPI_Finalize. Returns main's status. */
+/* MPI_Init, options, prepare, program line, measure, report, end line, release, MPI_Finalize.
+ * Collective over all ranks. Returns main's status. */
 int program_main(const struct program *program, void *run, int argc, char **argv);
+
+/* A communicator of rank 0 and the last rank (of one rank where there is but one); MPI_COMM_NULL on
+ * the ranks between. The caller frees it. Collective over MPI_COMM_WORLD. */
+MPI_Comm program_ends(void);
 
 #endif

@@ -28,37 +28,23 @@ void report_program(const char *name, const struct arg *table, size_t count) {
     write_line(&line, "program");
 }
 
-static void add_positions(struct json *line, const struct report_position *at, size_t positions) {
-    if (!positions)
-        return;
-    json_open(line, "at", '{');
-    for (size_t i = 0; i < positions; i++)
-        if (at[i].text)
-            json_string(line, at[i].key, at[i].text);
-        else
-            json_integer(line, at[i].key, at[i].integer);
-    json_close(line, '}');
-}
-
-void report_metric(const char *name, const char *unit, double value, const struct report_at *at,
-                   const double *samples, size_t count) {
-    struct report_position positions[2];
-    if (at) {
-        positions[0] = (struct report_position){"construct", at->construct, 0};
-        positions[1] = (struct report_position){"message_bytes", NULL, at->message_bytes};
-    }
-    report_metric_at(name, unit, value, positions, at ? 2 : 0, samples, count);
-}
-
-void report_metric_at(const char *name, const char *unit, double value,
-                      const struct report_position *at, size_t positions, const double *samples,
-                      size_t count) {
+void report_metric(const char *name, const char *unit, double value,
+                   const struct report_position *at, size_t positions, const double *samples,
+                   size_t count) {
     struct json line;
     begin(&line, "metric");
     json_string(&line, "name", name);
     json_string(&line, "unit", unit);
     json_number(&line, "value", value);
-    add_positions(&line, at, positions);
+    if (positions) {
+        json_open(&line, "at", '{');
+        for (size_t i = 0; i < positions; i++)
+            if (at[i].text)
+                json_string(&line, at[i].key, at[i].text);
+            else
+                json_integer(&line, at[i].key, at[i].integer);
+        json_close(&line, '}');
+    }
     if (samples) {
         json_open(&line, "samples", '[');
         for (size_t i = 0; i < count; i++)
@@ -66,6 +52,33 @@ void report_metric_at(const char *name, const char *unit, double value,
         json_close(&line, ']');
     }
     write_line(&line, name);
+}
+
+void report_value(const char *name, const char *unit, double value,
+                  const struct report_position *at, size_t positions) {
+    report_metric(name, unit, value, at, positions, NULL, 0);
+}
+
+struct timing_summary report_round_trips(const struct report_position *at, size_t positions,
+                                         double *samples, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        samples[i] *= 0.5;
+    struct timing_summary t = timing_summarise(samples, (int)count);
+    report_metric("half_round_trip", "s", t.median, at, positions, samples, count);
+    report_value("half_round_trip_best", "s", t.best, at, positions);
+    report_value("half_round_trip_mean", "s", t.mean, at, positions);
+    report_value("half_round_trip_worst", "s", t.worst, at, positions);
+    return t;
+}
+
+void report_bandwidths(const struct report_position *at, size_t positions, long long bytes,
+                       struct timing_summary t) {
+    if (bytes == 0)
+        return;
+    report_value("bandwidth", "bytes/s", (double)bytes / t.median, at, positions);
+    report_value("bandwidth_best", "bytes/s", (double)bytes / t.best, at, positions);
+    report_value("bandwidth_mean", "bytes/s", (double)bytes / t.mean, at, positions);
+    report_value("bandwidth_worst", "bytes/s", (double)bytes / t.worst, at, positions);
 }
 
 static void begin_note(struct json *line, const char *key) {

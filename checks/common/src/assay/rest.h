@@ -4,9 +4,13 @@
 
 #include <mpi.h>
 
-/* A barrier that sleeps: no rank leaves before all have come, and a rank that waits takes no core
- * from those that measure (it looks every millisecond). Collective over comm. For ranks that must
- * leave the machine to others; never part of a timed interval. */
+/* Waiting without occupying the core: MPI's own calls poll. Never inside a timed interval. */
+
+/* A barrier whose waiting ranks sleep, polling every millisecond. Collective over comm. */
 void rest_until_all(MPI_Comm comm);
+
+/* Sleep, polling every nap_s seconds, until a message with tag from source has arrived; MPI_Recv
+ * then returns at once. */
+void rest_until_message(int source, int tag, MPI_Comm comm, double nap_s);
 
 #endif

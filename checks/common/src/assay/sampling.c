@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sampling.h"
 
+#include "buffer.h"
+
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* More calls in one sample than this mean a body that does nothing. */
+/* Most calls in one sample; a body that would need more does nothing. */
 #define BATCH_LIMIT 10000
-
-static int batch_for(const struct timer *timer, double least_call_s) {
-    double needed = TIMING_LEAST_STEPS * timer->resolution_s;
-    if (least_call_s >= needed)
-        return 1;
-    if (least_call_s * BATCH_LIMIT <= needed)
-        return BATCH_LIMIT;
-    return (int)ceil(needed / least_call_s);
-}
 
 int timing_sample(const struct timer *timer, const struct sampling *s, double *samples) {
     double least = DBL_MAX;
@@ -23,9 +18,12 @@ int timing_sample(const struct timer *timer, const struct sampling *s, double *s
         s->body(s->context);
         least = fmin(least, timer->now() - start);
     }
-    int batch = batch_for(timer, least);
+    double needed = TIMING_LEAST_STEPS * timer->resolution_s;
+    int batch = least >= needed                 ? 1
+                : least * BATCH_LIMIT <= needed ? BATCH_LIMIT
+                                                : (int)ceil(needed / least);
     s->agree(&batch, s->with);
-    s->body(s->context); /* agreeing lets one run ahead; one more call brings them together */
+    s->body(s->context); /* after agree one process may be ahead: synchronise */
     for (int sample = 0; sample < s->iterations; sample++) {
         s->before(s->context);
         double start = timer->now();
@@ -42,4 +40,21 @@ double timing_loop(const struct timer *timer, long long calls, void (*body)(void
     for (long long call = 0; call < calls; call++)
         body(context);
     return (timer->now() - start) / (double)calls;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct timing_summary timing_summarise(const double *samples, int count) {
+    double *sorted = buffer_make((size_t)count, sizeof *sorted), sum = 0;
+    memcpy(sorted, samples, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+    for (int i = 0; i < count; i++)
+        sum += sorted[i];
+    struct timing_summary summary = {sorted[0], 0.5 * (sorted[(count - 1) / 2] + sorted[count / 2]),
+                                     sum / count, sorted[count - 1]};
+    free(sorted);
+    return summary;
 }

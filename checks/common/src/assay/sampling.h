@@ -4,9 +4,11 @@
 
 #include "clock.h"
 
-/* How samples are taken, whatever joins the processes that take part; no MPI. Seconds. */
+/* Samples of one body of code over one or more processes, and their summary. Seconds; no MPI: the
+ * caller supplies the communication. */
 
-/* A timed interval lasts at least this many resolutions, else calls are timed in batches. */
+/* A timed interval lasts at least this many clock resolutions; shorter calls are timed in batches.
+ */
 #define TIMING_LEAST_STEPS 100
 
 struct sampling {
@@ -15,20 +17,25 @@ struct sampling {
     void (*before)(void *context); /* untimed, before each sample */
     void (*body)(void *context);   /* what is timed */
     void *context;
-    /* Every process's batch becomes that of the one whose samples count; may run ahead of others.
-     */
+    /* Broadcast the batch of the process whose samples count; need not synchronise. */
     void (*agree)(int *batch, void *with);
     void *with;
 };
 
-/* Run the body warmup times, agree, run it once more, then take the samples: each the seconds a
- * call over a batch of calls. The batch is 1 unless the least warm-up call is shorter than
- * TIMING_LEAST_STEPS resolutions; it is returned. */
+/* Call body warmup times, agree on the batch, call body once more, then take the samples: each is
+ * the mean time of a batch of calls. The batch is 1 unless the shortest warm-up call takes less
+ * than TIMING_LEAST_STEPS resolutions; it is returned. Every process calls it. */
 int timing_sample(const struct timer *timer, const struct sampling *sampling, double *samples);
 
-/* The older way, one interval round a whole loop: seconds a call of body over `calls` calls, the
- * first of them included. Not collective by itself; body may communicate. */
+/* The older method, one interval around a whole loop: mean time of a call over `calls` calls,
+ * without warm-up. Local, but body may communicate. */
 double timing_loop(const struct timer *timer, long long calls, void (*body)(void *context),
                    void *context);
+
+/* Least, median, mean and greatest of count > 0 samples, which stay in their order. */
+struct timing_summary {
+    double best, median, mean, worst;
+};
+struct timing_summary timing_summarise(const double *samples, int count);
 
 #endif

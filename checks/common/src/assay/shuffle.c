@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shuffle.h"
 
-#include "fail.h"
+#include "buffer.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ uint64_t generator_next(struct generator *generator) {
 }
 
 uint64_t generator_below(struct generator *generator, uint64_t bound) {
-    uint64_t excess = (0 - bound) % bound; /* 2^64 mod bound: values below it are drawn again */
+    uint64_t excess = (0 - bound) % bound; /* 2^64 mod bound: values below it are rejected */
     uint64_t value = generator_next(generator);
     while (value < excess)
         value = generator_next(generator);
@@ -34,8 +34,7 @@ void shuffle(size_t *order, size_t count, uint64_t seed) {
 
 void shuffled_each(size_t count, uint64_t seed, void (*body)(void *context, size_t item),
                    void *context) {
-    size_t *order = malloc(count * sizeof *order);
-    fail_if(!order && count, "shuffled_each", "out of memory: %zu items", count);
+    size_t *order = buffer_make(count, sizeof *order);
     shuffle(order, count, seed);
     for (size_t i = 0; i < count; i++)
         body(context, order[i]);

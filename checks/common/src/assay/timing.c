@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "timing.h"
 
-#include "fail.h"
+#include "buffer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +30,9 @@ int timing_run_after(const struct timer *timer, const struct timing_plan *plan, 
                                       &comm};
     int batch = timing_sample(timer, &sampling, samples);
     if (plan->reduction == TIMING_MAXIMUM) {
-        size_t bytes = (size_t)plan->iterations * sizeof *samples;
-        double *own = malloc(bytes);
-        fail_if(!own, __func__, "out of memory: %zu bytes", bytes);
-        memcpy(own, samples, bytes);
+        size_t count = (size_t)plan->iterations;
+        double *own = buffer_make(count, sizeof *own);
+        memcpy(own, samples, count * sizeof *own);
         MPI_Reduce(own, samples, plan->iterations, MPI_DOUBLE, MPI_MAX, 0, comm);
         free(own);
     }

@@ -6,11 +6,10 @@
 
 #include <mpi.h>
 
-/* The one clock and the one timing loop of all our MPI programs (sampling.h). Seconds throughout.
- */
+/* The clock and the timing loop of all our MPI programs (sampling.h). Seconds. */
 
-/* Measure both clocks and choose the finer one, CLOCK_MONOTONIC when equal. MPI must be up; not
- * collective. */
+/* MPI_Wtime if its resolution is less than half that of CLOCK_MONOTONIC, else the latter. Local;
+ * MPI must be up. */
 struct timer timing_choose(void);
 
 enum timing_reduction {
@@ -24,15 +23,14 @@ struct timing_plan {
     enum timing_reduction reduction;
 };
 
-/* Collective over comm: run body(context) plan->warmup times, then plan->iterations samples of
- * `batch` calls each, all kept in samples (room for plan->iterations) on rank 0 as seconds a call.
- * The batch is 1 unless the least warm-up call on rank 0 is shorter than TIMING_LEAST_STEPS
- * resolutions; it is returned and is the same on every rank, so body may communicate. */
+/* timing_sample over the ranks of comm: warm up, then take plan->iterations samples of
+ * body(context), reduced to rank 0 as the plan says; on the other ranks samples (room for
+ * plan->iterations) holds their own. Returns the batch, rank 0's on every rank, so that body may
+ * communicate. Collective over comm. */
 int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                void (*body)(void *context), void *context, double *samples);
 
-/* The same, with before(context), untimed, before each sample: for what brings the ranks together
- * or must not count. */
+/* The same with before(context), untimed, before each sample. */
 int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                      void (*before)(void *context), void (*body)(void *context), void *context,
                      double *samples);

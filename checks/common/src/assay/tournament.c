@@ -6,7 +6,7 @@ int tournament_rounds(int players) { return players % 2 ? players : players - 1;
 int tournament_partner(int players, int round, int player) {
     int moving = tournament_rounds(players); /* always odd */
     int partner = ((2 * round - player) % moving + moving) % moving;
-    if (player == moving) /* the one who stands still */
+    if (player == moving) /* the fixed one */
         return round;
     if (partner != player)
         return partner;

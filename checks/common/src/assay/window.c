@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "window.h"
 
+#include "buffer.h"
 #include "fail.h"
 #include "payload.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define TAG 3
 #define TAG_RECEIVED 4
@@ -27,7 +27,7 @@ static void transfer(struct window *w) {
     for (int i = 0; sends(w) && i < w->messages; i++)
         MPI_Isend(message(w, w->outgoing, i), w->bytes, MPI_BYTE, other, TAG, w->comm,
                   &w->requests[posted++]);
-    /* One wait after the other: MPI_Waitall needs an array of statuses in MPI-1. */
+    /* MPI_Wait, as MPI-1's MPI_Waitall needs an array of statuses. */
     for (int i = 0; i < posted; i++) {
         MPI_Status status;
         MPI_Wait(&w->requests[i], &status);
@@ -72,14 +72,9 @@ void window_verify(struct window *w, uint64_t seed) {
 }
 
 void window_reserve(struct window *w, int messages, long long bytes) {
-    size_t room = (size_t)messages * (size_t)bytes + 1;
-    w->outgoing = malloc(room);
-    w->incoming = malloc(room);
-    w->requests = malloc(2 * (size_t)messages * sizeof *w->requests);
-    fail_if(!w->outgoing || !w->incoming || !w->requests, __func__,
-            "out of memory: two buffers of %zu bytes", room);
-    memset(w->outgoing, 0, room); /* touched: no page fault inside a timed interval */
-    memset(w->incoming, 0, room);
+    w->outgoing = buffer_make((size_t)messages, (size_t)bytes);
+    w->incoming = buffer_make((size_t)messages, (size_t)bytes);
+    w->requests = buffer_make(2 * (size_t)messages, sizeof *w->requests);
 }
 
 void window_free(struct window *w) {

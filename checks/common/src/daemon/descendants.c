@@ -20,8 +20,8 @@ struct table {
     size_t count, room;
 };
 
-/* 1 if the process could be read. Its command may hold blanks and brackets: fields are counted
- * from the last closing one. */
+/* 1 if the process could be read. The command in brackets may itself contain blanks and brackets:
+ * the fields follow the last closing one. */
 static int read_process(const char *pid, struct process *process) {
     char path[64], text[512], state;
     int parent;
@@ -39,25 +39,24 @@ static int read_process(const char *pid, struct process *process) {
     return 1;
 }
 
-static void add(struct table *table, struct process process) {
-    if (table->count == table->room) {
-        size_t room = 2 * table->room + 256;
-        struct process *larger = realloc(table->processes, room * sizeof *larger);
-        if (!larger)
-            return;
-        table->processes = larger;
-        table->room = room;
-    }
-    table->processes[table->count++] = process;
-}
-
+/* The processes in /proc; those that find no memory are left out. */
 static void read_table(struct table *table) {
     DIR *directory = opendir("/proc");
     struct dirent *entry;
     struct process process;
-    while (directory && (entry = readdir(directory)))
-        if (isdigit((unsigned char)entry->d_name[0]) && read_process(entry->d_name, &process))
-            add(table, process);
+    while (directory && (entry = readdir(directory))) {
+        if (!isdigit((unsigned char)entry->d_name[0]) || !read_process(entry->d_name, &process))
+            continue;
+        if (table->count == table->room) {
+            size_t room = 2 * table->room + 256;
+            struct process *larger = realloc(table->processes, room * sizeof *larger);
+            if (!larger)
+                continue;
+            table->processes = larger;
+            table->room = room;
+        }
+        table->processes[table->count++] = process;
+    }
     if (directory)
         closedir(directory);
 }
@@ -75,7 +74,7 @@ int descendants_signal(int signal) {
     struct table table = {NULL, 0, 0};
     int found = 0, changed = 1;
     read_table(&table);
-    while (changed) { /* a generation a pass: numbers are not in order of birth */
+    while (changed) { /* one generation a pass: pids are not in order of creation */
         changed = 0;
         for (size_t i = 0; i < table.count; i++)
             if (!table.processes[i].ours && is_ours(&table, table.processes[i].parent))

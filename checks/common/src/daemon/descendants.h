@@ -4,11 +4,11 @@
 
 #include <sys/types.h>
 
-/* The processes that descend from this one, by the parent numbers in /proc. As this process is a
- * child subreaper, an orphan's parent is this process, so that the walk finds it. */
+/* The descendants of this process, by the parent pids in /proc. This process must be a child
+ * subreaper: then it becomes the parent of orphans, which are found too. */
 
-/* Send the signal to every living descendant; how many there were (0 also if /proc cannot be
- * read). A process born during the walk may be missed: repeat. */
+/* Send the signal to every living descendant; returns their number (0 also if /proc cannot be
+ * read). A process created meanwhile may be missed: repeat. */
 int descendants_signal(int signal);
 
 #endif

@@ -9,7 +9,7 @@
 #include <sys/shm.h>
 #include <unistd.h>
 
-/* Linux wants this union declared by the caller (semctl(2)). */
+/* The caller must declare this union (semctl(2)). */
 union semaphore_argument {
     int value;
     struct semid_ds *set;
@@ -18,19 +18,7 @@ union semaphore_argument {
 
 static int is_dead(pid_t pid) { return pid > 0 && kill(pid, 0) != 0 && errno == ESRCH; }
 
-static void remove_segments(time_t since) {
-    struct shmid_ds segment;
-    struct shm_info info;
-    int last = shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&info);
-    for (int i = 0; i <= last; i++) {
-        int id = shmctl(i, SHM_STAT, &segment);
-        if (id >= 0 && segment.shm_perm.uid == geteuid() && segment.shm_nattch == 0 &&
-            segment.shm_ctime >= since && is_dead(segment.shm_cpid))
-            shmctl(id, IPC_RMID, NULL);
-    }
-}
-
-/* 1 if every process known to have worked on the set is dead, and one is known. */
+/* 1 if every process known to have used the set is dead, and one is known. */
 static int is_orphan(int id, unsigned long semaphores) {
     int dead = 0;
     for (unsigned long i = 0; i < semaphores; i++) {
@@ -44,19 +32,23 @@ static int is_orphan(int id, unsigned long semaphores) {
     return dead;
 }
 
-static void remove_semaphores(time_t since) {
+void leftovers_remove(time_t since) {
+    struct shmid_ds segment;
+    struct shm_info segments;
     struct semid_ds set;
-    struct seminfo info;
-    int last = semctl(0, 0, SEM_INFO, (union semaphore_argument){.info = &info});
+    struct seminfo sets;
+    int last = shmctl(0, SHM_INFO, (struct shmid_ds *)(void *)&segments);
+    for (int i = 0; i <= last; i++) {
+        int id = shmctl(i, SHM_STAT, &segment);
+        if (id >= 0 && segment.shm_perm.uid == geteuid() && segment.shm_nattch == 0 &&
+            segment.shm_ctime >= since && is_dead(segment.shm_cpid))
+            shmctl(id, IPC_RMID, NULL);
+    }
+    last = semctl(0, 0, SEM_INFO, (union semaphore_argument){.info = &sets});
     for (int i = 0; i <= last; i++) {
         int id = semctl(i, 0, SEM_STAT, (union semaphore_argument){.set = &set});
         if (id >= 0 && set.sem_perm.uid == geteuid() && set.sem_ctime >= since &&
             is_orphan(id, set.sem_nsems))
             semctl(id, 0, IPC_RMID);
     }
-}
-
-void leftovers_remove(time_t since) {
-    remove_segments(since);
-    remove_semaphores(since);
 }

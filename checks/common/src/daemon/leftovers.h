@@ -4,11 +4,11 @@
 
 #include <time.h>
 
-/* Remove the System V shared memory segments and semaphore sets that killed processes of this
- * user left behind. Only those made by this process's own user since the time `since` whose owner
- * is dead: a segment's creator with nobody attached; of a set, which records no creator, all
- * processes that last worked on its semaphores (at least one known). What belongs to a process
- * that this PID namespace cannot see is left alone. */
+/* Remove the System V shared memory segments and semaphore sets that killed processes left behind:
+ * those of this process's user, created since the time `since`, whose owners are dead. The owner of
+ * a segment is its creator, and nobody may be attached; a set records no creator, so its owners are
+ * the processes that last used its semaphores (at least one known). Objects of processes outside
+ * this PID namespace are kept. */
 void leftovers_remove(time_t since);
 
 #endif

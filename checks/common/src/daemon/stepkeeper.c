@@ -2,19 +2,19 @@
 #define _GNU_SOURCE /* sigtimedwait, prctl */
 /* stepkeeper READY_FILE COMMAND [ARGUMENT…]
  *
- * Keeps the daemons of a job step: LAM's and PVM's boot commands leave daemons behind, and whether
- * those live and die with their Slurm step depends on how Slurm tracks processes. The keeper runs
- * COMMAND, writes its exit status (a line with a number; 128 + signal if it was killed) to
- * READY_FILE when it has ended (written aside and renamed, so that it is there whole or not at all;
- * "-" prints "stepkeeper: STATUS" to standard output instead, for a reader on another host) and
- * stays in the foreground until all descendants are gone. It is their child subreaper: daemons that
- * leave their parents become its children.
+ * Ties daemons to their job step: LAM's and PVM's boot commands leave daemons behind, and whether
+ * those survive and end with their Slurm step depends on how Slurm tracks processes. The keeper
+ * runs COMMAND and, when it has ended, writes its exit status (a line with a number; 128 + signal
+ * if it was killed) to READY_FILE, atomically by renaming; "-" prints "stepkeeper: STATUS" on
+ * standard output instead, for a reader on another host. It stays in the foreground until all
+ * descendants have ended. It is their child subreaper: daemons that leave their parents become its
+ * children.
  *
- * On SIGTERM, SIGINT, SIGHUP or when its own parent dies it ends the descendants: SIGTERM, after
- * 2 s SIGKILL. Before it leaves it removes the System V segments and semaphores left by the dead.
+ * On SIGTERM, SIGINT, SIGHUP or when its own parent dies it ends the descendants: SIGTERM, after 2
+ * s SIGKILL. Before it exits it removes the System V segments and semaphores of dead processes.
  *
- * Exit status: COMMAND's if that is not 0 (daemons already started are ended then); 0 when all
- * descendants have left by themselves or on a signal; 2 for wrong usage or a system error. */
+ * Exit status: COMMAND's if that is not 0 (its daemons are ended then); 0 when all descendants have
+ * ended by themselves or on a signal; 2 for wrong usage or a system error. */
 #include "descendants.h"
 #include "leftovers.h"
 
@@ -52,29 +52,6 @@ static double monotonic(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static sigset_t waited_signals(void) {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGCHLD);
-    sigaddset(&set, PARENT_DIED);
-    return set;
-}
-
-static pid_t start(char **command, const sigset_t *waited) {
-    pid_t pid = fork();
-    if (pid < 0)
-        die("cannot fork for", command[0]);
-    if (pid > 0)
-        return pid;
-    sigprocmask(SIG_UNBLOCK, waited, NULL);
-    execvp(command[0], command);
-    fprintf(stderr, "stepkeeper: cannot run %s: %s\n", command[0], strerror(errno));
-    _exit(127);
-}
-
 static void write_ready(const struct keeper *keeper) {
     if (strcmp(keeper->ready_file, "-") == 0) {
         printf("stepkeeper: %d\n", keeper->status);
@@ -92,7 +69,7 @@ static void write_ready(const struct keeper *keeper) {
     fprintf(stderr, "stepkeeper: cannot write %s: %s\n", keeper->ready_file, strerror(errno));
 }
 
-/* Collect the dead. 0 when no child is left (and with the subreaper that means no descendant). */
+/* Reap ended children. 0 when no child is left, which for a subreaper means no descendant. */
 static int reap(struct keeper *keeper) {
     int status;
     pid_t pid;
@@ -106,7 +83,7 @@ static int reap(struct keeper *keeper) {
     return pid == 0;
 }
 
-/* Wait for descendants to end, at most `seconds`. 0 when none is left. */
+/* Wait at most `seconds` for descendants to end. 0 when none is left. */
 static int drain(struct keeper *keeper, double seconds) {
     const struct timespec pause = {0, 20000000};
     double end = monotonic() + seconds;
@@ -118,33 +95,25 @@ static int drain(struct keeper *keeper, double seconds) {
     return 0;
 }
 
-static void end_descendants(struct keeper *keeper) {
-    descendants_signal(SIGTERM);
-    if (!drain(keeper, GRACE_S))
-        return;
-    for (int round = 0; round < 50; round++) { /* again for what was born meanwhile */
-        descendants_signal(SIGKILL);
-        if (!drain(keeper, 0.1))
-            return;
-    }
-}
-
-/* PR_SET_PDEATHSIG goes by the parent's thread: the signal counts only if the parent is gone. */
-static int must_end(const struct keeper *keeper, int signal) {
-    if (signal == PARENT_DIED)
-        return getppid() != keeper->parent;
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
-}
-
+/* Until no descendant is left, the command has failed, or a signal asks to end; then end them. */
 static void keep(struct keeper *keeper, const sigset_t *waited) {
-    while (reap(keeper)) {
+    int ending = 0;
+    while (!ending && reap(keeper)) {
         if (!keeper->running && keeper->status != 0)
-            break; /* the command failed: what it started goes too */
+            break; /* the command failed: end what it started */
         int signal = sigwaitinfo(waited, NULL);
-        if (signal > 0 && must_end(keeper, signal))
-            break;
+        if (signal ==
+            PARENT_DIED) /* sent when the parent's thread ends: is the process gone too? */
+            ending = getppid() != keeper->parent;
+        else
+            ending = signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
     }
-    end_descendants(keeper);
+    descendants_signal(SIGTERM);
+    int left = drain(keeper, GRACE_S);
+    for (int round = 0; round < 50 && left; round++) { /* again for those created meanwhile */
+        descendants_signal(SIGKILL);
+        left = drain(keeper, 0.1);
+    }
 }
 
 int main(int argc, char **argv) {
@@ -152,16 +121,31 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: stepkeeper READY_FILE COMMAND [ARGUMENT...]\n");
         return USAGE_STATUS;
     }
+    char **command = argv + 2;
     struct keeper keeper = {argv[1], 0, getppid(), 0, 1, time(NULL)};
-    sigset_t waited = waited_signals();
+    sigset_t waited;
+    sigemptyset(&waited);
+    sigaddset(&waited, SIGTERM);
+    sigaddset(&waited, SIGINT);
+    sigaddset(&waited, SIGHUP);
+    sigaddset(&waited, SIGCHLD);
+    sigaddset(&waited, PARENT_DIED);
     sigprocmask(SIG_BLOCK, &waited, NULL);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0 || prctl(PR_SET_PDEATHSIG, PARENT_DIED) != 0)
-        die("cannot become a subreaper for", argv[2]);
+        die("cannot become a subreaper for", command[0]);
     if (getppid() != keeper.parent) {
-        fprintf(stderr, "stepkeeper: the parent died before %s was started\n", argv[2]);
+        fprintf(stderr, "stepkeeper: the parent died before %s was started\n", command[0]);
         return USAGE_STATUS;
     }
-    keeper.command = start(argv + 2, &waited);
+    keeper.command = fork();
+    if (keeper.command < 0)
+        die("cannot fork for", command[0]);
+    if (keeper.command == 0) {
+        sigprocmask(SIG_UNBLOCK, &waited, NULL);
+        execvp(command[0], command);
+        fprintf(stderr, "stepkeeper: cannot run %s: %s\n", command[0], strerror(errno));
+        _exit(127);
+    }
     keep(&keeper, &waited);
     leftovers_remove(keeper.since);
     return keeper.status;

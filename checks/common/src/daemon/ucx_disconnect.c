@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A shim to lay before MPICH 4.0 over UCX (LD_PRELOAD): no waiting for disconnection in
- * MPI_Finalize.
+/* A shim to preload into MPICH 4.0 over UCX (LD_PRELOAD): MPI_Finalize does not wait for
+ * disconnection.
  *
  * Why: MPICH 4.0 disconnects each UCX endpoint, waits for it, and then enters the process manager's
- * barrier, where it no longer serves UCX. A rank whose disconnection still needs an answer of a
- * peer that is already in that barrier waits for ever (mended upstream in MPICH pull request 6596).
+ * barrier, where it no longer progresses UCX. A rank whose disconnection needs an answer of a peer
+ * that is already in that barrier hangs (fixed upstream in MPICH pull request 6596).
  *
- * Contract: ucp_disconnect_nb answers "done" at once; the endpoints are closed a moment later with
- * their worker, after the barrier. All messages must have been completed by then: evidence.o and
- * libassay_evidence.so see to that at the beginning of MPI_Finalize. Thread-safe. */
+ * Contract: ucp_disconnect_nb returns "done" at once; the endpoints are closed with their worker,
+ * after the barrier. All messages must be complete by then: evidence.o and libassay_evidence.so
+ * ensure that at the beginning of MPI_Finalize. Thread-safe. */
 #include <stddef.h>
 
 void *ucp_disconnect_nb(void *endpoint);

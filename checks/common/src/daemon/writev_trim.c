@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NEXT */
-/* A shim to lay before LAM/MPI 7.1.4 (LD_PRELOAD): writev and readv without trailing empty vectors.
+/* A shim to preload into LAM/MPI 7.1.4 (LD_PRELOAD): writev and readv without trailing empty
+ * vectors.
  *
- * Why: LAM 7.1.4 (_cio_send and _cio_recv in share/kreq/clientio.c) moves a message without a body
- * with a second vector of length 0 whose address is whatever the variable held. Newer kernels check
- * the address of empty vectors too and answer EFAULT when it is wild. By chance, then, MPI_Init
- * fails ("The selected RPI failed to initialize during MPI_INIT", writev), and a long message
- * through the daemon fails with "internal MPI error: Bad address" or hangs (rpi lamd).
+ * Why: LAM 7.1.4 (_cio_send and _cio_recv in share/kreq/clientio.c) transfers a message without a
+ * body with a second vector of length 0 and an uninitialised address. Newer kernels check the
+ * address of empty vectors too and return EFAULT if it is invalid. By chance, then, MPI_Init fails
+ * ("The selected RPI failed to initialize during MPI_INIT", writev), and a long message through the
+ * daemon fails with "internal MPI error: Bad address" or hangs (rpi lamd).
  *
- * Contract: writev or readv (file, vectors, count) with the empty vectors at the end left out, and
- * only those: what is moved, the result and errno are else the system's own. If all are empty the
- * count is 0 and the result 0, as the kernel answers. A negative count is passed on (EINVAL).
- * Thread-safe: the look-up gives the same answer to every thread. */
+ * Contract: writev or readv (file, vectors, count) without the empty vectors at the end, and only
+ * those; otherwise result and errno are the system's own. If all are empty the count is 0 and the
+ * result 0, as from the kernel. A negative count is passed on (EINVAL). Thread-safe. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>

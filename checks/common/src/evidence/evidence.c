@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* clock_gettime, environ, RTLD_DEFAULT */
+#define _GNU_SOURCE /* environ, RTLD_DEFAULT */
 #include "evidence.h"
 
+#include "assay/clock.h"
 #include "assay/json.h"
 #include "assay/library.h"
 #include "probe.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define VISIBLE __attribute__((visibility("default")))
@@ -23,19 +23,12 @@
 VISIBLE double assay_first_instruction_s;
 VISIBLE double assay_finalise_s;
 
-static double seconds(clockid_t clock) {
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* 101 is the first priority that is not the compiler's own. */
+/* 101: the first priority that is not reserved for the compiler. */
 __attribute__((constructor(101))) static void note_start(void) {
-    assay_first_instruction_s = seconds(CLOCK_REALTIME);
+    assay_first_instruction_s = timing_realtime();
 }
 
-/* A value that is not a number of the allowed range counts as the default: a foreign program must
- * not die of our setting. */
+/* An invalid value counts as the default: our setting must not end a foreign program. */
 static long probe_bytes(void) {
     const char *text = getenv("ASSAY_PROBE_BYTES");
     char *end;
@@ -45,8 +38,8 @@ static long probe_bytes(void) {
     return bytes;
 }
 
-/* Gather the texts of all ranks on rank 0, separated by commas. NULL elsewhere, or if memory is
- * out. Collective. */
+/* The texts of all ranks, comma-separated, on rank 0; NULL elsewhere. The caller frees it.
+ * Collective over comm. */
 static char *gather_texts(const char *text, MPI_Comm comm) {
     int rank, ranks, length = (int)strlen(text) + 1, total = 0;
     int *lengths = NULL, *places = NULL;
@@ -74,76 +67,62 @@ static char *gather_texts(const char *text, MPI_Comm comm) {
     return all;
 }
 
-static void add_library(struct json *line) {
-    char text[LIBRARY_TEXT];
-    library_version(text, sizeof text);
-    json_string(line, "library", text);
-    library_file(text, sizeof text);
-    json_string(line, "library_file", text);
-    library_standard(text, sizeof text);
-    json_string(line, "standard", text);
-}
-
-/* Variables of rank 0 that change a library's settings. */
-static void add_variables(struct json *line) {
-    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_", "OMPI_MCA_btl",
-                                           "OMPI_MCA_pml", "UCX_"};
-    json_open(line, "variables", '{');
-    for (char **variable = environ; *variable; variable++) {
-        char name[256];
-        size_t length = strcspn(*variable, "="), known = 0;
-        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-            known |= strncmp(*variable, prefixes[i], strlen(prefixes[i])) == 0;
-        if (!known || length >= sizeof name || !(*variable)[length])
-            continue;
-        snprintf(name, sizeof name, "%.*s", (int)length, *variable);
-        json_string(line, name, *variable + length + 1);
-    }
-    json_close(line, '}');
-}
-
-static void add_ranks(struct json *line, int rank, MPI_Comm comm) {
-    char *own = rank_facts(rank, assay_first_instruction_s);
-    char *all = gather_texts(own ? own : "{}", comm);
-    if (rank == 0) {
-        json_open(line, "ranks", '[');
-        json_raw(line, NULL, all);
-        json_close(line, ']');
-    }
-    free(own);
-    free(all);
-}
-
-/* Let every rank answer what its peers still ask of the transport before any of them shuts it down:
- * what daemon/ucx_disconnect.c asks for. Collective. */
+/* Progress the transport on every rank until its peers have completed their messages, before any of
+ * them shuts it down: the precondition of daemon/ucx_disconnect.c. Collective over comm. */
 static void settle(MPI_Comm comm) {
-    double end = seconds(CLOCK_MONOTONIC) + SETTLE_S;
+    double end = timing_monotonic() + SETTLE_S;
     int flag;
     MPI_Status status;
     PMPI_Barrier(comm);
-    while (seconds(CLOCK_MONOTONIC) < end)
+    while (timing_monotonic() < end)
         PMPI_Iprobe(MPI_ANY_SOURCE, 0, comm, &flag, &status);
     PMPI_Barrier(comm);
 }
 
+/* Collective over MPI_COMM_WORLD. */
 static void print_evidence(void) {
+    /* Variables of rank 0 that change a library's settings. */
+    static const char *const prefixes[] = {"LAM_MPI_SSI_rpi", "MPIR_CVAR_", "OMPI_MCA_btl",
+                                           "OMPI_MCA_pml", "UCX_"};
+    char text[LIBRARY_TEXT];
     MPI_Comm comm;
     struct json line;
     int rank;
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     PMPI_Comm_rank(comm, &rank);
+    char *own = rank_facts(rank, assay_first_instruction_s);
+    char *all = gather_texts(own ? own : "{}", comm);
     json_begin(&line);
     if (rank == 0) {
         json_string(&line, "assay", "evidence");
-        add_library(&line);
-        add_variables(&line);
+        library_version(text, sizeof text);
+        json_string(&line, "library", text);
+        library_file(text, sizeof text);
+        json_string(&line, "library_file", text);
+        library_standard(text, sizeof text);
+        json_string(&line, "standard", text);
+        json_open(&line, "variables", '{');
+        for (char **variable = environ; *variable; variable++) {
+            size_t length = strcspn(*variable, "="), known = 0;
+            for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+                known |= strncmp(*variable, prefixes[i], strlen(prefixes[i])) == 0;
+            if (!known || length >= sizeof text || !(*variable)[length])
+                continue;
+            snprintf(text, sizeof text, "%.*s", (int)length, *variable);
+            json_string(&line, text, *variable + length + 1);
+        }
+        json_close(&line, '}');
+        json_open(&line, "ranks", '[');
+        json_raw(&line, NULL, all);
+        json_close(&line, ']');
     }
-    add_ranks(&line, rank, comm);
     probe_run(comm, probe_bytes(), &line);
     if (rank == 0)
         json_write(&line, stdout);
     else
         free(line.text);
+    free(own);
+    free(all);
     settle(comm);
     PMPI_Comm_free(&comm);
 }
@@ -156,24 +135,20 @@ VISIBLE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided
 }
 #endif
 
-/* Of the MPI profile, if it is linked in (weak) or preloaded (looked up): it must report while
- * messages still pass. */
+/* Of the MPI profile, if linked in (weak) or preloaded (looked up). It must report while messages
+ * can still be sent. */
 VISIBLE __attribute__((weak)) void assay_profile_finish(void);
 
-static void finish_profile(void) {
-    void (*finish)(void) = assay_profile_finish;
-    void *found = finish ? NULL : dlsym(RTLD_DEFAULT, "assay_profile_finish");
-    if (found)
-        memcpy(&finish, &found, sizeof finish);
-    if (finish)
-        finish();
-}
-
 VISIBLE int MPI_Finalize(void) {
-    finish_profile();
+    void (*finish_profile)(void) = assay_profile_finish;
+    void *found = finish_profile ? NULL : dlsym(RTLD_DEFAULT, "assay_profile_finish");
+    if (found)
+        memcpy(&finish_profile, &found, sizeof finish_profile);
+    if (finish_profile)
+        finish_profile();
     print_evidence();
-    double start = seconds(CLOCK_MONOTONIC);
+    double start = timing_monotonic();
     int result = PMPI_Finalize();
-    assay_finalise_s = seconds(CLOCK_MONOTONIC) - start;
+    assay_finalise_s = timing_monotonic() - start;
     return result;
 }

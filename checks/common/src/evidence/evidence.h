@@ -2,20 +2,20 @@
 #ifndef ASSAY_EVIDENCE_H
 #define ASSAY_EVIDENCE_H
 
-/* Evidence that a run was what it claims to be, for any MPI program, unchanged: linked in as
- * evidence.o or laid before a foreign program as libassay_evidence.so (LD_PRELOAD). It wraps
- * MPI_Init, MPI_Init_thread and MPI_Finalize through MPI's profiling interface; in MPI_Finalize
- * rank 0 prints one JSON line (collective, on a communicator of its own): which library really
- * runs and from which file, where every rank is, and how many bytes arrived at each node when the
- * next node sent it a known number. Nothing is printed for a program that died or aborted.
+/* Evidence of where and with which library an MPI program ran, without changing the program: linked
+ * in as evidence.o or preloaded as libassay_evidence.so (LD_PRELOAD). It wraps MPI_Init,
+ * MPI_Init_thread and MPI_Finalize through MPI's profiling interface. In MPI_Finalize rank 0 prints
+ * one JSON line (collective, on its own communicator): the library and its file, the place of every
+ * rank, and the bytes that arrived at each node when the node before sent a known number. A program
+ * that crashes or aborts prints none.
  *
- * ASSAY_PROBE_BYTES: bytes each node sends to the next one, 0 … 64 MiB, default 262144; 0 = no
- * probe. Fortran programs whose library enters PMPI_ directly are not seen. */
+ * ASSAY_PROBE_BYTES: bytes that each node sends to the next, 0 … 64 MiB, default 262144; 0 = no
+ * probe. Not covered: Fortran programs whose library enters PMPI_ directly. */
 
-/* CLOCK_REALTIME of this process's first instruction (a constructor), seconds. */
+/* CLOCK_REALTIME, s, when this process started (read in a constructor). */
 extern double assay_first_instruction_s;
 
-/* Seconds that the library's own MPI_Finalize took on this rank; 0 until it has returned. */
+/* Duration of the library's own MPI_Finalize on this rank, s; 0 until it has returned. */
 extern double assay_finalise_s;
 
 #endif

@@ -17,38 +17,29 @@ void rank_host(char *host) {
     host[HOST_BYTES - 1] = '\0';
 }
 
-static void add_cpus(struct json *line) {
-    cpu_set_t *set = CPU_ALLOC(CPUS_MOST);
-    size_t bytes = CPU_ALLOC_SIZE(CPUS_MOST);
-    json_open(line, "cpus", '[');
-    if (set && sched_getaffinity(0, bytes, set) == 0)
-        for (size_t cpu = 0; cpu < CPUS_MOST; cpu++)
-            if (CPU_ISSET_S(cpu, bytes, set))
-                json_integer(line, NULL, (long long)cpu);
-    json_close(line, ']');
-    CPU_FREE(set);
-}
-
-static void add_boot_id(struct json *line) {
-    char boot_id[64] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
-    if (file && fgets(boot_id, sizeof boot_id, file))
-        boot_id[strcspn(boot_id, "\n")] = '\0';
-    if (file)
-        fclose(file);
-    json_string(line, "boot_id", boot_id);
-}
-
 char *rank_facts(int rank, double start_s) {
-    char host[HOST_BYTES];
+    char host[HOST_BYTES], boot_id[64] = "";
+    cpu_set_t *cpus = CPU_ALLOC(CPUS_MOST);
+    size_t bytes = CPU_ALLOC_SIZE(CPUS_MOST);
     struct json line;
     rank_host(host);
     json_begin(&line);
     json_integer(&line, "rank", rank);
     json_string(&line, "host", host);
     json_integer(&line, "pid", (long long)getpid());
-    add_cpus(&line);
-    add_boot_id(&line);
+    json_open(&line, "cpus", '[');
+    if (cpus && sched_getaffinity(0, bytes, cpus) == 0)
+        for (size_t cpu = 0; cpu < CPUS_MOST; cpu++)
+            if (CPU_ISSET_S(cpu, bytes, cpus))
+                json_integer(&line, NULL, (long long)cpu);
+    json_close(&line, ']');
+    CPU_FREE(cpus);
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (file && fgets(boot_id, sizeof boot_id, file))
+        boot_id[strcspn(boot_id, "\n")] = '\0';
+    if (file)
+        fclose(file);
+    json_string(&line, "boot_id", boot_id);
     json_clock(&line, "start", start_s);
     return json_take(&line);
 }

@@ -12,21 +12,9 @@
 
 enum { TAG = 71 };
 
-static void add_sizes(struct json *line, const struct profile_entry *entry) {
-    long long limit = 0;
-    json_open(line, "sizes", '{');
-    for (int class = 0; class < PROFILE_SIZES; class ++) {
-        char key[24];
-        snprintf(key, sizeof key, "%lld", limit);
-        if (entry->sizes[class])
-            json_integer(line, key, entry->sizes[class]);
-        limit = limit ? 2 * limit : 1;
-    }
-    json_close(line, '}');
-}
-
 static void add_entry(struct json *line, enum profile_call call, int peer,
                       const struct profile_entry *entry) {
+    long long limit = 0;
     json_open(line, NULL, '{');
     json_string(line, "call", profile_names[call]);
     if (peer == PROFILE_NO_PEER)
@@ -37,11 +25,19 @@ static void add_entry(struct json *line, enum profile_call call, int peer,
     json_integer(line, "bytes", entry->bytes);
     json_number(line, "time_s", entry->time_s);
     json_number(line, "greatest_s", entry->greatest_s);
-    add_sizes(line, entry);
+    json_open(line, "sizes", '{');
+    for (int class = 0; class < PROFILE_SIZES; class ++) {
+        char key[24];
+        snprintf(key, sizeof key, "%lld", limit);
+        if (entry->sizes[class])
+            json_integer(line, key, entry->sizes[class]);
+        limit = limit ? 2 * limit : 1;
+    }
+    json_close(line, '}');
     json_close(line, '}');
 }
 
-/* Call act for every entry there is. */
+/* The sum of all entries' times, s; the entries are added to line unless it is NULL. */
 static double add_entries(struct json *line, int ranks) {
     double mpi_s = 0;
     for (int call = 0; call < PROFILE_CALL_COUNT; call++)
@@ -56,9 +52,23 @@ static double add_entries(struct json *line, int ranks) {
     return mpi_s;
 }
 
-/* This rank's line; NULL if memory is out. */
-static char *own_text(int rank, int ranks) {
+static void print_text(const char *text) {
+    if (text)
+        fprintf(stdout, "%s\n", text);
+    fflush(stdout);
+}
+
+VISIBLE void assay_profile_finish(void) {
+    static int done;
+    MPI_Comm comm;
     struct json line;
+    int rank, ranks;
+    if (done++)
+        return;
+    profile_begin(); /* never ended: calls from here on are not the program's */
+    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    PMPI_Comm_rank(comm, &rank);
+    PMPI_Comm_size(comm, &ranks);
     json_begin(&line);
     json_string(&line, "assay", "profile");
     json_integer(&line, "rank", rank);
@@ -68,58 +78,30 @@ static char *own_text(int rank, int ranks) {
     json_open(&line, "calls", '[');
     add_entries(&line, ranks);
     json_close(&line, ']');
-    return json_take(&line);
-}
-
-static void print_text(const char *text) {
-    if (text)
-        fprintf(stdout, "%s\n", text);
-    fflush(stdout);
-}
-
-static void print_of(int rank, MPI_Comm comm) {
-    MPI_Status status;
-    int length;
-    PMPI_Recv(&length, 1, MPI_INT, rank, TAG, comm, &status);
-    char *text = malloc((size_t)length + 1);
-    if (!text)
-        PMPI_Abort(comm, 2); /* the sender waits */
-    PMPI_Recv(text, length, MPI_CHAR, rank, TAG, comm, &status);
-    text[length] = '\0';
-    print_text(text);
-    free(text);
-}
-
-static void send_text(const char *text, MPI_Comm comm) {
+    char *text = json_take(&line); /* NULL if out of memory: sent as an empty text */
     int length = text ? (int)strlen(text) : 0;
-    PMPI_Send(&length, 1, MPI_INT, 0, TAG, comm);
-    PMPI_Send((void *)(text ? text : ""), length, MPI_CHAR, 0, TAG, comm);
-}
-
-VISIBLE void assay_profile_finish(void) {
-    static int done;
-    MPI_Comm comm;
-    int rank, ranks;
-    if (done++)
-        return;
-    profile_begin(); /* never ended: what is called from here on is not the program's */
-    PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &ranks);
-    char *text = own_text(rank, ranks);
-    if (rank != 0)
-        send_text(text, comm);
-    else {
+    if (rank != 0) {
+        PMPI_Send(&length, 1, MPI_INT, 0, TAG, comm);
+        PMPI_Send((void *)(text ? text : ""), length, MPI_CHAR, 0, TAG, comm);
+    } else
         print_text(text);
-        for (int other = 1; other < ranks; other++)
-            print_of(other, comm);
+    for (int other = 1; rank == 0 && other < ranks; other++) {
+        MPI_Status status;
+        free(text);
+        PMPI_Recv(&length, 1, MPI_INT, other, TAG, comm, &status);
+        text = malloc((size_t)length + 1);
+        if (!text)
+            PMPI_Abort(comm, 2); /* the sender waits */
+        PMPI_Recv(text, length, MPI_CHAR, other, TAG, comm, &status);
+        text[length] = '\0';
+        print_text(text);
     }
     free(text);
     PMPI_Comm_free(&comm);
 }
 
-/* Weak: gives way to another MPI_Finalize in the same program. If another one comes after this one
- * among the loaded libraries, that one is called. */
+/* Weak, so that another MPI_Finalize of the same program replaces it. One that comes later in the
+ * order of loaded libraries is called. */
 VISIBLE __attribute__((weak)) int MPI_Finalize(void) {
     int (*next)(void) = NULL;
     void *found = dlsym(RTLD_NEXT, "MPI_Finalize");

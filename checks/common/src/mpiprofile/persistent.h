@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-/* Persistent requests and what starting them moves. Local; one thread at a time. */
+/* Persistent requests with the peer and length of their messages. Local; not thread-safe. */
 void persistent_add(MPI_Request request, int peer, long long bytes);
 void persistent_remove(MPI_Request request);
 

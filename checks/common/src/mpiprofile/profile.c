@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
 #include "profile.h"
+
+#include "assay/clock.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define PROFILE_TEXT(name) #name,
 const char *const profile_names[PROFILE_CALL_COUNT] = {PROFILE_CALLS(PROFILE_TEXT)};
 #undef PROFILE_TEXT
 
-/* Entries of a call, for no peer and each rank; allocated at the first use. */
+/* Entries of a call: without a peer, then for each rank; allocated at first use. */
 static struct profile_entry *entries[PROFILE_CALL_COUNT];
 static int world_ranks;
 static int keyval = MPI_KEYVAL_INVALID;
@@ -18,45 +18,31 @@ static double first_s = -1;
 static _Thread_local int depth;
 static atomic_flag busy = ATOMIC_FLAG_INIT;
 
-double profile_now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void lock(void) {
     while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
         continue;
 }
 static void unlock(void) { atomic_flag_clear_explicit(&busy, memory_order_release); }
 
-static int size_class(long long bytes) {
-    int class = 0;
-    for (long long limit = 0; bytes > limit && class < PROFILE_SIZES - 1; class ++)
-        limit = limit ? 2 * limit : 1;
-    return class;
-}
-
-/* NULL if memory is out: the program that is profiled must not die of it. */
-static struct profile_entry *entry_of(enum profile_call call, int peer) {
+/* Does nothing when out of memory: that must not end the profiled program. */
+static void add(enum profile_call call, int peer, long long bytes, double seconds) {
+    lock();
     if (world_ranks == 0)
         PMPI_Comm_size(MPI_COMM_WORLD, &world_ranks);
     if (!entries[call])
         entries[call] = calloc((size_t)world_ranks + 1, sizeof *entries[call]);
-    return entries[call] ? &entries[call][peer + 1] : NULL;
-}
-
-static void add(enum profile_call call, int peer, long long bytes, double seconds) {
-    lock();
-    struct profile_entry *entry = entry_of(call, peer);
-    if (entry) {
+    if (entries[call]) {
+        struct profile_entry *entry = &entries[call][peer + 1];
+        int class = 0;
         entry->count++;
         entry->time_s += seconds;
         if (seconds > entry->greatest_s)
             entry->greatest_s = seconds;
+        for (long long limit = 0; bytes > limit && class < PROFILE_SIZES - 1; class ++)
+            limit = limit ? 2 * limit : 1;
         if (bytes >= 0) {
             entry->bytes += bytes;
-            entry->sizes[size_class(bytes)]++;
+            entry->sizes[class]++;
         }
     }
     unlock();
@@ -65,27 +51,23 @@ static void add(enum profile_call call, int peer, long long bytes, double second
 double profile_begin(void) {
     if (depth++ > 0)
         return -1;
-    double start = profile_now();
+    double start = timing_monotonic();
     if (first_s < 0)
         first_s = start;
     return start;
 }
 
-/* LAM's MPI_Init ends with a call of the public MPI_Barrier, which is not the program's. */
-static int of_init(enum profile_call call) {
-#ifdef LAM_MPI
-    static int calls;
-    return calls++ == 0 && call == PROFILE_Barrier;
-#else
-    (void)call;
-    return 0;
-#endif
-}
-
 void profile_end(enum profile_call call, int peer, long long bytes, double begun, double ended) {
     depth--;
-    if (begun >= 0 && !of_init(call))
-        add(call, peer, bytes, ended - begun);
+    if (begun < 0)
+        return;
+#ifdef LAM_MPI
+    static int
+        calls; /* LAM's MPI_Init ends with a public MPI_Barrier, which is not the program's */
+    if (calls++ == 0 && call == PROFILE_Barrier)
+        return;
+#endif
+    add(call, peer, bytes, ended - begun);
 }
 
 void profile_share(enum profile_call call, int peer, long long bytes) {
@@ -98,7 +80,7 @@ const struct profile_entry *profile_entry(enum profile_call call, int peer) {
     return entry && entry->count ? entry : NULL;
 }
 
-double profile_elapsed(void) { return first_s < 0 ? 0 : profile_now() - first_s; }
+double profile_elapsed(void) { return first_s < 0 ? 0 : timing_monotonic() - first_s; }
 
 long long profile_bytes(int count, MPI_Datatype type) {
     int size = 0;
@@ -127,12 +109,19 @@ static int ranks_free(MPI_Comm comm, int key, void *ranks, void *extra) {
     return MPI_SUCCESS;
 }
 
-/* World ranks of comm's ranks; NULL if memory is out. */
-static int *ranks_make(MPI_Comm comm) {
+/* World ranks of comm's ranks; NULL if out of memory. An attribute of the communicator, so that it
+ * is freed with it. */
+static const int *ranks_of(MPI_Comm comm) {
     MPI_Group group, world;
-    int size;
+    int found = 0, size, *ranks = NULL;
+    if (keyval == MPI_KEYVAL_INVALID)
+        KEYVAL_CREATE(ranks_free, &keyval);
+    ATTRIBUTE_GET(comm, keyval, &ranks, &found);
+    if (found)
+        return ranks;
     PMPI_Comm_size(comm, &size);
-    int *own = malloc((size_t)size * sizeof *own), *ranks = malloc((size_t)size * sizeof *ranks);
+    int *own = malloc((size_t)size * sizeof *own);
+    ranks = malloc((size_t)size * sizeof *ranks);
     if (own && ranks) {
         for (int rank = 0; rank < size; rank++)
             own[rank] = rank;
@@ -141,22 +130,12 @@ static int *ranks_make(MPI_Comm comm) {
         PMPI_Group_translate_ranks(group, size, own, world, ranks);
         PMPI_Group_free(&group);
         PMPI_Group_free(&world);
+        ATTRIBUTE_PUT(comm, keyval, ranks);
+    } else {
+        free(ranks);
+        ranks = NULL;
     }
     free(own);
-    return ranks;
-}
-
-/* The table hangs on the communicator as an attribute, so it goes when the communicator goes. */
-static const int *ranks_of(MPI_Comm comm) {
-    int found = 0, *ranks = NULL;
-    if (keyval == MPI_KEYVAL_INVALID)
-        KEYVAL_CREATE(ranks_free, &keyval);
-    ATTRIBUTE_GET(comm, keyval, &ranks, &found);
-    if (found)
-        return ranks;
-    ranks = ranks_make(comm);
-    if (ranks)
-        ATTRIBUTE_PUT(comm, keyval, ranks);
     return ranks;
 }
 

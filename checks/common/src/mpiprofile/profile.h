@@ -5,26 +5,25 @@
 #include <mpi.h>
 
 /* An MPI profile of any program, through MPI's profiling interface: for each call and peer the
- * number of calls, bytes, time and a histogram of sizes; linked in as profile.o or laid before a
- * foreign program as libassay_profile.so (LD_PRELOAD). All of MPI-1.2's message passing,
- * collectives and makers of communicators are wrapped; calls that the library makes inside a call
- * are not counted.
+ * number of calls, bytes, time and a histogram of sizes. Linked in as profile.o or preloaded as
+ * libassay_profile.so (LD_PRELOAD). Wraps all of MPI-1.2's message passing, collectives and makers
+ * of communicators; calls that the library makes inside a call are not counted.
  *
- * In MPI_Finalize rank 0 prints one JSON line a rank (collective, on a communicator of its own):
+ * In MPI_Finalize rank 0 prints one JSON line a rank (collective, on its own communicator):
  *   {"assay":"profile","rank":0,"ranks":2,"elapsed_s":…,"mpi_s":…,"calls":[
  *     {"call":"Isend","peer":1,"count":450,"bytes":4147200,"time_s":…,"greatest_s":…,
  *      "sizes":{"16384":450}}]}
- * peer: rank in MPI_COMM_WORLD, null where a call has none or it is not known (MPI_ANY_SOURCE,
- * collectives, waits). bytes: of sends and receives the message (of a receive that is only posted,
- * its room); of collectives what this rank hands in (MPI_Bcast and scatters: at the root only).
- * sizes: messages with up to so many bytes, but more than half of that. time_s: seconds in the
- * call. elapsed_s: from the first wrapped call to MPI_Finalize; not wrapped: MPI_Init.
+ * peer: rank in MPI_COMM_WORLD, null if the call has none or it is unknown (MPI_ANY_SOURCE,
+ * collectives, waits). bytes: of sends and receives the message length (of a posted receive the
+ * length of its buffer), of collectives what this rank contributes (MPI_Bcast and scatters: the
+ * root only). sizes: number of messages of up to so many bytes and more than half of that. time_s:
+ * s in the call. elapsed_s: s from the first wrapped call to MPI_Finalize; MPI_Init is not wrapped.
  *
- * Beside a library that wraps MPI_Finalize itself (the evidence library): this one's MPI_Finalize
- * is weak when both are linked in, and hands on to the next one when both are preloaded. Whoever
- * wraps MPI_Finalize calls assay_profile_finish first, looked up with dlsym(RTLD_DEFAULT, …). */
+ * With a library that wraps MPI_Finalize itself (evidence): this MPI_Finalize is weak when both are
+ * linked in, and calls the next one when both are preloaded. Whoever wraps MPI_Finalize calls
+ * assay_profile_finish first, looked up with dlsym(RTLD_DEFAULT, …). */
 
-/* Print the profile now, once; later calls do nothing. Collective over MPI_COMM_WORLD. */
+/* Print the profile; later calls do nothing. Collective over MPI_COMM_WORLD. */
 void assay_profile_finish(void);
 
 /* Every wrapped call. */
@@ -50,28 +49,27 @@ enum { PROFILE_NO_PEER = -1 };
 struct profile_entry {
     long long count, bytes;
     double time_s, greatest_s;
-    long long sizes[PROFILE_SIZES]; /* of calls that move a message */
+    long long sizes[PROFILE_SIZES]; /* of calls with a message */
 };
 
-/* For the wrappers, all local and safe in any thread. begin returns the clock, or -1 inside
- * another wrapped call; end adds one call. bytes -1: the call moves no message. */
+/* For the wrappers; local and thread-safe. begin returns the clock, s, or -1 inside another wrapped
+ * call; end counts one call. bytes -1: the call has no message. */
 double profile_begin(void);
 void profile_end(enum profile_call call, int peer, long long bytes, double begun, double ended);
-double profile_now(void); /* seconds of the monotonic clock */
 
-/* Add a message without time: the share of one peer in a call for several. */
+/* Count a message without time: one of several of a call. */
 void profile_share(enum profile_call call, int peer, long long bytes);
 
 /* World rank of a rank of comm, or PROFILE_NO_PEER; bytes of count items of a type. */
 int profile_peer(MPI_Comm comm, int rank);
 long long profile_bytes(int count, MPI_Datatype type);
 
-/* What has been counted: entry of a call and peer, NULL if there was none. */
+/* The entry of a call and peer, NULL if none was counted. */
 const struct profile_entry *profile_entry(enum profile_call call, int peer);
 extern const char *const profile_names[PROFILE_CALL_COUNT];
 double profile_elapsed(void);
 
-/* MPI-3 made what is only read const. */
+/* MPI-3 added const to input buffers. */
 #if MPI_VERSION >= 3
 #define PROFILE_CONST const
 #else

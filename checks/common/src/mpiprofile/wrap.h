@@ -2,22 +2,23 @@
 #ifndef ASSAY_WRAP_H
 #define ASSAY_WRAP_H
 
+#include "assay/clock.h"
 #include "profile.h"
 
-/* A wrapper: MPI_name with its parameters in brackets, the names to hand on in brackets, and what
- * to count. peer and bytes are worked out after the call, outside its time. */
+/* A wrapper of MPI_name: its parameters and arguments in brackets, and the peer and bytes to count,
+ * which are computed after the call, outside its time. */
 #define WRAP(name, parameters, arguments, peer, bytes)                                             \
     __attribute__((visibility("default"))) int MPI_##name parameters {                             \
         double begun = profile_begin();                                                            \
         int result = PMPI_##name arguments;                                                        \
-        double ended = profile_now();                                                              \
+        double ended = timing_monotonic();                                                         \
         int peer_ = begun >= 0 ? (peer) : PROFILE_NO_PEER;                                         \
         long long bytes_ = begun >= 0 ? (bytes) : 0;                                               \
         profile_end(PROFILE_##name, peer_, bytes_, begun, ended);                                  \
         return result;                                                                             \
     }
 
-/* For a call without a peer and a message. */
+/* The same for a call without peer and message. */
 #define WRAP_QUIET(name, parameters, arguments)                                                    \
     WRAP(name, parameters, arguments, PROFILE_NO_PEER, -1)
 

@@ -27,7 +27,7 @@ static long long sum(const int counts[], MPI_Comm comm, MPI_Datatype type) {
     return bytes;
 }
 
-/* MPI_IN_PLACE hands in what the receiving side describes. */
+/* With MPI_IN_PLACE the receive arguments describe the data sent. */
 static int in_place(const void *buffer) {
 #ifdef MPI_IN_PLACE
     return buffer == MPI_IN_PLACE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that make and free communicators: they synchronise, so they take time, and some libraries
- * (LAM) make their messages by calls of the public names, which are not the program's. */
+/* Calls that make and free communicators. They synchronise, and some libraries (LAM) implement them
+ * by public calls, which must not be counted as the program's. */
 #include "wrap.h"
 
 WRAP_QUIET(Comm_dup, (MPI_Comm comm, MPI_Comm *made), (comm, made))

@@ -22,22 +22,17 @@ WRAP_ISEND(Issend, C)
 WRAP_ISEND(Irsend, C)
 WRAP_ISEND(Irecv, )
 
-/* MPI_STATUS_IGNORE is MPI-2; a status of our own serves all. */
-static long long arrived(MPI_Status *status, MPI_Datatype type) {
-    int items = 0;
-    PMPI_Get_count(status, type, &items);
-    return items >= 0 ? profile_bytes(items, type) : 0; /* MPI_UNDEFINED is negative */
-}
-
 __attribute__((visibility("default"))) int MPI_Recv(void *buffer, int items, MPI_Datatype type,
                                                     int from, int tag, MPI_Comm comm,
                                                     MPI_Status *status) {
-    MPI_Status own;
+    MPI_Status own; /* MPI-1 has no MPI_STATUS_IGNORE */
+    int got = 0;
     double begun = profile_begin();
     int result = PMPI_Recv(buffer, items, type, from, tag, comm, &own);
-    double ended = profile_now();
+    double ended = timing_monotonic();
     int peer = begun >= 0 ? profile_peer(comm, own.MPI_SOURCE) : PROFILE_NO_PEER;
-    profile_end(PROFILE_Recv, peer, arrived(&own, type), begun, ended);
+    PMPI_Get_count(&own, type, &got); /* MPI_UNDEFINED is negative */
+    profile_end(PROFILE_Recv, peer, got > 0 ? profile_bytes(got, type) : 0, begun, ended);
 #ifdef MPI_STATUS_IGNORE
     if (status != MPI_STATUS_IGNORE)
 #endif
@@ -45,7 +40,7 @@ __attribute__((visibility("default"))) int MPI_Recv(void *buffer, int items, MPI
     return result;
 }
 
-/* The message sent is counted; what is received along with it is the peer's send. */
+/* Only the message sent is counted: the one received is counted as the peer's send. */
 WRAP(Sendrecv,
      (C void *out, int out_items, MPI_Datatype out_type, int to, int out_tag, void *in,
       int in_items, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status *status),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# launch_each.sh CC OUT: for each line `RANKS PROGRAM OPTION…` on standard input, run the program
-# below OUT with CC's own launcher on this host; print its lines, then `@ STATUS`.
+# launch_each.sh CC OUT: for each line `RANKS PROGRAM OPTION…` of standard input, run the program below
+# OUT with CC's launcher on this host; print its output, then `@ STATUS`.
 set -euo pipefail
 
 export cc=$1 # for launcher.sh

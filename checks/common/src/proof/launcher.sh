@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by proof scripts after they have set cc: sets library (lam, mpich, openmpi or none), work
-# (a folder that goes at the end) and launch, the command before `-np N PROGRAM`. LAM does not run
-# as root: root runs it as nobody, who must be able to read the programs. preload NAME…: libraries
-# to lay before the ranks of the next launches.
+# (a folder that is removed at the end) and launch, the command before `-np N PROGRAM`. LAM refuses
+# root: root runs it as nobody, who must be able to read the programs. preload NAME…: libraries to
+# preload into the ranks of the next launches.
 
 source_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 beside=$(dirname "$(command -v "$cc" || true)")
@@ -21,7 +21,7 @@ if command -v "$cc" >/dev/null; then
     esac
 fi
 
-launcher() { # the name with the library's suffix, else the plain one beside the compiler
+launcher() { # the command with the library's suffix, else the one beside the compiler
     command -v "$beside/$1.$library" || command -v "$beside/$1" || command -v "$1.$library"
 }
 
@@ -32,7 +32,7 @@ halt() {
 }
 trap halt EXIT
 
-boot_lam() { # a private session; lamd keeps lamboot's output open, hence the file
+boot_lam() { # a private session; lamd keeps lamboot's output open, so it goes to a file
     always=$work/libassay_writev.so
     ${HOSTCC:-cc} -O2 -fPIC -shared -o "$always" "$source_here/../daemon/writev_trim.c"
     export LAM_MPI_SESSION_SUFFIX=proof$$ HOME=$work TMPDIR=$work LD_PRELOAD=$always

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which messages does the library send at once, without asking the receiver first? A non-blocking
- * send that completes although nothing was posted for it was; one that does not, asked. Rank 1
- * serves the library meanwhile but posts no receive. A note `sent_at_once_BYTES` (1 or 0) each. */
+/* Which messages does the library send eagerly? A non-blocking send that completes although no
+ * receive is posted was eager; one that does not used rendezvous. Meanwhile rank 1 progresses the
+ * library but posts no receive. One note `sent_at_once_BYTES` (1 or 0) a size. */
 #include "assay/args.h"
+#include "assay/buffer.h"
 #include "assay/fail.h"
 #include "assay/library.h"
 #include "assay/report.h"
@@ -23,9 +24,9 @@ static struct {
 } settings = {"1024,1048576", 0.5};
 
 static const struct arg options[] = {
-    {"sizes", ARG_TEXT, &settings.sizes, 0, 0, NULL, "message sizes in bytes"},
+    ARG_SIZES(&settings.sizes),
     {"patience", ARG_REAL, &settings.patience_s, 0.01, 60, NULL,
-     "seconds until a send counts as one that asks (default 0.5)"},
+     "seconds until a send counts as rendezvous (default 0.5)"},
 };
 #define OPTIONS (sizeof options / sizeof *options)
 
@@ -54,18 +55,15 @@ static void serve(char *message, int bytes) {
 
 int main(int argc, char **argv) {
     struct sizes sizes;
-    char message[256], library[LIBRARY_TEXT];
+    char library[LIBRARY_TEXT];
     int rank, ranks;
     MPI_Init(&argc, &argv);
-    args_read(PROGRAM, "which messages are sent at once", options, OPTIONS, argc, argv);
+    args_read(PROGRAM, "which messages are sent eagerly", options, OPTIONS, argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
-    int wrong = sizes_parse(settings.sizes, &sizes, message, sizeof message);
-    fail_all(wrong, PROGRAM, "option --%s", wrong ? message : "");
-    size_t greatest = (size_t)sizes.bytes[sizes.count - 1] + 1;
-    char *buffer = calloc(1, greatest);
-    fail_if(!buffer, PROGRAM, "out of memory: %zu bytes", greatest);
+    sizes_read(&sizes, settings.sizes, PROGRAM);
+    char *buffer = buffer_make((size_t)sizes.bytes[sizes.count - 1], 1);
     for (size_t i = 0; i < sizes.count; i++)
         (rank == 0 ? ask : serve)(buffer, (int)sizes.bytes[i]);
     if (rank == 0) {

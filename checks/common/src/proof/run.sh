@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh CC OUT: run the MPI programs built below OUT with CC's own launcher on this host.
+# run.sh CC OUT: the proofs with ranks: run the programs below OUT with CC's launcher on this host.
 set -euo pipefail
 
 export cc=$1 # for launcher.sh

@@ -18,7 +18,7 @@
 static struct {
     int other; /* task id, 0 while unknown */
     int is_partner;
-    int handler; /* of the message that the other task has ended */
+    int handler; /* of PVM's message that the other task has ended */
 } tasks;
 
 static void partner_failed(int signal) {
@@ -33,7 +33,7 @@ static void partner_failed(int signal) {
 static void leave(const char *where, const char *format, va_list values, int wrong) {
     fail_line(where, format, values, tasks.is_partner, wrong);
     int other = tasks.other;
-    tasks.other = 0; /* its end is expected now */
+    tasks.other = 0; /* its end is expected from now on */
     if (other > 0) {
         if (tasks.is_partner)
             pvm_sendsig(other, PARTNER_FAILED);
@@ -63,12 +63,12 @@ int pvm_done(int result, const char *call) {
     return result;
 }
 
-/* libpvm calls this inside any of its calls that take in messages. */
+/* libpvm calls this from any of its calls that receive messages. */
 static int exited(int message) {
     (void)message;
     int early = tasks.other > 0;
-    tasks.other = 0; /* there is nobody to end */
-    fail_if(early, "partner", "the partner task ended before its time");
+    tasks.other = 0; /* no task left to end */
+    fail_if(early, "partner", "the partner task ended early");
     return 0;
 }
 

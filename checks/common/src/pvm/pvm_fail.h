@@ -2,18 +2,18 @@
 #ifndef ASSAY_PVM_FAIL_H
 #define ASSAY_PVM_FAIL_H
 
-/* The one abort of assay/fail.h, for two PVM tasks instead of MPI ranks: the asking task prints
- * and ends its partner; the partner, whose output nobody sees, writes to its daemon's log and
- * signals the asking task, which prints and leaves. fail_all is as fail_if. */
+/* assay/fail.h for two PVM tasks: the asking task prints the error line and ends its partner; the
+ * partner, whose output goes to its daemon's log, prints there and signals the asking task, which
+ * prints its own line and exits. fail_all equals fail_if. */
 
-/* Say who the other task is, as soon as it is known. From then on its unexpected end ends the
- * asking task too, whatever call that waits in. */
+/* Register the other task, as soon as it is known. From then on its unexpected end ends the asking
+ * task too, in whatever call it waits. */
 void pvm_fail_partner(int partner, int is_partner);
 
-/* Called by both tasks when all is done: from here on each may end without the other. */
+/* Called by both tasks when they are finished: from here on each may end before the other. */
 void pvm_fail_part(void);
 
-/* result of a PVM call, or the abort with PVM's own words when it is negative. */
+/* Returns the result of a PVM call; a negative one ends the run with PVM's error text. */
 int pvm_done(int result, const char *call);
 
 #endif

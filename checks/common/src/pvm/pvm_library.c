@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* assay/library.h for PVM: which libpvm3 this process really runs. */
+/* assay/library.h for PVM: which libpvm3 this process runs. */
 #define _GNU_SOURCE /* RTLD_NEXT, dladdr, realpath */
 #include "assay/library.h"
 

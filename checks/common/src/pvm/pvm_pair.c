@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, unsetenv */
 /* Runs a program of two ends over PVM, such as NetPIPE's NPpvm, between two hosts of the virtual
- * machine: the receiving end beside a partner task, then the other with `-h HOST`, which looks for
- * the only other task that there is. So both tasks of ours leave PVM before it starts; they have
- * proved by then where they are.
- *   pvm_pair [--within-node] PROGRAM [WORD…] */
+ * machine: the receiving end beside a partner task, then the sending end with `-h HOST`, which
+ * talks to the only other task. Our two tasks therefore leave PVM before it starts; their evidence
+ * is complete by then. pvm_pair [--within-node] PROGRAM [WORD…] */
 #include "assay/child.h"
 #include "assay/clock.h"
 #include "assay/fail.h"
@@ -22,53 +21,36 @@
 #define WORDS 64
 #define PATIENCE_S 20
 
-/* 1 if two tasks are there, this one and neither `partner` nor another of ours. */
-static int only_the_receiver(int partner) {
-    struct pvmtaskinfo *tasks = NULL;
-    int count = 0, strangers = 0;
-    pvm_done(pvm_tasks(0, &count, &tasks), "pvm_tasks");
-    for (int i = 0; i < count; i++)
-        strangers += tasks[i].ti_tid != partner && tasks[i].ti_tid != pvm_mytid();
-    return count == 2 && strangers == 1;
-}
-
+/* Wait until there are two tasks, this one and neither `partner` nor another of ours. */
 static void await_receiver(int partner, const char *name) {
-    const struct timespec moment = {0, 5 * 1000 * 1000};
-    int waited = 0;
-    for (; !only_the_receiver(partner); waited++) {
-        fail_if(waited > PATIENCE_S * 200, PROGRAM, "%s has not joined PVM on the other host",
-                name);
-        nanosleep(&moment, NULL);
+    const struct timespec nap = {0, 5 * 1000 * 1000};
+    for (int naps = 0;; naps++) {
+        struct pvmtaskinfo *tasks = NULL;
+        int count = 0, strangers = 0;
+        pvm_done(pvm_tasks(0, &count, &tasks), "pvm_tasks");
+        for (int i = 0; i < count; i++)
+            strangers += tasks[i].ti_tid != partner && tasks[i].ti_tid != pvm_mytid();
+        if (count == 2 && strangers == 1)
+            return;
+        fail_if(naps > PATIENCE_S * 200, PROGRAM, "%s has not joined PVM on the other host", name);
+        nanosleep(&nap, NULL);
     }
 }
 
-/* PVM knows a spawned task until its process has ended and its output is closed, so the receiving
- * end is left behind. It is a task of its own, not the one that PVMEPID names; where nobody comes
- * to end it, PVM's halt does. */
-static void receive(char **words) {
-    pvm_fail_part();
-    pvm_exit();
-    unsetenv("PVMEPID");
-    child_leave_behind(words);
-}
-
-/* The sending end takes the first two tasks that the daemon names. The daemon forgets this one only
- * after pvm_exit has returned; until then the sending end may take it and wait for ever. */
-static void leave_and_be_forgotten(void) {
-    const struct timespec until_forgotten = {0, 300 * 1000 * 1000};
-    pvm_exit();
-    nanosleep(&until_forgotten, NULL);
-}
-
+/* Start the sending end, which takes the first two tasks that the daemon names. The daemon forgets
+ * this task only some time after pvm_exit has returned; until then the sending end may take it and
+ * wait for ever. */
 static void transmit(int partner, char **words, int count) {
+    const struct timespec until_forgotten = {0, 300 * 1000 * 1000};
     char *all[WORDS];
     memcpy(all, words, (size_t)count * sizeof *all);
     all[count] = "-h";
-    all[count + 1] = "partner"; /* NPpvm asks only whether there is a host */
+    all[count + 1] = "partner"; /* NPpvm only tests that a host is given */
     all[count + 2] = NULL;
     pvm_fail_part();
     await_receiver(partner, words[0]);
-    leave_and_be_forgotten();
+    pvm_exit();
+    nanosleep(&until_forgotten, NULL);
     child_finish(child_start(all), words[0]);
     report_note_text("carried_by", "PVM between two tasks of the program");
     report_end(PROGRAM, 1);
@@ -84,9 +66,16 @@ int main(int argc, char **argv) {
     int other = partner_meet(argv, within_node, &is_partner);
     pvm_done(pvm_setopt(PvmRoute, PvmRouteDirect), "pvm_setopt");
     witness(other, is_partner, start_s);
-    if (is_partner)
-        receive(words);
-    else
+    if (!is_partner) {
         transmit(other, words, count);
+        return 0;
+    }
+    /* PVM regards a spawned task as running until its process has ended and its output is closed,
+     * so the receiving end must outlive this one. Without PVMEPID it enrols as a task of its own.
+     * If the sending end never ends it, PVM's halt does. */
+    pvm_fail_part();
+    pvm_exit();
+    unsetenv("PVMEPID");
+    child_leave_behind(words);
     return 0;
 }

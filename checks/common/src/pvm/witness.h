@@ -2,10 +2,9 @@
 #ifndef ASSAY_WITNESS_H
 #define ASSAY_WITNESS_H
 
-/* The evidence line of an MPI program (evidence.h), for two PVM tasks: where each ran, which
- * libpvm3 served it, and what of a probe each way really arrived at the node's interfaces. Called
- * by both tasks at the same time; the asking one (is_partner 0) prints. start_s is
- * CLOCK_REALTIME at the task's begin. */
+/* The evidence line of evidence.h for two PVM tasks: the place of each, the libpvm3 in use, and the
+ * bytes of a probe each way that arrived at the node's interfaces. Collective over both tasks; the
+ * asking one (is_partner 0) prints. start_s: CLOCK_REALTIME when the task started. */
 void witness(int other, int is_partner, double start_s);
 
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, gethostname */
-/* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the end that
- * listens, rank 1 the other one when it does. Nothing of MPI carries their messages; MPI places the
- * ranks and proves where they were.
- *   tcp_pair PROGRAM [WORD…] @listening [WORD…] @other [WORD…]
- * Words before @listening are for both ends; in all of them @host and @port stand for where the
- * listening end is. */
+/* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the listening
+ * end, then rank 1 the other one. Their messages do not pass through MPI, which only places the
+ * ranks and provides the evidence of where they ran. tcp_pair PROGRAM [WORD…] @listening [WORD…]
+ * @other [WORD…] Words before @listening are for both ends; @host and @port in a word stand for the
+ * address of the listening end. */
 #include "assay/child.h"
 #include "assay/fail.h"
 #include "assay/report.h"
@@ -27,32 +26,13 @@
 #define WORDS 64
 #define PATIENCE_S 20
 
-/* Where the listening end is. */
+/* The address of the listening end. */
 struct place {
     int port;
     char host[HOST_BYTES];
 };
 
-static void pause_a_moment(void) {
-    struct timespec moment = {0, 5000000L};
-    nanosleep(&moment, NULL);
-}
-
-/* A port that nobody listens on now. */
-static int free_port(void) {
-    struct sockaddr_in address;
-    socklen_t size = sizeof address;
-    int found = socket(AF_INET, SOCK_STREAM, 0);
-    memset(&address, 0, sizeof address);
-    address.sin_family = AF_INET;
-    fail_if(found < 0 || bind(found, (struct sockaddr *)&address, size) != 0 ||
-                getsockname(found, (struct sockaddr *)&address, &size) != 0,
-            __func__, "no free TCP port on this host");
-    close(found);
-    return ntohs(address.sin_port);
-}
-
-/* Whether some socket of this host listens on port, by the kernel's own tables. */
+/* 1 if a socket of this host listens on port, by the kernel's tables. */
 static int listens(int port) {
     static const char *const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
     char line[512];
@@ -71,7 +51,7 @@ static int listens(int port) {
     return found;
 }
 
-/* The word with its first @host or @port replaced, for as long as the program runs. */
+/* The word with its first @host or @port replaced; never freed. */
 static char *filled(char *word, const struct place *place) {
     char port[16];
     const char *value = place->host;
@@ -103,18 +83,29 @@ static void choose_words(char **argv, const char *own, const struct place *place
     words[count] = NULL;
 }
 
+/* Start the listening end on a free port and tell rank 1 where it is. */
 static pid_t start_listening(char **argv) {
+    const struct timespec nap = {0, 5000000};
     char *words[WORDS];
-    struct place place = {free_port(), ""};
-    int waited = 0;
+    struct place place = {0, ""};
+    struct sockaddr_in address;
+    socklen_t size = sizeof address;
+    int free_port = socket(AF_INET, SOCK_STREAM, 0);
+    memset(&address, 0, sizeof address);
+    address.sin_family = AF_INET;
+    fail_if(free_port < 0 || bind(free_port, (struct sockaddr *)&address, size) != 0 ||
+                getsockname(free_port, (struct sockaddr *)&address, &size) != 0,
+            PROGRAM, "no free TCP port on this host");
+    close(free_port);
+    place.port = ntohs(address.sin_port);
     gethostname(place.host, sizeof place.host - 1);
     choose_words(argv, "@listening", &place, words);
     pid_t child = child_start(words);
-    for (; !listens(place.port); waited++) {
+    for (int naps = 0; !listens(place.port); naps++) {
         fail_if(child_has_ended(child), PROGRAM, "%s ended at once", words[0]);
-        fail_if(waited > PATIENCE_S * 200, PROGRAM, "%s does not listen on port %d", words[0],
+        fail_if(naps > PATIENCE_S * 200, PROGRAM, "%s does not listen on port %d", words[0],
                 place.port);
-        pause_a_moment();
+        nanosleep(&nap, NULL);
     }
     MPI_Send(&place, (int)sizeof place, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
     return child;

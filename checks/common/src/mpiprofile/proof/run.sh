@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh CC OUT: prove the profile of a known program at 1 to 4 ranks, linked in and preloaded, alone
+# run.sh CC OUT: prove the profile of a known program on 1 to 4 ranks, linked in and preloaded, alone
 # and together with the evidence library.
 set -euo pipefail
 

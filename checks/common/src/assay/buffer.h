@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ASSAY_BUFFER_H
+#define ASSAY_BUFFER_H
+
+#include <stddef.h>
+
+/* Zeroed memory for count elements of size bytes. Every page is touched, so that no page fault
+ * falls into a timed interval. Out of memory ends the run (fail_if). count may be 0. Local; free it
+ * with free. */
+void *buffer_make(size_t count, size_t size);
+
+#endif
