@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Holds what a program of ours printed against what it was asked.
+"""Compares what one of our programs printed with what it was asked.
 
-Every value asked for must be there once and no other, with as many samples as were asked for; a
-value must be what follows from its samples or from the values beside it, and the settings that the
-program prints must be those it was given.
+Every value that was asked for must be there once, with as many samples as were asked for, and no
+other value. A redundant value must follow from its samples or from other values. The settings that
+the program prints must be those it was given.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from records.metric import Metric
 
-#: Places that a message about missing values names.
+#: Points that a message about missing values names.
 PLACES_SHOWN = 3
 
 
@@ -32,7 +32,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a check read: its metrics, what is wrong with the answer (or None), further flags."""
+    """What a check read: metrics, what is wrong with the answer (None: nothing), flags."""
 
     metrics: list[Metric] = field(default_factory=list)
     wrong: str | None = None
@@ -40,7 +40,7 @@ class Reading:
 
 
 class Here:
-    """The values of an answer as seen from one point, for a relation to compute with."""
+    """The values of an answer at one point, for a relation to compute with."""
 
     def __init__(self, answer: Mapping[str, Metric], at: Mapping[str, Any], params: Any) -> None:
         self.at, self.params = at, params
@@ -55,7 +55,7 @@ class Here:
         return self._answer[_key(metric, self.at)].samples or []
 
 
-#: What a value must be, from the others.
+#: Computes a redundant value from the others.
 Relation = Callable[[Here], float]
 
 
@@ -93,9 +93,10 @@ def _text(value: object) -> str:
 
 
 def other_settings(options: Mapping[str, object], program: Mapping[str, Any] | None) -> str | None:
-    """What the program says that it was asked and was not; None if nothing, or if it says none.
+    """The first setting that the program printed and that was not asked; None if there is none.
 
-    Our programs print real numbers with six digits after the point, and choices as lists.
+    Our programs print real numbers with six digits after the point, and choices as lists. A program
+    that prints no settings is not checked.
     """
     printed = (program or {}).get("settings")
     if not isinstance(printed, dict):
@@ -121,9 +122,9 @@ def difference(
     params: Any,
     digits: int,
 ) -> str | None:
-    """How the values found differ from those asked for, naming the first points; None if not.
+    """The first difference between the values found and those asked for, with its point, or None.
 
-    `digits` are the significant ones that the program prints.
+    `digits`: significant digits that the program prints.
     """
     wanted = {_key(one.metric, one.at): one for one in asked}
     answer = {_key(metric.name, metric.at): metric for metric in found}
@@ -145,8 +146,10 @@ def difference(
             continue
         right = relation(Here(answer, metric.at or {}, params)) if relation else median(samples)
         if not math.isclose(metric.value, right, rel_tol=2 * 10.0 ** (1 - digits)):
-            source = "the values beside it" if relation else "the median of its samples"
-            return f"{place} is {metric.value:.{digits}g}; by {source} it is {right:.{digits}g}"
+            source = "the other values" if relation else "its samples"
+            return (
+                f"{place} is {metric.value:.{digits}g}; by {source} it must be {right:.{digits}g}"
+            )
     return None
 
 

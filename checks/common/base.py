@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every check shares: how a launch is set up, run, verified and turned into an outcome.
 
-A leaf says what is started and how its answer is read; everything else is here. Sanity judges in
-one place and in this order: did Slurm and the nodes hold (lost), did the launch come to its end
-(failed), was it where and what it claims, and is its answer right (wrong)? Only then is a number
-read as a measurement.
+A leaf says what is started and how its answer is read; everything else is here. A launch is judged
+in one place and in this order: lost (Slurm or a node failed), failed (the program did not reach its
+end), wrong (evidence or answer contradict the request), ok. Only an ok launch gives measurements.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.topology import Pair, Topology, TopologyDescription
 
-#: A launch's output beyond this is not read: no check prints as much.
+#: Output beyond this is not read; no check prints as much.
 GREATEST_OUTPUT_BYTES = 512 * 2**20
 #: Environment variable with the run's id; it marks the run's jobs in Slurm.
 RUN_ID = "ASSAY_RUN_ID"
@@ -96,7 +95,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
     @run_before("run")
     def choose_program(self) -> None:
-        """Bring program, helpers and input files to the stage folder."""
+        """Link helpers into the stage folder, write input files, set the command."""
         built = self.built
         preload = self.current_environ.extras["preload"]
         if preload:
@@ -126,7 +125,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
     @property
     def foreign(self) -> str | None:
-        """Name of the site's own program (`programs` of its environment) to be run, if one is."""
+        """Name of the site's own program to run (`programs` of the environment); None: ours."""
         return None
 
     def nodes_asked(self) -> Pair | None:
@@ -154,7 +153,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         return Path(self.current_environ.extras["programs"][self.foreign])
 
     def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:  # noqa: ARG002
-        """Whether the program reached its end; ours say so themselves."""
+        """Whether the program reached its end; our programs print a line."""
         return output.ended
 
     def command(self) -> list[str]:
@@ -170,7 +169,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
     @sanity_function
     def verify(self) -> Any:
-        """Judge the launch, hand its outcome to the harness, pass when it is ok."""
+        """Judge the launch and send its outcome to the harness; passes if the outcome is ok."""
         text = _read_text(Path(self.stagedir) / self.stdout.evaluate())
         outcome = self.judge(text)
         emit(self, outcome, json_lines.session_interval(text))
@@ -199,15 +198,24 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("wrong", str(error))
 
     def wrong_answer(self, text: str) -> str | None:  # noqa: ARG002
-        """What a foreign program says of wrong data before it fails, or None."""
+        """A foreign program's own message that data were wrong, or None."""
         return None
 
     def partial(self, text: str) -> list[Metric]:  # noqa: ARG002
-        """What a failed launch had printed and may be kept for show; it enters no statistics."""
+        """Metrics that a failed launch had printed: shown, but in no statistics."""
         return []
 
     def _judge_answer(self, output: json_lines.Output, text: str) -> Outcome:
-        claim = self._claim()
+        extras = self.current_environ.extras
+        claim = Claim(
+            nodes=list(self.job.nodelist or []),
+            ranks=self.ranks,
+            ranks_per_node=self.ranks_per_node,
+            library_pattern=extras["library"],
+            wire_is_counted=self.current_partition.extras["wire_is_counted"],
+            hosts_take_turns=self.definition.hosts_take_turns(self.params),
+            seen=extras["seen"],
+        )
         marks = flags(output.evidence, claim)
         against = contradictions(output.evidence, claim)
         if against:
@@ -247,7 +255,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         return profile
 
     def _failure(self, output: json_lines.Output, text: str) -> str | None:
-        """Why the launch did not come to its end, or None."""
+        """Why the launch did not reach its end, or None."""
         state = str(self.job.state)
         if state in ("TIMEOUT", "CANCELLED", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED"):
             return f"Slurm ended the job: {state}"
@@ -256,22 +264,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if output.errors:
             return "; ".join(output.errors[:3])
         if output.exit_status != 0:
-            return f"exit status {output.exit_status}: {_last_line(self.stderr_text())}"
+            said = [line.strip() for line in self.stderr_text().splitlines() if line.strip()]
+            last = said[-1][:300] if said else "nothing on stderr"
+            return f"exit status {output.exit_status}: {last}"
         ended = self.came_to_its_end(output, text)
         return None if ended else "the program did not reach its end"
-
-    def _claim(self) -> Claim:
-        extras = self.current_environ.extras
-        partition = self.current_partition.extras
-        return Claim(
-            nodes=list(self.job.nodelist or []),
-            ranks=self.ranks,
-            ranks_per_node=self.ranks_per_node,
-            library_pattern=extras["library"],
-            wire_is_counted=partition["wire_is_counted"],
-            hosts_take_turns=self.definition.hosts_take_turns(self.params),
-            seen=extras["seen"],
-        )
 
     def stderr_text(self) -> str:
         """All of the launch's stderr."""
@@ -279,14 +276,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
 
 def _read_text(path: Path) -> str:
-    """A launch's output, however it looks: capped, undecodable bytes replaced."""
+    """A launch's output up to the limit, undecodable bytes replaced."""
     try:
         with path.open("rb") as file:
             return file.read(GREATEST_OUTPUT_BYTES).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return ""
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "nothing on stderr"

@@ -74,7 +74,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 
     @sanity_function
     def built(self) -> Any:
-        """make's status decides; ReFrame has already looked at it."""
+        """Passes if make succeeded."""
         return sn.assert_true(self.build_job.exitcode == 0)
 
 
@@ -84,14 +84,14 @@ def _copies(folders: list[Path]) -> str:
 
 
 class Programs(MakeBuild):
-    """Our own programs for the environment's library, MPI or PVM, with what helps them run."""
+    """Our own programs for the environment's library, MPI or PVM, and their helpers."""
 
     target = "all"
     valid_prog_environs = ["+mpi", "+pvm"]
 
     @property
     def chosen_target(self) -> str:
-        """Those for PVM have no MPI."""
+        """An environment of PVM has no MPI, and a target of its own."""
         return "pvm" if "pvm" in self.current_environ.features else "all"
 
 

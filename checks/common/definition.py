@@ -96,14 +96,14 @@ class CheckDefinition(ABC, Generic[P]):
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
-    #: Parameters of a small launch, those without a default among them.
+    #: Parameters of a small launch: those without a default, and what keeps it short.
     example: ClassVar[Mapping[str, Any]] = {}
     #: Environment variables that the program runs with.
     variables: ClassVar[Mapping[str, str]] = {}
     #: Parameters that the program is not told, beside those of the launch.
     not_told: ClassVar[frozenset[str]] = frozenset()
-    #: What a metric's value must be by others of the same launch. A value with samples is their
-    #: median where nothing else is said.
+    #: How redundant values follow from others of the same launch, by metric. A value with samples
+    #: and no relation is their median.
     relations: ClassVar[Mapping[str, Relation]] = {}
     #: Significant digits that the program prints.
     digits: ClassVar[int] = 9
@@ -132,8 +132,6 @@ class CheckDefinition(ABC, Generic[P]):
         del params
         return self.features
 
-    # What is started, and what a right answer is.
-
     def options(self, params: P) -> dict[str, object]:
         """The program's options: every parameter but those of the launch, `_` written as `-`."""
         left_out = LAUNCH_PARAMETERS | self.not_told
@@ -148,7 +146,7 @@ class CheckDefinition(ABC, Generic[P]):
         raise NotImplementedError(f"check {self.name} does not say what values must come back")
 
     def read(self, params: P, output: Output) -> Reading:
-        """Hold what the program printed against what it was asked."""
+        """Compare what the program printed with what it was asked."""
         wrong = other_settings(self.options(params), output.program) or difference(
             self.expected(params, hosts_by_rank(output.evidence)),
             output.metrics,
@@ -159,7 +157,7 @@ class CheckDefinition(ABC, Generic[P]):
         return Reading(wrong=wrong) if wrong else self.conclude(params, output)
 
     def conclude(self, params: P, output: Output) -> Reading:
-        """What follows from a complete answer: its values, unless something else is wrong."""
+        """Judge a complete answer further; its metrics, and those derived from them."""
         del params
         return Reading(output.metrics)
 
@@ -177,8 +175,6 @@ class CheckDefinition(ABC, Generic[P]):
         """Whether only one node's ranks are busy at a time; the others sleep."""
         del params
         return False
-
-    # Layout and cost.
 
     @abstractmethod
     def ranks(self, params: P) -> int:
@@ -215,7 +211,7 @@ class CheckDefinition(ABC, Generic[P]):
         )
 
     def memory_arithmetic(self, params: P, layout: Layout) -> str:
-        """How the need of memory comes about, as the beginning of a sentence."""
+        """How much memory is needed for what, as the beginning of a sentence."""
         del params
         return f"{layout.ranks_per_node} ranks a node"
 

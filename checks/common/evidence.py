@@ -35,29 +35,24 @@ class Claim:
 
 
 def contradictions(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
-    """Every way in which the evidence contradicts the claim; empty when it was as claimed."""
+    """Every contradiction between evidence and claim; empty if there is none."""
     if evidence is None:
         return ["the launch gave no evidence of where its ranks ran"]
+    found = []
+    named = f"{evidence.get('library')} {evidence.get('library_file')}"
+    if not re.search(claim.library_pattern, named):
+        found.append(f"the library calls itself {named!r}; expected was {claim.library_pattern!r}")
+    variables = evidence.get("variables") or {}
+    for name, value in claim.seen.items():
+        if variables.get(name) != value:
+            found.append(
+                f"the setting {name} reached rank 0 as {variables.get(name)!r}; asked for was"
+                f" {value!r}"
+            )
     return [
-        *_library(evidence, claim),
-        *_settings(evidence.get("variables") or {}, claim),
+        *found,
         *_placement(evidence.get("ranks") or [], claim),
         *_wire(evidence.get("links") or [], claim),
-    ]
-
-
-def _library(evidence: dict[str, Any], claim: Claim) -> list[str]:
-    named = f"{evidence.get('library')} {evidence.get('library_file')}"
-    if re.search(claim.library_pattern, named):
-        return []
-    return [f"the library calls itself {named!r}; expected was {claim.library_pattern!r}"]
-
-
-def _settings(found: Mapping[str, Any], claim: Claim) -> list[str]:
-    return [
-        f"the setting {name} reached rank 0 as {found.get(name)!r}; asked for was {value!r}"
-        for name, value in claim.seen.items()
-        if found.get(name) != value
     ]
 
 
@@ -109,7 +104,7 @@ def _wire(links: list[dict[str, Any]], claim: Claim) -> list[str]:
 
 
 def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
-    """Words to show beside the launch's numbers."""
+    """Flags to show beside the launch's metrics."""
     if evidence is None:
         return []
     found = [OVERSUBSCRIBED] if _shared(evidence, claim) else []

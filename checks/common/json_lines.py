@@ -2,8 +2,8 @@
 """The one parser of what our own programs print: JSON lines among foreign text.
 
 Every line that is a JSON object with the key "assay" is ours; all others belong to the library or
-the launcher and are left alone. The output is not trusted: a launch may have been cut off, two
-ranks may have written into each other, a value may be no number.
+the launcher and are left alone. The output is not trusted: it may be cut off,
+lines of two ranks may be mixed, a value may not be a number.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from records.units import unit_of
 
 
 class OutputError(Exception):
-    """The program's output contradicts itself or is no measurement; the message says where."""
+    """The program's output contradicts itself or is not a measurement; the message says where."""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Output:
 def parse(text: str, metrics: Mapping[str, MetricDefinition]) -> Output:
     """Sort the JSON lines of `text`; `metrics` are those that the program may print.
 
-    Raises OutputError on a value that is no measurement, or of another metric.
+    Raises OutputError on a value that is not a measurement, or of another metric.
     """
     output = Output()
     seen: set[str] = set()
@@ -121,10 +121,9 @@ def _metric(
     name, at = entry.get("name"), entry.get("at")
     definition = metrics.get(name) if isinstance(name, str) else None
     if definition is None or entry.get("unit") != definition.unit:
-        raise OutputError(
-            f"metric {name!r:.80} in {entry.get('unit')!r:.80} is none that this check reports"
-        )
-    _check_place(definition.name, at)
+        raise OutputError(f"this check reports no metric {name!r:.80} in {entry.get('unit')!r:.80}")
+    if at is not None and not (isinstance(at, dict) and all(map(_is_position, at.values()))):
+        raise OutputError(f"metric {name}: {at!r:.80} is not a point")
     strange = entry.keys() - {"assay", "name", "unit", "value", "at", "samples"}
     if strange:
         raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
@@ -138,23 +137,20 @@ def _metric(
     return measured(definition, entry.get("value"), at, samples)
 
 
-def _check_place(name: str, at: Any) -> None:
-    """`at` names a point by words and by numbers that count or measure something."""
-    if at is None:
-        return
-    values: Iterable[Any] = at.values() if isinstance(at, dict) else [None]
-    for value in values:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not (isinstance(value, str) or (number and math.isfinite(value) and value >= 0)):
-            raise OutputError(f"metric {name}: its place {at!r:.80} is none")
+def _is_position(value: Any) -> bool:
+    """Whether a point of a sweep can stand at `value`: a word, or a number from 0 on."""
+    if isinstance(value, str):
+        return True
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value >= 0
 
 
 def check_number(value: Any, unit: str, where: str) -> float:
     """`value` as a float if it can be a measurement in `unit`; else OutputError naming `where`."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise OutputError(f"{where}: {value!r} is no number")
+        raise OutputError(f"{where}: {value!r} is not a number")
     if not 0 < value < unit_of(unit).greatest:
-        raise OutputError(f"{where}: {value!r} {unit} is no possible measurement")
+        raise OutputError(f"{where}: {value!r} {unit} is not a possible measurement")
     return float(value)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """ReFrame launchers: each library's own way to start ranks, inside one session script.
 
-`launch/session.sh` stamps the phases of every launch, sets its time limit and, for libraries that
-live in daemons, boots them on the allocation and halts them again, whatever happens in between.
+`launch/session.sh` stamps the phases of every launch, sets its time limit and, for libraries with
+daemons, boots them on the allocation and always halts them again.
 An environment names its launcher and further options in its extras.
 """
 
@@ -90,5 +90,5 @@ class PvmSession(SessionLauncher):
     daemons = "pvm"
 
     def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
-        """Nothing stands before the program."""
+        """Empty: the program starts its other tasks itself."""
         return []

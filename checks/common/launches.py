@@ -4,8 +4,8 @@
 The harness gives the list as JSON lines in the file that LAUNCHES_FILE names; ReFrame runs them one
 by one in the order of their names. By hand, use `reframe -c checks/common/by_hand.py` instead.
 
-The list comes from a run directory, which is input like any other: every launch is validated again
-before a part of it reaches a job script. One that is refused is reported as failed.
+The list comes from a run directory, which is not trusted: every launch is validated again before
+any part of it reaches a job script. One that is refused is reported as failed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Ranks = Annotated[int, Field(ge=1, le=MAX_RANKS)]
 
 
 class LaunchAsked(BaseModel):
-    """What is used of a line of the list."""
+    """A line of the list, as far as it is used."""
 
     model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False)
 

@@ -21,8 +21,8 @@ RESOLVED = frozenset({"ranks", "ranks_per_node"})
 def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
     """The class that runs a check; `-S check.name=value` sets its variables by hand.
 
-    Parameters without a default become required variables. Meaning, unit and range of each stand in
-    the definition, which validates them.
+    Parameters without a default become required variables. The definition's model validates all
+    values.
     """
     base: type[MpiCheck] = OwnProgram
     if (definition.folder / "run.py").is_file():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks over a number of ranks that the campaign states share: where the ranks lie."""
+"""Layouts of the checks whose number of ranks is a parameter."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ class ManyRanksDefinition(CheckDefinition[P]):
     """Parameters have `ranks` and `ranks_per_node`."""
 
     def ranks(self, params: Any) -> int:
-        """As asked."""
+        """The parameter `ranks`."""
         return int(params.ranks)
 
     def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
-        """As the parameter says."""
+        """The parameter `ranks_per_node`."""
         asked: RanksPerNode = params.ranks_per_node
         return asked
 
@@ -28,6 +28,6 @@ class RankANodeDefinition(ManyRanksDefinition[P]):
     """Parameters have `ranks`; each lies on a node of its own."""
 
     def ranks_asked_per_node(self, params: P) -> RanksPerNode:
-        """One: a pair of ranks is a pair of nodes."""
+        """One, so that a pair of ranks is a pair of nodes."""
         del params
         return 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks that send messages of listed sizes share: buffers, time on the way, echoes."""
+"""What the checks that send messages share: buffers, time on the link, values of an echo."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def refuse_many_samples(constructs: int, sizes: int, iterations: int) -> None:
 
 
 def echoes(at: Mapping[str, Any], iterations: int) -> Iterator[Asked]:
-    """Half round trips at a point, and the bandwidths of those that carry anything."""
+    """The values of an echo at a point: half round trips, and bandwidths unless it is empty."""
     for metric in HALF_ROUND_TRIPS:
         samples = iterations if metric is HALF_ROUND_TRIPS[0] else 0
         yield Asked(metric.name, at, samples)
@@ -43,14 +43,14 @@ def echoes(at: Mapping[str, Any], iterations: int) -> Iterator[Asked]:
 
 
 class MessagesDefinition(CheckDefinition[P]):
-    """Parameters have `sizes`, or the definition says which message sizes there are."""
+    """Parameters have `sizes`, unless `message_bytes` is overridden."""
 
     def message_bytes(self, params: Any) -> list[int]:
         """The explicit sizes, ascending."""
         return list(params.sizes)
 
     def messages_held(self, params: P) -> int:
-        """Messages of the greatest size that a rank has room for: one each way unless told."""
+        """Messages of the greatest size in a rank's buffers: one each way, unless overridden."""
         del params
         return 2
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The outcome of one launch, as a check hands it to the harness: one JSON line on a pipe.
+"""The outcome of one launch, as a check sends it to the harness: one JSON line on a pipe.
 
 The harness that started the ReFrame session gives the pipe's descriptor in OUTCOME_FD and turns
-each line into a record. Without the variable (a check run by hand) nothing is handed over.
+each line into a record. Without the variable (a check run by hand) nothing is sent.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Outcome(msgspec.Struct):
 def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
     """Complete `outcome` with what `check` knows of its job, and write it to the pipe.
 
-    `interval` is the job's own begin and end in seconds since 1970; without it Slurm's word
-    is taken.
+    `interval` is the job's own begin and end in seconds since 1970; None: Slurm's, in whole
+    seconds.
     """
     job, stage = check.job, Path(check.stagedir)
     outcome.launch_index = check.launch_index
     outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
     outcome.nodes = list(job.nodelist or [])
-    begin, end = interval or slurm_interval(job.slurm)
+    begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
     outcome.started_at, outcome.ended_at = _iso(begin), _iso(end)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
     outcome.files = {kind: str(stage / name) for kind, name in names.items()}
@@ -79,11 +79,6 @@ def _send(message: Outcome) -> None:
     descriptor, line, written = int(name), msgspec.json.encode(message) + b"\n", 0
     while written < len(line):
         written += os.write(descriptor, line[written:])
-
-
-def slurm_interval(fields: dict[str, str]) -> tuple[float | None, float | None]:
-    """Start and end of a job as Slurm describes it, whole seconds; None where it does not say."""
-    return _slurm_time(fields.get("StartTime")), _slurm_time(fields.get("EndTime"))
 
 
 def _slurm_time(text: str | None) -> float | None:

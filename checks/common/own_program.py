@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of our own, as its definition says: what it is asked, and what it must answer."""
+"""The ReFrame class of a program of our own, made from its definition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from checks.common.json_lines import Output
 
 
 class OwnProgram(MpiCheck):
-    """A program that prints JSON lines; all of a check that needs nothing else of ReFrame."""
+    """A program that prints JSON lines; checks without a `run.py` use it as it is."""
 
     def command(self) -> list[str]:
         """The program with its parameters as options."""

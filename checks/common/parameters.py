@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 MAX_RANKS = 1_000_000
-#: Pairs of nodes grow with their square.
+#: Nodes of checks that measure pairs: pairs grow with the square.
 MAX_NODES = 4096
-#: Of anything that a program counts and repeats.
+#: Repetitions of anything that a program repeats.
 MAX_ITERATIONS = 1_000_000
 
 #: A number of ranks, or as many as a node has cores.
@@ -19,7 +19,7 @@ RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill"]
 
 
 class Parameters(BaseModel):
-    """Base of every check's parameters: no conversion of types, no unknown name, no change."""
+    """Base of every check's parameters: strict types, no unknown name, immutable."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -68,7 +68,7 @@ def ranks_per_node_field() -> Any:
 
 
 def in_order_and_once(order: Sequence[str], noun: str) -> Callable[[list[Any]], list[Any]]:
-    """A validator of lists of words: each at most once; they come out as in `order`."""
+    """A validator of lists of words: each at most once; the result is in the order of `order`."""
 
     def ordered(words: list[Any]) -> list[Any]:
         twice = next((word for word in words if words.count(word) > 1), None)

@@ -58,9 +58,9 @@ def register() -> Register:
 def add_folder(path: str | Path, said_by: str = "--checks") -> None:
     """Add the checks of a folder outside the tree: each package in it that defines `CHECK`.
 
-    Builds and ReFrame sessions find the folder by the environment variable FURTHER_CHECKS. Nothing
-    is added, and AssayError raised, where a check cannot be imported, is not whole, or has the name
-    of another. `said_by` names the setting that gave the path, for messages.
+    Builds and ReFrame sessions find the folder by the environment variable FURTHER_CHECKS. If a
+    check cannot be imported, is incomplete, or has the name of another, nothing is added and
+    AssayError is raised. `said_by` names the setting that gave the path, for messages.
     """
     folder = Path(path).expanduser().resolve()
     if folder in FOLDERS:
@@ -114,7 +114,7 @@ def _found(folder: Path, package: str) -> dict[str, CheckDefinition[Any]]:
 
 
 def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]]) -> None:
-    """Raise AssayError for a definition that plans, records or reports could not be made with."""
+    """Raise AssayError for a definition that plans, records or reports cannot use."""
     if not isinstance(check, CheckDefinition):
         raise AssayError(f"{where}: CHECK is {check!r:.80}; it must be a CheckDefinition")
     lacking = [

@@ -22,9 +22,9 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
-#: Seconds between questions to Slurm while a job waits or runs.
+#: Seconds between two polls of Slurm while a job waits or runs.
 QUIET_POLL_S = 2.0
-#: Seconds that Slurm may be out of reach before a job counts as lost.
+#: Seconds that Slurm may not answer before a job counts as lost.
 CONTROLLER_PATIENCE_S = 30.0
 #: Seconds that a job may wait for nodes that are down before it counts as lost.
 DOWN_NODES_PATIENCE_S = 5.0
@@ -64,32 +64,32 @@ def dead_nodes(job: Any) -> str | None:
     A node counts as gone when Slurm says so, or when its slurmd refuses a connection that another
     node of the same job takes: Slurm itself needs SlurmdTimeout to notice a power cut.
     """
-    nodes = [_fields(_scontrol("show", "node", "-o", name)) for name in job.nodelist or []]
+    described = (_fields(_scontrol("node", name).stdout) for name in job.nodelist or [])
+    nodes = [fields for fields in described if {"NodeName", "NodeAddr"} <= fields.keys()]
     down = {
         n["NodeName"] for n in nodes if re.search(r"DOWN|NOT_RESPONDING|\*", n.get("State", ""))
     }
-    silent = {n["NodeName"] for n in nodes if not _answers(n)}
+    silent = {n["NodeName"] for n in nodes if not _answers(n["NodeAddr"], n.get("Port", "6818"))}
     if len(silent) < len(nodes):
         down |= silent
     return f"node {', '.join(sorted(down))} died during the launch" if down else None
 
 
-def _answers(node: dict[str, str]) -> bool:
-    port = int(node.get("Port", "6818"))
+def _answers(address: str, port: str) -> bool:
     try:
-        with socket.create_connection((node["NodeAddr"], port), timeout=1):
+        with socket.create_connection((address, int(port)), timeout=1):
             return True
     except OSError:
         return False
 
 
-def _scontrol(*arguments: str) -> str:
-    answer = subprocess.run(["scontrol", *arguments], capture_output=True, text=True, check=False)
-    return answer.stdout
+def _scontrol(kind: str, name: str) -> subprocess.CompletedProcess[str]:
+    command = ["scontrol", "show", kind, "-o", name]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def _fields(description: str) -> dict[str, str]:
-    """The KEY=value pairs of `scontrol show job -o`."""
+    """The KEY=value pairs of `scontrol show … -o`."""
     return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
 
 
@@ -124,44 +124,25 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         if not ended and now - job.asked_at < QUIET_POLL_S:
             return
         job.asked_at = now
-        fields = self._describe(job)
-        if fields is None:
-            self._give_up_on_controller(job, now)
+        answer = _scontrol("job", job.jobid)
+        if answer.returncode == 0 and "JobState=" in answer.stdout:
+            fields = _fields(answer.stdout)
+        elif "Invalid job id" in answer.stderr:
+            fields = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
+        else:
+            if now - job.reached_at > CONTROLLER_PATIENCE_S:
+                job.loss = f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s"
+                job._state = "NODE_FAIL"
             return
         job.reached_at = now
         job.slurm = fields
         job._nodespec = fields.get("NodeList", "")
         job._exitcode = int(fields.get("ExitCode", "0:0").split(":")[0])
         job._state = fields["JobState"]
-        if job._state == "PENDING":
-            self._give_up_on_nodes(job, fields)
-
-    @staticmethod
-    def _describe(job: Any) -> dict[str, str] | None:
-        answer = subprocess.run(
-            ["scontrol", "show", "job", "-o", job.jobid],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if answer.returncode == 0 and "JobState=" in answer.stdout:
-            return _fields(answer.stdout)
-        if "Invalid job id" in answer.stderr:
-            return {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
-        return None
-
-    @staticmethod
-    def _give_up_on_controller(job: Any, now: float) -> None:
-        if now - job.reached_at > CONTROLLER_PATIENCE_S:
-            job.loss = f"Slurm's controller was out of reach for {CONTROLLER_PATIENCE_S:.0f} s"
-            job._state = "NODE_FAIL"
-
-    def _give_up_on_nodes(self, job: Any, fields: dict[str, str]) -> None:
-        waited_s = time.time() - job.submit_time
-        if waited_s > DOWN_NODES_PATIENCE_S and _NODES_DOWN.match(fields.get("Reason", "")):
+        waited_s, reason = time.time() - job.submit_time, fields.get("Reason", "")
+        nodes_down = job._state == "PENDING" and _NODES_DOWN.match(reason)
+        if nodes_down and waited_s > DOWN_NODES_PATIENCE_S:
             self.cancel(job)
-            job.loss = (
-                f"{fields.get('NumNodes', '?').split('-')[0]} nodes asked for, not enough of them"
-                f" are up (Slurm: {fields['Reason']})"
-            )
+            asked = fields.get("NumNodes", "?").split("-")[0]
+            job.loss = f"{asked} nodes asked for, not enough of them are up (Slurm: {reason})"
             job._state = "CANCELLED"

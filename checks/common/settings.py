@@ -37,20 +37,17 @@ def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, A
         for setting, value in described["chosen"].items()
         if described["settings"][setting]["seen_as"]
     }
+    folder, modules = described["modules_folder"], described["modules"]
     return {
         "name": name,
         "cc": described["compiler"],
-        "modules": _modules(described["modules"], described["modules_folder"]),
+        "modules": [{"name": one, "path": folder} for one in modules] if folder else modules,
         "prepare_cmds": described["prepare"],
         "env_vars": [list(pair) for pair in sorted(described["variables"].items())],
         "features": described["features"],
         "extras": extras,
         "target_systems": [site],
     }
-
-
-def _modules(names: list[str], folder: str) -> list[Any]:
-    return [{"name": name, "path": folder} for name in names] if folder else names
 
 
 def _partition(site: dict[str, Any]) -> dict[str, Any]:
@@ -114,10 +111,6 @@ def _logging(prefix: str) -> dict[str, Any]:
     return {"level": "debug", "handlers": [full], "handlers$": [plain], "handlers_perflog": []}
 
 
-def _site() -> dict[str, Any]:
-    name = os.environ.get(SITE_FILE)
-    return json.loads(Path(name).read_text()) if name else {}
-
-
-if _description := _site():
-    site_configuration = configuration(_description, _description["reframe_prefix"])
+if _file := os.environ.get(SITE_FILE):
+    _site = json.loads(Path(_file).read_text())
+    site_configuration = configuration(_site, _site["reframe_prefix"])

@@ -75,7 +75,7 @@ SizeFromZero = Annotated[
 
 
 def expand_sizes(sizes: Iterable[int | SizeRange | Mapping[str, int]]) -> list[int]:
-    """The explicit sizes in bytes, ascending, each once; an explicit list comes back as it is.
+    """The explicit sizes in bytes, ascending, each once; an explicit list is returned unchanged.
 
     Raises ValueError for more than MAX_SIZES values, before they are made.
     """
@@ -91,7 +91,7 @@ def expand_sizes(sizes: Iterable[int | SizeRange | Mapping[str, int]]) -> list[i
     return sorted(values)
 
 
-#: Sizes as a campaign lists them; they come out explicit.
+#: Sizes as a campaign lists them; validation makes them explicit.
 Sizes = Annotated[list[Size], Field(min_length=1), AfterValidator(expand_sizes)]
 SizesFromZero = Annotated[list[SizeFromZero], Field(min_length=1), AfterValidator(expand_sizes)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of two ends over TCP or PVM, which programs of ours start on two hosts."""
+"""Programs with two ends over TCP or PVM, started on two hosts by programs of ours."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ def two_ends(
 ) -> list[str]:
     """tcp_pair's arguments: the program's path, words for both ends, and for each.
 
-    In the words @host and @port stand for where the listening end is.
+    @host and @port in the words stand for the address of the listening end.
     """
     return [program, *both, "@listening", *listening, "@other", *other]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks between two ranks share: where the ranks lie, and how many hops apart."""
+"""Layout of the checks between two ranks: on one node, or on two nodes some hops apart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Transport = Literal["library", "tcp"]
 
 
 class TwoRankParameters(ProfiledParameters):
-    """Of a check between two ranks that can be asked for nodes so many hops apart."""
+    """Parameters of a check whose two nodes can be asked to lie some hops apart."""
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"hops"}
 
@@ -56,7 +56,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         return 2 if params.placement == "within-node" else 1
 
     def hops_asked(self, params: P) -> int:
-        """As the parameter says, where there is one."""
+        """The parameter `hops`, if there is one."""
         return getattr(params, "hops", 0)
 
     def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
@@ -64,7 +64,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         return [((hosts[0], hosts[-1]), None)]
 
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
-        """The layout's own reasons, then nodes so many hops apart that the site does not have."""
+        """The layout's reasons, then a number of hops that no two nodes of the site have."""
         unfit = super().infeasible(params, layout, site)
         hops = self.hops_asked(params)
         if unfit or not hops:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""HPL's printed result, one test a launch: read strictly, believed only when all of it agrees."""
+"""HPL's printed result, one test a launch: accepted only if complete and consistent."""
 
 from __future__ import annotations
 
@@ -67,37 +67,27 @@ def parse(text: str) -> HplResult:
             f"one HPL result expected; found {len(_RESULT_START.findall(text))} result lines, of"
             f" which {len(results)} can be read, and {len(residuals)} residuals"
         )
-    _check_summary(text)
-    return _check_result(results[0], residuals[0])
-
-
-def _check_summary(text: str) -> None:
     summaries = list(_FINISHED.finditer(text))
     if len(summaries) != 1:
         raise OutputError(f"HPL's summary is there {len(summaries)} times")
     counts = {key: int(value) for key, value in summaries[0].groupdict().items()}
     if counts != {"all": 1, "passed": 1, "failed": 0, "skipped": 0}:
         raise OutputError(f"HPL's summary says {counts}")
+    return _result(results[0], residuals[0])
 
 
-def _check_result(line: re.Match[str], residual: re.Match[str]) -> HplResult:
+def _result(line: re.Match[str], residual: re.Match[str]) -> HplResult:
     if residual["verdict"].upper() != "PASSED":
         raise OutputError(f"HPL's residual check FAILED: scaled residual {residual['residual']}")
     scaled = float(residual["residual"])
     if not (math.isfinite(scaled) and scaled >= 0):
         raise OutputError(f"HPL's scaled residual is {residual['residual']}")
-    time_s = float(line["time"])
+    n, time_s = int(line["n"]), float(line["time"])
     rate = check_number(float(line["gflops"]) * 1e9, "flop/s", "HPL's rate")
-    n = int(line["n"])
-    _check_agreement(n, time_s, rate)
-    return HplResult(n, int(line["nb"]), int(line["p"]), int(line["q"]), time_s, rate, scaled)
-
-
-def _check_agreement(n: int, time_s: float, rate: float) -> None:
-    """The printed time (±0.005 s) and rate must be of one test: rate = operations / time."""
+    # The time is printed in hundredths of a second: rate = operations / time within ±0.005 s.
     least, greatest = max(time_s - 0.0051, 0.0), time_s + 0.0051
-    expected_time = operations(n) / rate
-    if not (math.isfinite(time_s) and 0.998 * least <= expected_time <= 1.002 * greatest):
+    if not (math.isfinite(time_s) and 0.998 * least <= operations(n) / rate <= 1.002 * greatest):
         raise OutputError(
             f"HPL's time {time_s} s and rate {rate:.4g} flop/s do not belong together at N = {n}"
         )
+    return HplResult(n, int(line["nb"]), int(line["p"]), int(line["q"]), time_s, rate, scaled)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NetPIPE: a ping-pong of others, as the witness of our own."""
+"""NetPIPE: an independent ping-pong, to compare our own echo with."""
 
 from __future__ import annotations
 

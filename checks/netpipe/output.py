@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NetPIPE's table, one line a message size: read strictly, believed when whole and in agreement.
+"""NetPIPE's table, one line a message size: accepted only if it is complete and its numbers agree.
 
 NetPIPE 3.7 prints no last line, so a table counts as whole when it has exactly the sizes that its
 options ask for, in their order. In every line the rate must be that of the size and the time.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NetPIPE (the distribution's, or a site's own) between two ranks: the witness of our own echo.
+"""NetPIPE (the distribution's, or a site's own) between two ranks, to compare our own echo with.
 
-For an MPI library the program is NetPIPE's MPI module, with our evidence laid before it. Its
+For an MPI library the program is NetPIPE's MPI module, with our evidence library preloaded. Its
 modules for TCP and PVM are two ends that our own programs (common/src: tcp_pair, pvm_pair) start on
 both hosts; those give the evidence.
 """
@@ -57,7 +57,7 @@ class Run(MpiCheck):
         return [str(self.foreign_path), *options, *written]
 
     def came_to_its_end(self, output: Output, text: str) -> bool:
-        """NetPIPE says nothing at its end; its table is held against the sizes asked for."""
+        """NetPIPE prints no last line; its table must have the sizes asked for."""
         return bool(self.foreign) or super().came_to_its_end(output, text)
 
     def read(self, output: Output, text: str) -> Reading:  # noqa: ARG002

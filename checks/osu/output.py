@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the OSU micro-benchmarks print, versions 5 to 7: read strictly, believed when whole.
+"""What the OSU micro-benchmarks print, versions 5 to 7: accepted only if complete.
 
 A test prints a title, comments, a heading and a line a message size; the programs say nothing at
 their end, so a table counts as whole when it has exactly the sizes asked for and a last newline.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from checks.common.json_lines import OutputError, check_number
 
-#: A version may have the suffix of somebody's own edition, as 7.0-abc2.
+#: A version may carry a vendor's suffix, as in 7.0-abc2.
 _TITLE = re.compile(
     r"^# OSU (?P<test>\S.*) Test v(?P<version>[567]\.\d+(?:\.\d+)?(?:-\w+)?)\s*$", re.ASCII
 )
@@ -187,7 +187,7 @@ def _single_title(text: str) -> re.Match[str]:
 def _sections(text: str, *, cut: bool = False) -> tuple[re.Match[str], list[str], list[str]]:
     """Title, column names and lines of the table; lines of ours and blank ones are left out."""
     title = _single_title(text)
-    # str.splitlines knows other ends of lines than the programs write.
+    # str.splitlines would also split at characters that are no newline to the programs.
     lines = text.split("\n")
     last = lines.pop()
     if last.strip() and not cut:
@@ -234,13 +234,13 @@ def _row(line: str, names: list[str], *, with_size: bool) -> tuple[int | None, l
 
 def _integer(word: str, line: str) -> int:
     if not _COUNT.fullmatch(word):
-        raise OutputError(f"{word!r} is no count: {line[:80]!r}")
+        raise OutputError(f"{word!r} is not a count: {line[:80]!r}")
     return int(word)
 
 
 def _value(column: Column, word: str, size: int | None, line: str) -> Value:
     if not _NUMBER.fullmatch(word):
-        raise OutputError(f"{word!r} is no number with two decimals: {line[:80]!r}")
+        raise OutputError(f"{word!r} is not a number with two decimals: {line[:80]!r}")
     number = float(word) * column.factor
     units = {"osu_message_rate": "1/s", "osu_overlap": "1"}
     rates = ("osu_bandwidth", "osu_tail_bandwidth")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU micro-benchmarks (versions 5 to 7) where a site has them, our evidence laid before.
+"""The OSU micro-benchmarks (versions 5 to 7) where a site has them, our evidence library preloaded.
 
 The site names the suite's folder, or that its programs are on PATH. A run that was cut off is
-failed, however whole its table looks; what it had printed is kept as partial.
+failed even if its table looks complete; what it had printed is kept as partial.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Run(MpiCheck):
         return [str(self.program), *words, *chosen]
 
     def came_to_its_end(self, output: Output, text: str) -> bool:  # noqa: ARG002
-        """The suite says nothing at its end; the table is held against the sizes asked for."""
+        """The suite prints no last line; the table must have the sizes asked for."""
         return True
 
     def partial(self, text: str) -> list[Metric]:
@@ -62,16 +62,14 @@ class Run(MpiCheck):
         """The suite ends a run whose data failed its validation, as any that fails."""
         return osu.failed_validation(text)
 
-    def _greets(self) -> bool:
-        """Whether the program that ran is of a version whose osu_hello says anything."""
-        found = shutil.which(self.program)
-        return found is None or osu.GREETING.encode() in Path(found).read_bytes()
-
     def read(self, output: Output, text: str) -> Reading:
         """Every value of the whole table."""
         asked = self.params
         if asked.test == "osu_hello":
-            osu.check_hello(text, asked.ranks, silent=not self._greets())
+            # Versions before 5.4 have no greeting, and print none.
+            found = shutil.which(self.program)
+            greets = found is None or osu.GREETING.encode() in Path(found).read_bytes()
+            osu.check_hello(text, asked.ranks, silent=not greets)
             return Reading([measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))])
         if asked.test == "osu_init":
             return Reading([_metric(value) for value in osu.parse_init(text, asked.ranks)])

@@ -43,7 +43,7 @@ CONSTRUCTS: tuple[Construct, ...] = get_args(Construct)
 
 
 class Pt2ptParameters(TwoRankParameters):
-    """One launch of the ping-pong program; sizes and constructs come out in their own order."""
+    """One launch of the ping-pong program; validation sorts sizes and constructs."""
 
     placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
     constructs: Annotated[

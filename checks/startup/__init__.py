@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start-up: from the launcher's start until every rank has been heard of."""
+"""Start-up: from the launcher's start until rank 0 has a message of every rank."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PHASES = {
     "daemon_boot": ("boot_begin", "boot_end"),
     "daemon_halt": ("halt_begin", "halt_end"),
 }
-#: Stamps and the program's times are rounded to so much.
+#: Rounding of the stamps and of the program's times.
 ROUNDING_S = 2e-6
 
 
@@ -57,7 +57,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         """The program's times, which lie within each other, and the phases of the session.
 
         The phases are stamped on the host of rank 0, so that no clocks of two hosts are subtracted.
-        A library that lives in daemons also gives the times of booting and halting them.
+        A library with daemons also gives the times of booting and halting them.
         """
         del params
         daemons = (output.allocation or {}).get("daemons") != "none"

@@ -2,7 +2,7 @@
 """su3_rmd: pure SU(3) gauge theory by refreshed molecular dynamics on a four-dimensional lattice.
 
 Step size and steps a trajectory are our choice where a campaign states none: the 2003 study that
-ran the program (B. P. Kearns, MSc thesis, Portland State University) does not tell its own.
+ran the program (B. P. Kearns, MSc thesis, Portland State University) does not state them.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _extent(direction: str) -> Any:
 
 
 class Su3RmdParameters(ProfiledParameters):
-    """One run of the program: a lattice, its trajectories and how ranks talk."""
+    """One run of the program: a lattice, its trajectories and how ranks communicate."""
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"implementation"}
 

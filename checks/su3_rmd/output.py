@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the original su3_rmd prints (MILC collaboration, "MIMD version 7"): read strictly.
+"""What the original su3_rmd prints (MILC collaboration, "MIMD version 7").
 
 The program prints text only: the lattice and settings it read, a line a measurement, its wall time.
-Every part must be there once and agree with the others before a number is believed.
+It is accepted only if every part is there once and agrees with the others.
 """
 
 from __future__ import annotations

@@ -68,13 +68,13 @@ def test_bad_samples_are_refused(samples):
     "at", [{"rank": True}, {"rank": -1}, {"rank": [1]}, "rank", {"rank": None}]
 )
 def test_a_place_that_is_none_is_refused(at):
-    with pytest.raises(OutputError, match="its place"):
+    with pytest.raises(OutputError, match="is not a point"):
         parse(metric(at=at))
 
 
 def test_metrics_that_the_check_does_not_have_and_other_units_are_refused():
     for changes in ({"name": "half_round_trip"}, {"unit": "ms"}, {"name": ["init"]}):
-        with pytest.raises(OutputError, match="none that this check reports"):
+        with pytest.raises(OutputError, match="this check reports no metric"):
             parse(metric(**changes))
 
 
