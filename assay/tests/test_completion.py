@@ -17,6 +17,7 @@ from assay.cli.parser import COMMANDS
 from assay.criteria.loading import criteria_names
 from assay.schema import campaign_names
 from assay.sites.site_file import SITES
+from checks.common.registry import CHECKS
 
 #: Arguments: the words of a command line, the last one to be completed. Prints what is offered.
 ASKING = {
@@ -96,6 +97,7 @@ def test_names_of_what_there_is(complete, tmp_path):
     sites = {path.parent.name for path in SITES.glob("*/site.yaml")}
     assert complete("assay", "run", "quick", "--site", "") == sites
     assert complete("assay", "accept", "--criteria", "") == set(criteria_names())
+    assert complete("assay", "checks", "") == set(CHECKS)
     for run in ("20261120T000000Z-0001", "$(touch harm)"):
         (tmp_path / "results" / "quick" / run).mkdir(parents=True)
         (tmp_path / "results" / "quick" / run / "plan.json").touch()
