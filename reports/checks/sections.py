@@ -82,7 +82,9 @@ def read_section(file: Path) -> Section:
     """The `SECTION` of a report.py from outside; it may import `reports.show` of us, no more."""
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            alone = [f"{node.module}.{alias.name}" for alias in node.names]
+            names = alone if node.module == "reports" else [node.module or ""]
         for name in names:
             if name.split(".")[0] in _OURS and name != "reports.show":
                 raise ImportError(f"it imports {name}; allowed of Assay: reports.show")

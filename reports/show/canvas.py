@@ -84,7 +84,7 @@ def new_panel(title: str, footer: str, height_in: float = HEIGHT_IN) -> tuple[Fi
     figure = Figure(figsize=(WIDTH_IN, height_in))
     bottom = FOOTER_IN + 0.5
     axes = figure.add_axes(
-        (0.145, bottom / height_in, 0.83, (height_in - bottom - 0.36) / height_in)
+        (0.17, bottom / height_in, 0.805, (height_in - bottom - 0.36) / height_in)
     )
     axes.set_title(title, pad=9)
     axes.tick_params(length=3, width=0.8)
@@ -143,9 +143,11 @@ def log_bytes_axis(axes: Axes) -> None:
 
 
 def log_value_axis(axes: Axes) -> None:
-    """Plain numbers on a logarithmic y axis."""
+    """Plain numbers on a logarithmic y axis: powers of ten, below two decades 2 and 5 as well."""
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(10, numticks=8))
+    low, high = axes.get_ylim()
+    subs = (1.0, 2.0, 5.0) if high < 100 * low else (1.0,)
+    axes.yaxis.set_major_locator(LogLocator(10, subs=subs, numticks=8))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: fixed(value, 0) if value >= 1 else f"{value:g}")

@@ -22,6 +22,8 @@ from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
 
 #: Pictures of one section; what is beyond stands in the tables.
 MOST_PICTURES = 12
+#: Names of environments of more letters than this do not stand side by side below a picture.
+MOST_TICK_LETTERS = 30
 #: An axis of positive values over more than this ratio is logarithmic, as is one of sizes.
 LINEAR_UP_TO = 50.0
 
@@ -66,11 +68,16 @@ def axes_of(analysis: Analysis, rows: Sequence[Row]) -> list[str]:
     """What varies and is a number in every row; of those that vary in step the first."""
     axes: dict[str, list[object]] = {}
     for name, values in varying(analysis, rows).items():
-        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in values) and not any(
-            _follows(values, other) and _follows(other, values) for other in axes.values()
+        others = axes.values()
+        if _are_numbers(values) and not any(
+            _follows(values, other) and _follows(other, values) for other in others
         ):
             axes[name] = values
     return list(axes)
+
+
+def _are_numbers(values: Sequence[object]) -> bool:
+    return all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
 
 
 def _follows(values: Sequence[object], other: Sequence[object]) -> bool:
@@ -93,7 +100,9 @@ def metric_picture(
     names = measured_in(analysis, rows)
     if axis is None:
         places = {name: float(place) for place, name in enumerate(names)}
-        shown = XAxis("environment", lambda row: places[analysis.case(row).environment], names)
+        fit = sum(map(len, names)) <= MOST_TICK_LETTERS
+        ticks = names if fit else [""] * len(names)
+        shown = XAxis("environment", lambda row: places[analysis.case(row).environment], ticks)
         without: list[str] = []
     else:
         found = varying(analysis, rows)
@@ -126,14 +135,13 @@ def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | N
     rows = in_reading_order(analysis, analysis.rows_of(check, metric))
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
     blocks = analysis.run.plan.blocks
-    numeric = axes_of(analysis, rows)
 
-    def lead(name: str) -> Lead[Row]:
+    def lead(name: str, values: Sequence[object]) -> Lead[Row]:
         def text(row: Row) -> str:
             value = _value(analysis, row, name)
             return "–" if value is None else point_text(name, value)
 
-        return Column(axis_of(name).title or name, numeric=name in numeric), text
+        return Column(axis_of(name).title or name, numeric=_are_numbers(values)), text
 
     def cell(rows: list[Row]) -> Cell:
         badges = flags_of(rows)
@@ -144,7 +152,7 @@ def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | N
     title = f"{analysis.register.metric_title(metric)}, {unit.label}: mean ± s"
     return pivot(
         rows,
-        [lead(name) for name in varying(analysis, rows)] or [("check", lambda _: check)],
+        [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],
         [side_by_side(analysis, rows, cell)],
         anchor=f"table-{slug(check)}-{slug(metric)}-side-by-side",
         title=title[:1].upper() + title[1:],

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of checks: found by name, generic for unknown checks, brought by folders outside."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli.main import main
+from records.errors import ExitStatus
+from reports.analysis import Analysis, analyse
+from reports.checks.sections import CheckPart, check_parts, own_section
+from reports.load.loading import load_run
+from reports.tests.synthetic import case, write_run
+from reports.write.report import build_report
+
+METRICS = [
+    {
+        "name": "halo_time",
+        "unit": "s",
+        "better": "lower",
+        "definition": "time of a halo exchange",
+        "title": "halo exchange",
+    },
+    {"name": "halo_rate", "unit": "bytes/s", "better": "higher", "definition": "bytes over time"},
+    {"name": "setup_time", "unit": "s", "better": "lower", "definition": "time of the set-up"},
+    {"name": "lay", "unit": "1", "better": "lower", "definition": "where", "measured": False},
+]
+CHECK = {"name": "halo", "title": "Halo exchange", "deciding": "halo_time", "shown": ""}
+SIZES, RANKS, PATTERNS = (8, 1024, 65536), (2, 4, 8), ("faces", "edges")
+ENVIRONMENTS = ("mpich", "lam")
+BLOCKS = 4
+
+
+def measured(record: dict[str, Any]) -> dict[str, Any]:
+    """`lam` takes twice as long; each block a percent longer than the one before."""
+    base = (2 if record["environment"] == "lam" else 1) * (1 + 0.01 * record["block"])
+    metrics = [{"name": "setup_time", "unit": "s", "better": "lower", "value": 0.12 * base}]
+    metrics += [{"name": "lay", "unit": "1", "better": "lower", "value": 1.0}]
+    for size in SIZES:
+        time_s = base * record["params"]["ranks"] * (1e-5 + size * 1e-9)
+        at = {"face_bytes": size}
+        metrics += [
+            {"name": "halo_time", "unit": "s", "better": "lower", "value": time_s, "at": at},
+            {
+                "name": "halo_rate",
+                "unit": "bytes/s",
+                "better": "higher",
+                "value": size / time_s,
+                "at": at,
+            },
+        ]
+    return record | {"metrics": metrics}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A check that Assay does not know: its metrics and its title stand in its plan."""
+    cases = [
+        case("halo", name, {"ranks": ranks, "nodes": ranks // 2, "pattern": pattern}, ranks)
+        for name, ranks, pattern in product(ENVIRONMENTS, RANKS, PATTERNS)
+    ]
+    folder = tmp_path_factory.mktemp("generic") / "run"
+    write_run(folder, cases, blocks=BLOCKS, edit=measured)
+    plan = json.loads((folder / "plan.json").read_text())
+    plan |= {"schema": 2, "metrics": METRICS, "checks": [CHECK]}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def analysis(run: Path) -> Analysis:
+    return analyse(load_run(run))
+
+
+@pytest.fixture(scope="module")
+def generic(analysis: Analysis) -> CheckPart:
+    ((part,), faults) = check_parts(analysis)
+    assert not faults
+    return part
+
+
+def test_each_metric_stands_against_each_axis(generic: CheckPart) -> None:
+    # `nodes` varies in step with `ranks`, which stands for both; `lay` is not measured.
+    assert [picture.title for picture in generic.pictures] == [
+        "Halo exchange against face bytes",
+        "Halo exchange against ranks",
+        "Halo rate against face bytes",
+        "Halo rate against ranks",
+        "Setup time against ranks",
+    ]
+
+
+def test_a_panel_holds_what_one_axis_varies_and_a_line_an_environment(generic: CheckPart) -> None:
+    sizes, ranks = generic.pictures[:2]
+    assert [len(sizes.panels), len(ranks.panels)] == [6, 6]  # ranks × patterns, sizes × patterns
+    assert sizes.environments == list(ENVIRONMENTS)
+    # Of ranks 2 and faces: (1e-5 + 65536e-9)·2·1.025 s in mpich.
+    alt = next(p.alt for p in sizes.panels if "ranks 2" in p.alt and "faces" in p.alt)
+    assert "mpich 20.5 to 155 µs; lam 41 to 310 µs" in alt
+    assert "kB" in sizes.panels[0].svg  # sizes on a logarithmic axis of bytes
+    assert "kB" not in ranks.panels[0].svg
+
+
+def test_environments_stand_side_by_side_with_their_spread(generic: CheckPart) -> None:
+    table = generic.tables[0]
+    assert table.title == "Halo exchange, µs: mean ± s"
+    assert [(column.title, column.environment, column.numeric) for column in table.columns] == [
+        ("face bytes", "", True),
+        ("ranks", "", True),
+        ("nodes", "", True),
+        ("pattern", "", False),
+        ("", "mpich", True),
+        ("", "lam", True),
+    ]
+    assert len(table.rows) == len(SIZES) * len(RANKS) * len(PATTERNS)
+    row = next(r for r in table.rows if [c.text for c in r[:4]] == ["8 B", "2", "1", "faces"])
+    assert [cell.text for cell in row[4:]] == ["20.52 ± 0.26", "41.03 ± 0.52"]
+    assert row[4].title.startswith("n = 4, mean 2.0516")
+
+
+def test_every_metric_has_its_complete_statistics(generic: CheckPart) -> None:
+    anchors = [table.anchor for table in generic.tables]
+    assert anchors == [
+        *(f"table-halo-{name}-side-by-side" for name in ("halo-time", "halo-rate", "setup-time")),
+        *(f"table-halo-{name}" for name in ("halo-time", "halo-rate", "setup-time")),
+    ]
+
+
+def test_the_page_shows_an_unknown_check_whole(run: Path, tmp_path: Path) -> None:
+    paths = build_report(run, tmp_path / "report", ("html", "md"))
+    assert paths.html
+    assert paths.md
+    page = paths.html.read_text()
+    for anchor in ("check-halo", "picture-halo-halo-time-face-bytes", "table-halo-halo-rate"):
+        assert f'id="{anchor}"' in page
+    assert "| 8 B | 2 | 1 | faces | 20.52 ± 0.26 | 41.03 ± 0.52 |" in paths.md.read_text()
+
+
+def test_a_metric_without_an_axis_shows_environments_beside_each_other(tmp_path: Path) -> None:
+    cases = [case("halo", name, {"ranks": 2}) for name in ENVIRONMENTS]
+    folder = write_run(tmp_path / "run", cases, blocks=3, edit=measured)
+    plan = json.loads((folder / "plan.json").read_text())
+    plan |= {"schema": 2, "metrics": METRICS, "checks": [CHECK]}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    ((part,), _) = check_parts(analyse(load_run(folder)))
+    assert [picture.title for picture in part.pictures][-1] == "Setup time"
+    (panel,) = part.pictures[-1].panels
+    assert "mpich 122 to 122 ms; lam 245 to 245 ms" in panel.alt
+    assert [[cell.text for cell in row] for row in part.tables[2].rows] == [
+        ["halo", "122.4 ± 1.2", "244.8 ± 2.4"]
+    ]
+
+
+def test_our_sections_are_the_modules_named_as_checks() -> None:
+    assert own_section("ring") is not None
+    assert own_section("su3_rmd") is not None
+    for name in ("halo", "sections", "common", "../ring", "os", ""):
+        assert own_section(name) is None
+
+
+GOOD = """
+from reports.show import Section, pivot, value_cell, side_by_side, bytes_text
+
+def times(analysis):
+    rows = analysis.rows_of("halo", "halo_time")
+    return pivot(
+        rows,
+        [("face", lambda row: bytes_text(row.series.at_value("face_bytes")))],
+        [side_by_side(analysis, rows, value_cell)],
+        anchor="table-own",
+        title="Own table",
+    )
+
+SECTION = Section(tables=(times,))
+"""
+
+
+def write_report_file(folder: Path, text: str) -> Path:
+    (folder / "halo").mkdir(parents=True)
+    (folder / "halo" / "report.py").write_text(text)
+    return folder
+
+
+def test_a_folder_outside_the_tree_brings_its_section(analysis: Analysis, tmp_path: Path) -> None:
+    ((part,), faults) = check_parts(analysis, [write_report_file(tmp_path, GOOD)])
+    assert not faults
+    assert part.tables[0].title == "Own table"
+    assert [row[0].text for row in part.tables[0].rows] == ["8 B", "1\u202f024 B", "65\u202f536 B"]
+    assert not part.pictures
+    assert part.tables[1].anchor == "table-halo-halo-time"  # every metric's statistics stay
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("SECTION = (", "SyntaxError: '(' was never closed"),
+        ("raise ValueError('no luck')", "ValueError: no luck"),
+        ("import sys\nsys.exit(3)", "SystemExit: 3"),
+        ("x = 1", "TypeError: it has no SECTION = Section(…)"),
+        ("from reports.show import nothing", "ImportError: cannot import name 'nothing'"),
+        ("from reports.load.loading import load_run", "it imports reports.load.loading; allowed"),
+        ("def f():\n    from checks.ring import CHECK", "it imports checks.ring; allowed of Assay"),
+        ("from reports import write", "it imports reports.write; allowed of Assay: reports.show"),
+        (
+            "from reports.show import Section\nSECTION = Section(tables=(lambda a: a.nothing,))",
+            "AttributeError: 'Analysis' object has no attribute 'nothing'",
+        ),
+        (
+            "from reports.show import Section\nSECTION = Section(pictures=(lambda a: 'text',))",
+            "TypeError: a picture is a str, not a Picture",
+        ),
+        (
+            "from reports.show import Column, Section, Table\nSECTION = Section(tables=(lambda a:"
+            " Table('a', 'own', [Column('x')], [['text']]),))",
+            "TypeError: table own: each row must have a Cell for each column",
+        ),
+    ],
+)
+def test_a_broken_section_is_told_and_the_generic_one_stands_in(
+    run: Path, tmp_path: Path, text: str, said: str
+) -> None:
+    folder = write_report_file(tmp_path / "checks", text)
+    paths = build_report(run, tmp_path / "report", ("html", "md", "json"), [folder])
+    assert paths.md
+    assert paths.json
+    (warning,) = (
+        text for text in json.loads(paths.json.read_text())["warnings"] if "section" in text
+    )
+    assert warning.startswith(f"{folder}/halo/report.py: the section of halo failed")
+    assert said in warning
+    assert "Halo exchange, µs: mean ± s" in paths.md.read_text()
+
+
+def test_the_command_takes_folders(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_report_file(tmp_path / "checks", GOOD)
+    (run / "campaign.yaml").touch()
+    argv = ["report", str(run), "--format", "md", "--out", str(tmp_path / "out")]
+    assert main([*argv, "--checks", str(folder)]) == ExitStatus.PASS
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "Own table" in text
+    assert main(argv) == ExitStatus.PASS
+    assert "Own table" not in (tmp_path / "out" / "report.md").read_text()
+    monkeypatch.setenv("ASSAY_CHECKS", str(folder))
+    assert main(argv) == ExitStatus.PASS
+    assert "Own table" in (tmp_path / "out" / "report.md").read_text()
+    assert main([*argv, "--checks", str(tmp_path / "none")]) == ExitStatus.BAD_INPUT
+    assert "no such folder of checks" in capsys.readouterr().err
