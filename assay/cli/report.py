@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
 from assay.cli.options import add_run
-from checks.common.sources import FURTHER_CHECKS
+from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.run_directory import latest_run, open_run
 from reports.write.report import FORMATS, build_report, default_formats
@@ -35,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     formats = tuple(arguments.format or default_formats())
-    further = os.environ.get(FURTHER_CHECKS, "").split(os.pathsep)
-    folders = [*arguments.checks, *(Path(name) for name in further if name)]
+    folders = [*arguments.checks, *further_folders()]
     for folder in folders:
         if not folder.is_dir():
             raise AssayError(

@@ -19,7 +19,7 @@ from typing import Any
 from checks.common.definition import CheckDefinition
 from checks.common.metrics import HOPS
 from checks.common.sources import CHECKS as SHIPPED
-from checks.common.sources import FURTHER_CHECKS
+from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError
 from records.metric import CheckDescription, MetricDefinition, Register
 from records.units import UNITS
@@ -148,6 +148,5 @@ def _refuse_unfit(check: Any, where: Path, before: Iterable[CheckDefinition[Any]
 
 
 CHECKS.update(_found(SHIPPED, "checks"))
-for _path in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep):
-    if _path:
-        add_folder(_path, FURTHER_CHECKS)
+for _path in further_folders():
+    add_folder(_path, FURTHER_CHECKS)

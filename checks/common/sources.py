@@ -13,13 +13,17 @@ LIBRARY = CHECKS / "common" / "src"
 FURTHER_CHECKS = "ASSAY_CHECKS"
 
 
+def further_folders() -> list[Path]:
+    """Folders outside the tree, as the environment names them."""
+    return [Path(name) for name in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep) if name]
+
+
 def program_folders(*, shipped: bool = True) -> list[Path]:
     """Folders of checks that hold a C program: C files or a `build.mk`. No two have one name.
 
     Without `shipped` only those of folders outside the tree.
     """
-    further = [Path(name) for name in os.environ.get(FURTHER_CHECKS, "").split(os.pathsep) if name]
-    roots = [CHECKS, *further] if shipped else further
+    roots = [CHECKS, *further_folders()] if shipped else further_folders()
     found: dict[str, Path] = {}
     for folder in (folder for root in roots for folder in sorted(root.iterdir())):
         if any(folder.glob("*.c")) or (folder / "build.mk").is_file():
