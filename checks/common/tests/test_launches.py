@@ -14,12 +14,34 @@ import pytest
 
 from assay.sites.site_file import read_description
 from checks.common.sources import FURTHER_CHECKS
-from checks.common.tests.test_folders import write_check
+from checks.common.tests.test_folders import HELLO, write_check
 
 COMMON = Path(__file__).resolve().parent.parent
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 LABEL = "$(touch /tmp/x) `id` 'quoted' & more; \\"
 
+#: A check that runs a program of the site, with its reader beside it.
+RUN = """
+from checks.common.answer import Reading
+from checks.common.base import MpiCheck
+
+from .output import parse
+
+
+class Run(MpiCheck):
+    @property
+    def foreign(self):
+        return "other"
+
+    def command(self):
+        return [str(self.foreign_path), str(self.params.sums)]
+
+    def came_to_its_end(self, output, text):
+        return True
+
+    def read(self, output, text):
+        return Reading(parse(text))
+"""
 GOOD = {
     "case_id": "hello-12345678",
     "check": "hello",
@@ -54,15 +76,20 @@ BAD: list[tuple[dict[str, Any], str]] = [
 
 @pytest.fixture(scope="module")
 def session(tmp_path_factory):
-    """The job script of the one good launch, and what was said of each bad one, by its index."""
+    """The job scripts of the good launches, and what was said of each bad one, by its index."""
     folder = tmp_path_factory.mktemp("launches")
     (folder / "session").mkdir()
     write_check(folder / "mine")
+    write_check(folder / "mine", "other", HELLO.replace('"hello"', '"other"'))
+    (folder / "mine" / "other" / "run.py").write_text(RUN)
+    (folder / "mine" / "other" / "output.py").write_text("def parse(text):\n    return []\n")
     site = read_description("virtual").model_dump(mode="json", by_alias=True)
+    site["environments"]["mpich"]["programs"] = {"other": "/opt/an other/program"}
     site.update(cores_per_node=2, reframe_prefix=str(folder / "session"))
     (folder / "site.json").write_text(json.dumps(site))
     launches = [{**GOOD, **changes, "index": index} for index, (changes, _) in enumerate(BAD)]
-    lines = [json.dumps(launch) for launch in [*launches, {**GOOD, "index": len(BAD)}]]
+    good = [{**GOOD, "index": len(BAD)}, {**GOOD, "index": len(BAD) + 1, "check": "other"}]
+    lines = [json.dumps(launch) for launch in [*launches, *good]]
     (folder / "launches.jsonl").write_text("\n".join(lines) + "\n")
     read_end, write_end = os.pipe()
     variables = {
@@ -85,14 +112,15 @@ def session(tmp_path_factory):
     with os.fdopen(read_end) as pipe:
         outcomes = [json.loads(line) for line in pipe]
     scripts = list((folder / "session" / "stage").rglob("rfm_job.sh"))
-    launched = [script.read_text() for script in scripts if script.parent.name.startswith("L")]
-    assert len(launched) == 1, answer.stdout[-3000:]
-    return launched[0], {one["launch_index"]: one for one in outcomes if one.get("status")}
+    launched = {s.parent.name[:8]: s.read_text() for s in scripts if s.parent.name[0] == "L"}
+    assert len(launched) == 2, answer.stdout[-3000:]
+    ours, foreign = (launched[name] for name in sorted(launched))
+    return ours, foreign, {one["launch_index"]: one for one in outcomes if one.get("status")}
 
 
 @pytest.mark.parametrize("index", range(len(BAD)), ids=[said[:40] for _, said in BAD])
 def test_a_launch_that_is_out_of_range_fails_and_is_not_started(session, index):
-    outcome = session[1][index]
+    outcome = session[2][index]
     assert outcome["status"] == "failed"
     assert outcome["reason"].startswith(f"launch {index} was refused: ")
     assert BAD[index][1] in outcome["reason"]
@@ -108,3 +136,8 @@ def test_values_reach_the_job_script_quoted(session):
         check=True,
     ).stdout.split("\0")
     assert f"--label={LABEL}" in words
+
+
+def test_a_check_outside_the_tree_may_have_a_class_and_a_reader_of_its_own(session):
+    script = session[1]
+    assert "./rank.sh libassay_evidence.so /dev/null '/opt/an other/program' 10\n" in script
