@@ -42,9 +42,12 @@ def leaf_of(definition: CheckDefinition[Any]) -> type[MpiCheck]:
     kinds = sorted(definition.features & {"mpi", "pvm"})
     if kinds:
         body["valid_prog_environs"] = [" ".join(f"+{kind}" for kind in kinds)]
-    made: type[MpiCheck] = types.new_class(
-        f"{definition.name}_leaf", (base,), exec_body=lambda space: space.update(body)
-    )
+
+    def fill(space: dict[str, Any]) -> None:
+        for name, value in body.items():
+            space[name] = value  # one by one: ReFrame's namespace notices variables so
+
+    made: type[MpiCheck] = types.new_class(f"{definition.name}_leaf", (base,), exec_body=fill)
     return made
 
 

@@ -140,17 +140,29 @@ def test_every_check_is_launched_in_every_environment(job_scripts):
     assert set(job_scripts) == everywhere | by_rank | asked_once
 
 
-def test_every_check_can_be_run_by_hand(tmp_path):
+def test_every_check_can_be_run_by_hand_with_its_parameters_as_variables(tmp_path):
+    (tmp_path / "session").mkdir()
     site = read_description("virtual").model_dump(mode="json", by_alias=True)
-    (tmp_path / "site.json").write_text(json.dumps({**site, "reframe_prefix": str(tmp_path)}))
-    listed = subprocess.run(
-        [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "by_hand.py"), "--list"],
-        env={**os.environ, "ASSAY_SITE_FILE": str(tmp_path / "site.json")},
+    site.update(cores_per_node=2, reframe_prefix=str(tmp_path / "session"))
+    site["environments"]["mpich"]["programs"] = {"osu": "/opt/osu", "netpipe": "NPmpich2"}
+    (tmp_path / "site.json").write_text(json.dumps(site))
+    files = {"ASSAY_SITE_FILE": "site.json", "ASSAY_HPL_ARCHIVE": "site.json"}
+    command = [REFRAME, "-C", str(COMMON / "settings.py"), "-c", str(COMMON / "by_hand.py")]
+    environments = ["-p", "^(mpich|pvm)$"]
+    answer = subprocess.run(
+        [*command, *environments, "-S", "hpl.p=2", "-S", "ring.turns=7", "--dry-run"],
+        env={**os.environ, **{name: str(tmp_path / file) for name, file in files.items()}},
+        cwd=tmp_path,
         capture_output=True,
         text=True,
-        check=True,
-    ).stdout
-    assert set(re.findall(r"^- (\w+)", listed, re.MULTILINE)) == set(CHECKS)
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout[-3000:]
+    scripts = (tmp_path / "session").rglob("rfm_job.sh")
+    found = {script.parent.name: script.read_text() for script in scripts}
+    assert found.keys() >= CHECKS.keys()
+    assert "--ntasks=4\n" in found["hpl"]
+    assert "--turns=7 " in found["ring"]
 
 
 def test_ranks_nodes_and_access_reach_the_job(job_scripts):
