@@ -175,6 +175,22 @@ def test_a_folder_outside_the_tree_is_a_program(hello, tmp_path):
     assert '{"assay":"evidence"' in run.stdout
 
 
+@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make setup")
+def test_a_folder_outside_the_tree_joins_programs_that_were_built_beforehand(hello, tmp_path):
+    ready = tmp_path / "ready"
+    ready.mkdir()
+    for name in ("stepkeeper", "libassay_evidence.so", "pt2pt"):
+        (ready / name).write_text("built beforehand")
+    words = ["-f", "ready.mk", f"READY={ready}", "all"]
+    joined = make(tmp_path / "out", f"OUTSIDE={hello}", *words)
+    assert joined.returncode == 0, joined.stderr
+    assert (tmp_path / "out" / "pt2pt").read_text() == "built beforehand"
+    subprocess.run([tmp_path / "out" / "hello"], capture_output=True, check=True)
+    alone = make(tmp_path / "alone", "OUTSIDE=", *words)
+    assert alone.returncode == 0, alone.stderr
+    assert len(list((tmp_path / "alone").iterdir())) == 3
+
+
 def test_two_folders_of_one_name_are_refused(hello, tmp_path, monkeypatch):
     other = tmp_path / "other" / "hello"
     shutil.copytree(hello, other)
