@@ -6,12 +6,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 from urllib.parse import quote
-
-import jinja2
-from markupsafe import Markup
 
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.made_with import page_made_with
@@ -26,9 +22,9 @@ from reports.acceptance.wording import (
     measured_text,
 )
 from reports.load.loading import Run
-from reports.show.canvas import ID_MARK, Panel
+from reports.show.canvas import Panel
 from reports.show.listings import provenance_rows
-from reports.write.page import without_control_characters
+from reports.write.page import fill_in
 
 #: Items of one criterion that the page shows; the machine form has all.
 MOST_ITEMS = 120
@@ -76,25 +72,9 @@ class CriterionPart:
 
 def render_document(dossier: Dossier) -> str:
     """The page. The same dossier gives the same text; everything from records is escaped."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.write"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return fill_in(
+        "acceptance.html.j2", {**_context(dossier), "mark": lambda verdict: _MARK[verdict]}
     )
-    environment.globals.update(svg=_numbered(), mark=lambda verdict: _MARK[verdict])
-    page = environment.get_template("acceptance.html.j2").render(_context(dossier))
-    return without_control_characters(page)
-
-
-def _numbered() -> Any:
-    numbers = count(1)
-
-    def svg(panel: Panel) -> Markup:
-        return Markup(panel.svg.replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
-
-    return svg
 
 
 def _context(dossier: Dossier) -> Mapping[str, Any]:

@@ -6,13 +6,10 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 
-import jinja2
 import matplotlib as mpl
 import numpy as np
-from markupsafe import Markup
 
 from records.errors import ExitStatus, InfrastructureError
 from records.files import write_whole
@@ -36,8 +33,8 @@ from reports.nightly.wording import (
     short_text,
 )
 from reports.notation.units import count_text, readable_unit
-from reports.show.canvas import ID_MARK, STYLE, Panel
-from reports.write.page import without_control_characters
+from reports.show.canvas import STYLE, Panel
+from reports.write.page import fill_in
 
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
@@ -90,35 +87,25 @@ def write_pages(checked: Checked, out: Path) -> Path:
 
 def render_page(checked: Checked) -> str:
     """One HTML file: verdict, findings, what changed, trends of every case."""
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.write"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
-    numbers = count(1)
-    environment.globals["svg"] = lambda panel: Markup(  # noqa: S704 our own drawings
-        panel.svg.replace(ID_MARK, f"p{next(numbers)}-")
-    )
-    page = environment.get_template("nightly.html.j2").render(
-        night=checked.night,
-        status=ExitStatus(checked.status).name.replace("_", " "),
-        headline=headline(checked),
-        found=[
+    content = {
+        "night": checked.night,
+        "status": ExitStatus(checked.status).name.replace("_", " "),
+        "headline": headline(checked),
+        "found": [
             (verdict, _KINDS.get(verdict, ""), title, _lines(checked, verdict))
             for verdict, title in HEADLINES.items()
             if any(item.verdict == verdict for item in checked.judgement.findings)
         ],
-        context=checked.context,
-        tonight=_tonight(checked),
-        unjudged=checked.judgement.unjudged.most_common(),
-        judged=checked.judgement.judged,
-        nights=len(checked.history.nights),
-        changes=_changes(checked),
-        checks=_by_check(_cases(checked)),
-        rules=checked.rules,
-    )
-    return without_control_characters(page)
+        "context": checked.context,
+        "tonight": _tonight(checked),
+        "unjudged": checked.judgement.unjudged.most_common(),
+        "judged": checked.judgement.judged,
+        "nights": len(checked.history.nights),
+        "changes": _changes(checked),
+        "checks": _by_check(_cases(checked)),
+        "rules": checked.rules,
+    }
+    return fill_in("nightly.html.j2", content)
 
 
 def _lines(checked: Checked, verdict: str) -> list[tuple[str, str]]:

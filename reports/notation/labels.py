@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -68,8 +68,7 @@ class CheckLabels:
     def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
         params = case.params
-        has_grid, has_lattice = (all(n in params for n in names) for names in (_GRID, _LATTICE))
-        grid, lattice, others = _told_apart(self.varying, tuple(without), has_grid, has_lattice)
+        grid, lattice, others = _told_apart(self.varying, tuple(without), *self._wholes)
         result = []
         if grid:
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
@@ -80,6 +79,12 @@ class CheckLabels:
             if name in params and not plain:
                 result.append(_part(name, params[name]))
         return result
+
+    @cached_property
+    def _wholes(self) -> tuple[bool, bool]:
+        """Whether the check's parameters hold a whole grid, and a whole lattice."""
+        names = {*self.varying, *self.constant}
+        return names.issuperset(_GRID), names.issuperset(_LATTICE)
 
     def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """One line naming the case among its check's cases."""
