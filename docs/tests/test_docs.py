@@ -242,3 +242,16 @@ def test_citation_names_the_version_of_the_package():
     assert citation["version"] == project["version"]
     assert citation["license"] == project["license"]
     assert {"cff-version", "message", "title", "authors"} <= citation.keys()
+
+
+@pytest.mark.skipif(
+    shutil.which("chromium") is None, reason="no Chromium: apt-get install chromium"
+)
+def test_a_picture_is_made_of_a_report(tmp_path):
+    page = tmp_path / "run/report/index.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("<!doctype html><title>report</title><h1>A report</h1>")
+    picture = tmp_path / "picture.png"
+    command = [str(ROOT / "docs/picture.sh"), str(tmp_path / "run"), str(picture)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert picture.read_bytes().startswith(b"\x89PNG")
