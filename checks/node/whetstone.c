@@ -165,37 +165,32 @@ static int same_array(const double *e, int turns, double last_factor) {
     return e[0] == v[0] && e[1] == v[1] && e[2] == v[2] && e[3] == v[3];
 }
 
-/* The module with a wrong result, or NULL. Module 7 slowly approaches a fixed point of
- * x = T·atan(2 sin x cos x / (cos 2x)) near 1/2; module 11 multiplies the logarithm by 1/(2·T1) in
- * each step. */
-static const char *wrong_module(const struct whetstone *w) {
+/* Module 7 slowly approaches a fixed point of x = T·atan(2 sin x cos x / (cos 2x)) near 1/2; module
+ * 11 multiplies the logarithm by 1/(2·T1) in each step. */
+static int verify(void *state, char *message, size_t size) {
+    const struct whetstone *w = state;
+    const char *wrong = NULL;
     double first = T * 2, second = T * (first + 1);
     if (!same_array(w->array, 12 * SCALE, T))
-        return "2 (array elements)";
-    if (!same_array(w->procedure, 6 * 14 * SCALE, 1 / T2))
-        return "3 (array as parameter)";
-    if (w->jump != 1)
-        return "4 (conditional jumps)";
-    if (w->integers[0] != 1 || w->integers[1] != 2 || w->integers[2] != 3 || w->sum != 6 ||
-        w->product != 6)
-        return "6 (integer arithmetic)";
-    if (!near(w->angle_x, w->angle_y, 1e-3) || !(w->angle_x > 0.48 && w->angle_x < 0.5))
-        return "7 (trigonometric functions)";
-    if (!near(w->call, (first + second) / 2, 1e-14))
-        return "8 (procedure calls)";
-    if (w->references[0] != 3 || w->references[1] != 2 || w->references[2] != 3)
-        return "9 (array references)";
-    if (!near(w->standard, exp(log(0.75) * pow(2 * T1, -93 * SCALE)), 1e-10))
-        return "11 (standard functions)";
-    return NULL;
-}
-
-static int verify(void *state, char *message, size_t size) {
-    const char *wrong = wrong_module(state);
-    if (!wrong)
-        return 1;
-    snprintf(message, size, "Whetstone: module %s has a wrong result", wrong);
-    return 0;
+        wrong = "2 (array elements)";
+    else if (!same_array(w->procedure, 6 * 14 * SCALE, 1 / T2))
+        wrong = "3 (array as parameter)";
+    else if (w->jump != 1)
+        wrong = "4 (conditional jumps)";
+    else if (w->integers[0] != 1 || w->integers[1] != 2 || w->integers[2] != 3 || w->sum != 6 ||
+             w->product != 6)
+        wrong = "6 (integer arithmetic)";
+    else if (!near(w->angle_x, w->angle_y, 1e-3) || !(w->angle_x > 0.48 && w->angle_x < 0.5))
+        wrong = "7 (trigonometric functions)";
+    else if (!near(w->call, (first + second) / 2, 1e-14))
+        wrong = "8 (procedure calls)";
+    else if (w->references[0] != 3 || w->references[1] != 2 || w->references[2] != 3)
+        wrong = "9 (array references)";
+    else if (!near(w->standard, exp(log(0.75) * pow(2 * T1, -93 * SCALE)), 1e-10))
+        wrong = "11 (standard functions)";
+    if (wrong)
+        snprintf(message, size, "Whetstone: module %s has a wrong result", wrong);
+    return !wrong;
 }
 
 static void corrupt(void *state) { ((struct whetstone *)state)->standard *= 1 + 1e-8; }

@@ -51,21 +51,6 @@ struct run {
     int is_partner;
 };
 
-static void prepare(struct run *run) {
-    size_t samples = (size_t)settings.iterations;
-    sizes_read(&run->sizes, settings.sizes, PROGRAM);
-    for (size_t i = 0; i < ELEMENTS; i++)
-        if (settings.element == 1UL << i)
-            run->echo.message.element = &elements[i];
-    fail_if(!run->echo.message.element, PROGRAM, "option --element: found several, allowed is one");
-    size_t greatest = (size_t)run->sizes.bytes[run->sizes.count - 1];
-    run->echo.outgoing = buffer_make(greatest, 1);
-    run->echo.incoming = buffer_make(greatest, 1);
-    run->samples = buffer_make(samples, sizeof *run->samples);
-    for (int step = 0; step < ECHO_STEPS; step++)
-        run->steps[step] = buffer_make(samples, sizeof *run->steps[step]);
-}
-
 /* Round trips timed as a whole, then as many timed step by step: the clock is read more often in
  * those, so they are separate. */
 static void ask_point(struct run *run) {
@@ -145,7 +130,18 @@ int main(int argc, char **argv) {
     double start_s = timing_realtime();
     struct run run = {0};
     args_read_alone(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    prepare(&run);
+    sizes_read(&run.sizes, settings.sizes, PROGRAM);
+    for (size_t i = 0; i < ELEMENTS; i++)
+        if (settings.element == 1UL << i)
+            run.echo.message.element = &elements[i];
+    fail_if(!run.echo.message.element, PROGRAM, "option --element: found several, allowed is one");
+    size_t greatest = (size_t)run.sizes.bytes[run.sizes.count - 1];
+    size_t samples = (size_t)settings.iterations;
+    run.echo.outgoing = buffer_make(greatest, 1);
+    run.echo.incoming = buffer_make(greatest, 1);
+    run.samples = buffer_make(samples, sizeof *run.samples);
+    for (int step = 0; step < ECHO_STEPS; step++)
+        run.steps[step] = buffer_make(samples, sizeof *run.steps[step]);
     int other = partner_meet(argv, settings.within_node, &run.is_partner);
     run.echo.message.other = other;
     pvm_done(pvm_setopt(PvmRoute, settings.daemon_route ? PvmDontRoute : PvmRouteDirect),

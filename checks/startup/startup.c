@@ -75,20 +75,6 @@ static double hear_all(int rank, int ranks) {
     return timing_realtime();
 }
 
-static void report_launch(double heard_at) {
-    if (settings.launched_at == 0) {
-        report_note_text("launched_at", "not given: first_instruction and all_heard not measured");
-        return;
-    }
-    double first = assay_first_instruction_s - settings.launched_at;
-    fail_if(first < 0, PROGRAM,
-            "the first instruction came %g s before the launch: the time given with --launched-at "
-            "is of another clock",
-            -first);
-    report_value("first_instruction", "s", first, NULL, 0);
-    report_value("all_heard", "s", heard_at - settings.launched_at, NULL, 0);
-}
-
 int main(int argc, char **argv) {
     double least = 0, total = 0, greatest = 0, start = timing_monotonic();
     int rank, ranks;
@@ -107,7 +93,18 @@ int main(int argc, char **argv) {
         report_value("init", "s", greatest, NULL, 0);
         report_note_number("init_least_s", least);
         report_note_number("init_mean_s", total / ranks);
-        report_launch(heard_at);
+        if (settings.launched_at > 0) {
+            double first = assay_first_instruction_s - settings.launched_at;
+            fail_if(first < 0, PROGRAM,
+                    "the first instruction came %g s before the launch: the time given with "
+                    "--launched-at is of another clock",
+                    -first);
+            report_value("first_instruction", "s", first, NULL, 0);
+            report_value("all_heard", "s", heard_at - settings.launched_at, NULL, 0);
+        } else {
+            report_note_text("launched_at",
+                             "not given: first_instruction and all_heard not measured");
+        }
         report_note_number("timer_resolution_s", timing_choose().resolution_s);
         report_note_integer("ranks", ranks);
         report_end(PROGRAM, 1);

@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What lives on the sites, in vectors of `lanes` numbers (lattice.h):
- *   links    [slots][direction][18][lanes]; a halo slot of direction d is filled but for link d
+/* The fields on the sites, in vectors of `lanes` reals (lattice.h):
+ *   links    [slots][direction][18][lanes]; a halo slot of direction d lacks link d
  *   staples  [staple site][direction of the step][3][18][lanes], then [halo slot][3][18][lanes]:
- *            see kernels.h; the 3 are the links other than the step's direction, in order; which
- *            staple site belongs to a vector site is lattice.staple_home's business
+ *            see kernels.h; the 3 are the links other than the step's direction, in order;
+ *            lattice.staple_home gives the staple site of a vector site
  *   momenta  [volume][direction][8][lanes]
  *   shift    [volume][7][lanes], congruent and factor [volume][lanes]: the generators (random.h)
- * All of it is aligned to 64 bytes. */
+ * All are aligned to 64 bytes. */
 struct fields {
     real *links, *staples, *momenta;
     uint32_t *shift;
@@ -25,23 +25,22 @@ struct fields {
 /* Bytes that fields_make allocates for this rank. */
 double fields_bytes(const struct lattice *lattice);
 
-/* Allocate and zero. 0, or -1 if memory is out. Local. */
+/* Allocate and zero. 0, or -1 if out of memory. Local. */
 int fields_make(struct fields *fields, const struct lattice *lattice);
 void fields_free(struct fields *fields);
 
-/* One number of a field of matrices or momenta: `element` of `item`, which counts blocks of
- * `reals` numbers. */
+/* Index in a field of matrices or momenta: `element` of `item`, which counts blocks of `reals`
+ * reals. */
 static inline size_t field_at(const struct lattice *lattice, size_t item, int reals, int element,
                               int lane) {
     return (item * (size_t)reals + (size_t)element) * (size_t)lattice->lanes + (size_t)lane;
 }
 
-/* Copy one lane's matrix out of and into field[item]. */
+/* Copy one lane's matrix from and to field[item]. */
 void field_get(const struct lattice *lattice, const real *field, size_t item, int lane, su3 *out);
 void field_put(const struct lattice *lattice, real *field, size_t item, int lane, const su3 *in);
 
-/* Call `act` for every lane of every vector site (also those not owned) with its number in the
- * whole lattice. */
+/* Call `act` for every lane of every vector site, owned or not, with its global number. */
 typedef void field_action(const struct lattice *lattice, struct fields *fields, int site, int lane,
                           long index);
 void fields_each(const struct lattice *lattice, struct fields *fields, field_action *act);
@@ -49,7 +48,7 @@ void fields_each(const struct lattice *lattice, struct fields *fields, field_act
 /* All links the identity. */
 void fields_cold(const struct lattice *lattice, struct fields *fields);
 
-/* Greatest deviation from SU(3) of this rank's links. */
+/* The greatest deviation from SU(3) of this rank's links. Local. */
 double fields_deviation(const struct lattice *lattice, const struct fields *fields);
 
 #endif

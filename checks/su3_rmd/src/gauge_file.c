@@ -44,7 +44,8 @@ static void failed(struct gauge_file *file, const char *path, const char *what) 
     snprintf(file->message, file->size, "configuration file '%s': %s", path, what);
 }
 
-/* -1 on every rank, with rank 0's message, if rank 0 has one or some rank could not allocate. */
+/* -1 on every rank, with rank 0's message, if rank 0 has one or a rank could not allocate.
+ * Collective. */
 static int agree(struct gauge_file *file, int no_memory) {
     int own[2] = {file->message[0] != '\0', no_memory}, any[2];
     MPI_Allreduce(own, any, 2, MPI_INT, MPI_MAX, file->comm);
@@ -66,7 +67,9 @@ static void end(struct gauge_file *file) {
         fclose(file->stream);
 }
 
-static void header_write(const struct gauge_file *file, char header[GAUGE_HEADER]) {
+/* Rank 0: write the header, which holds the checksum, and rename the file. */
+static void complete(struct gauge_file *file, const char *draft, const char *path) {
+    char header[GAUGE_HEADER];
     const int *size = file->lattice->size;
     memset(header, ' ', GAUGE_HEADER);
     int used =
@@ -75,24 +78,6 @@ static void header_write(const struct gauge_file *file, char header[GAUGE_HEADER
                  host_is_little() ? "little-endian" : "big-endian", (unsigned long)file->sum);
     header[used] = ' ';
     header[GAUGE_HEADER - 1] = '\n';
-}
-
-static void save_slices(struct gauge_file *file, const struct fields *fields, const char *path) {
-    const size_t bytes = gauge_slices_bytes(&file->slices);
-    for (int t = 0; t < file->lattice->size[3]; t++) {
-        gauge_slices_gather(&file->slices, fields, t);
-        if (file->lattice->rank != 0 || file->message[0])
-            continue;
-        file->sum = checksum(file->sum, file->slices.slice, bytes);
-        if (fwrite(file->slices.slice, 1, bytes, file->stream) != bytes)
-            failed(file, path, strerror(errno));
-    }
-}
-
-/* Write the header at last, with the checksum, and put the file in its place. */
-static void complete(struct gauge_file *file, const char *draft, const char *path) {
-    char header[GAUGE_HEADER];
-    header_write(file, header);
     if (file->message[0] == '\0' &&
         (fseek(file->stream, 0, SEEK_SET) != 0 ||
          fwrite(header, 1, sizeof header, file->stream) != sizeof header))
@@ -132,7 +117,15 @@ int gauge_save(const struct lattice *lattice, const struct fields *fields, const
         failed(&file, path, strerror(errno));
     int result = allocate(&file, sizeof(real));
     if (result == 0) {
-        save_slices(&file, fields, path);
+        const size_t bytes = gauge_slices_bytes(&file.slices);
+        for (int t = 0; t < lattice->size[3]; t++) {
+            gauge_slices_gather(&file.slices, fields, t);
+            if (lattice->rank != 0 || message[0])
+                continue;
+            file.sum = checksum(file.sum, file.slices.slice, bytes);
+            if (fwrite(file.slices.slice, 1, bytes, file.stream) != bytes)
+                failed(&file, path, strerror(errno));
+        }
         if (lattice->rank == 0)
             complete(&file, draft, path);
         result = agree(&file, 0);
@@ -141,7 +134,7 @@ int gauge_save(const struct lattice *lattice, const struct fields *fields, const
     return result;
 }
 
-/* Real bytes that the header promises, or 0 with a message. */
+/* Rank 0: open the file and read its header. Bytes of a real in it, or 0 with a message. */
 static size_t header_read(struct gauge_file *file, const char *path) {
     char header[GAUGE_HEADER], precision[8], order[16], text[200];
     const int *size = file->lattice->size;
@@ -178,31 +171,6 @@ static size_t header_read(struct gauge_file *file, const char *path) {
     return strcmp(precision, "single") == 0 ? sizeof(float) : sizeof(double);
 }
 
-/* Returns the checksum of what was read (rank 0). */
-static uint32_t load_slices(struct gauge_file *file, struct fields *fields, const char *path) {
-    const size_t bytes = gauge_slices_bytes(&file->slices);
-    uint32_t sum = 0;
-    for (int t = 0; t < file->lattice->size[3]; t++) {
-        if (file->lattice->rank == 0) {
-            if (fread(file->slices.slice, 1, bytes, file->stream) != bytes)
-                failed(file, path, "it ends too early");
-            sum = checksum(sum, file->slices.slice, bytes);
-        }
-        gauge_slices_scatter(&file->slices, fields, t);
-    }
-    return sum;
-}
-
-static int check_links(struct gauge_file *file, const struct fields *fields, const char *path) {
-    double own = fields_deviation(file->lattice, fields), worst;
-    if (!(own < 1e30))
-        own = 1e30; /* a NaN has no order */
-    MPI_Allreduce(&own, &worst, 1, MPI_DOUBLE, MPI_MAX, file->comm);
-    if (worst > DEVIATION_MOST && file->lattice->rank == 0)
-        failed(file, path, "its links are not unitary to 1e-4");
-    return agree(file, 0);
-}
-
 int gauge_load(const struct lattice *lattice, struct fields *fields, const char *path,
                MPI_Comm comm, char *message, size_t size) {
     struct gauge_file file;
@@ -213,15 +181,31 @@ int gauge_load(const struct lattice *lattice, struct fields *fields, const char 
     MPI_Bcast(&real_bytes, 1, MPI_INT, 0, comm);
     int result = allocate(&file, (size_t)real_bytes);
     if (result == 0) {
-        uint32_t sum = load_slices(&file, fields, path);
+        const size_t bytes = gauge_slices_bytes(&file.slices);
+        uint32_t sum = 0;
+        for (int t = 0; t < lattice->size[3]; t++) {
+            if (lattice->rank == 0) {
+                if (fread(file.slices.slice, 1, bytes, file.stream) != bytes)
+                    failed(&file, path, "it ends too early");
+                sum = checksum(sum, file.slices.slice, bytes);
+            }
+            gauge_slices_scatter(&file.slices, fields, t);
+        }
         if (lattice->rank == 0 && message[0] == '\0' && sum != file.sum)
             failed(&file, path, "its checksum is wrong: the file is damaged");
         if (lattice->rank == 0 && message[0] == '\0' && fgetc(file.stream) != EOF)
             failed(&file, path, "it is longer than it should be");
         result = agree(&file, 0);
     }
-    if (result == 0)
-        result = check_links(&file, fields, path);
+    if (result == 0) {
+        double own = fields_deviation(lattice, fields), worst;
+        if (!(own < 1e30))
+            own = 1e30; /* MPI_MAX does not order a NaN */
+        MPI_Allreduce(&own, &worst, 1, MPI_DOUBLE, MPI_MAX, comm);
+        if (worst > DEVIATION_MOST && lattice->rank == 0)
+            failed(&file, path, "its links are not unitary to 1e-4");
+        result = agree(&file, 0);
+    }
     end(&file);
     return result;
 }

@@ -49,29 +49,25 @@ static void site_write(const struct lattice *lattice, const struct fields *field
     memcpy(out + sizeof generator.shift, &generator.congruent, sizeof generator.congruent);
 }
 
-static void reals_read(const unsigned char *in, size_t real_bytes, su3 *link) {
-    real *out = &link->e[0][0].re;
-    for (int e = 0; e < LINK_REALS; e++, in += real_bytes) {
-        float single_number;
-        double double_number;
-        memcpy(&single_number, in, sizeof single_number);
-        if (real_bytes == sizeof double_number)
-            memcpy(&double_number, in, sizeof double_number);
-        out[e] = real_bytes == sizeof double_number ? (real)double_number : (real)single_number;
-    }
-}
-
-/* All lanes that hold the site, owned or not, get it: so this goes by lanes, not by sites. */
+/* Into one lane: all lanes that hold a site, owned or not, must get it. */
 static void site_read(const struct gauge_slices *slices, struct fields *fields, int site, int lane,
                       const unsigned char *in) {
     const struct lattice *lattice = slices->lattice;
     struct generator generator;
     for (int d = 0; d < DIRECTIONS; d++, in += LINK_REALS * slices->real_bytes) {
         su3 link;
-        reals_read(in, slices->real_bytes, &link);
+        for (int e = 0; e < LINK_REALS; e++) {
+            float number_4;
+            double number_8;
+            memcpy(&number_4, in + (size_t)e * slices->real_bytes, sizeof number_4);
+            if (slices->real_bytes == sizeof number_8)
+                memcpy(&number_8, in + (size_t)e * slices->real_bytes, sizeof number_8);
+            (&link.e[0][0].re)[e] =
+                slices->real_bytes == sizeof number_8 ? (real)number_8 : (real)number_4;
+        }
         field_put(lattice, fields->links, (size_t)(DIRECTIONS * site + d), lane, &link);
     }
-    random_get(lattice, fields, site, lane, &generator); /* for its factor */
+    random_get(lattice, fields, site, lane, &generator); /* keeps its factor */
     memcpy(generator.shift, in, sizeof generator.shift);
     memcpy(&generator.congruent, in + sizeof generator.shift, sizeof generator.congruent);
     random_put(lattice, fields, site, lane, &generator);
@@ -82,7 +78,7 @@ static void rank_place(const struct lattice *lattice, int rank, int place[DIRECT
         place[d] = rank % lattice->procs[d];
 }
 
-/* Copy the rows of a rank's part into its place of the slice, or back. */
+/* Copy the rows of a rank's part into the slice, or back. */
 static void move_part(const struct gauge_slices *slices, int rank, int into_slice) {
     const int *local = slices->lattice->local, *size = slices->lattice->size;
     const size_t row = (size_t)local[0] * slices->site_bytes;
@@ -99,7 +95,8 @@ static void move_part(const struct gauge_slices *slices, int rank, int into_slic
         }
 }
 
-/* Let rank 0 and each rank that has part of slice t exchange it; into_slice: towards rank 0. */
+/* Exchange the parts of slice t between rank 0 and the ranks that have one; into_slice: towards
+ * rank 0. Collective. */
 static void exchange_parts(struct gauge_slices *slices, int t, int into_slice) {
     const struct lattice *lattice = slices->lattice;
     const int bytes = part_sites(lattice) * (int)slices->site_bytes;
@@ -127,18 +124,28 @@ static void exchange_parts(struct gauge_slices *slices, int t, int into_slice) {
         move_part(slices, 0, 0);
 }
 
-static void fill_part(struct gauge_slices *slices, const struct fields *fields, int t) {
-    const struct lattice *lattice = slices->lattice;
-    unsigned char *out = slices->part;
-    int local[DIRECTIONS] = {0, 0, 0, t % lattice->local[3]};
-    for (local[2] = 0; local[2] < lattice->local[2]; local[2]++)
-        for (local[1] = 0; local[1] < lattice->local[1]; local[1]++)
-            for (local[0] = 0; local[0] < lattice->local[0]; local[0]++, out += slices->site_bytes)
-                site_write(lattice, fields, local, out);
+static int has_part(const struct lattice *lattice, int t) {
+    return lattice->place[3] == t / lattice->local[3];
 }
 
-static void empty_part(const struct gauge_slices *slices, struct fields *fields, int t) {
+void gauge_slices_gather(struct gauge_slices *slices, const struct fields *fields, int t) {
     const struct lattice *lattice = slices->lattice;
+    const int *length = lattice->local;
+    unsigned char *out = slices->part;
+    int local[DIRECTIONS] = {0, 0, 0, t % length[3]};
+    if (has_part(lattice, t))
+        for (local[2] = 0; local[2] < length[2]; local[2]++)
+            for (local[1] = 0; local[1] < length[1]; local[1]++)
+                for (local[0] = 0; local[0] < length[0]; local[0]++, out += slices->site_bytes)
+                    site_write(lattice, fields, local, out);
+    exchange_parts(slices, t, 1);
+}
+
+void gauge_slices_scatter(struct gauge_slices *slices, struct fields *fields, int t) {
+    const struct lattice *lattice = slices->lattice;
+    exchange_parts(slices, t, 0);
+    if (!has_part(lattice, t))
+        return;
     for (int site = 0; site < lattice->volume; site++)
         for (int lane = 0; lane < lattice->lanes; lane++) {
             int local[DIRECTIONS];
@@ -149,20 +156,4 @@ static void empty_part(const struct gauge_slices *slices, struct fields *fields,
             at = at * (size_t)lattice->local[0] + (size_t)local[0];
             site_read(slices, fields, site, lane, slices->part + at * slices->site_bytes);
         }
-}
-
-static int has_part(const struct lattice *lattice, int t) {
-    return lattice->place[3] == t / lattice->local[3];
-}
-
-void gauge_slices_gather(struct gauge_slices *slices, const struct fields *fields, int t) {
-    if (has_part(slices->lattice, t))
-        fill_part(slices, fields, t);
-    exchange_parts(slices, t, 1);
-}
-
-void gauge_slices_scatter(struct gauge_slices *slices, struct fields *fields, int t) {
-    exchange_parts(slices, t, 0);
-    if (has_part(slices->lattice, t))
-        empty_part(slices, fields, t);
 }

@@ -7,8 +7,8 @@
 #include <mpi.h>
 #include <stddef.h>
 
-/* Time slices of a configuration as bytes, in the order and form of gauge_file.h, on their way
- * between the ranks that hold their sites and rank 0, which holds one slice at a time. */
+/* Transfer of time slices of a configuration, as bytes in the format of gauge_file.h, between the
+ * ranks that own their sites and rank 0, which holds one slice at a time. */
 struct gauge_slices {
     const struct lattice *lattice;
     MPI_Comm comm;
@@ -18,8 +18,8 @@ struct gauge_slices {
     unsigned char *part;  /* this rank's sites of a slice, x fastest */
 };
 
-/* Room for one slice; real_bytes is that of the file. Local: 0, or -1 where there is no memory.
- * To be ended by gauge_slices_free, either way. */
+/* Allocate memory for one slice; real_bytes: of the reals in the file. 0, or -1 if out of memory.
+ * In both cases the caller frees it with gauge_slices_free. Local. */
 int gauge_slices_make(struct gauge_slices *slices, const struct lattice *lattice, MPI_Comm comm,
                       size_t real_bytes);
 void gauge_slices_free(struct gauge_slices *slices);
@@ -27,10 +27,10 @@ void gauge_slices_free(struct gauge_slices *slices);
 /* Bytes of one slice. */
 size_t gauge_slices_bytes(const struct gauge_slices *slices);
 
-/* Collective. From the fields to rank 0's slice t, in the program's own precision. */
+/* Copy slice t from the fields to rank 0, in the program's precision. Collective. */
 void gauge_slices_gather(struct gauge_slices *slices, const struct fields *fields, int t);
 
-/* Collective. From rank 0's slice t to the fields of all ranks that have part of it. */
+/* Copy slice t from rank 0 to the fields of the ranks that have a part of it. Collective. */
 void gauge_slices_scatter(struct gauge_slices *slices, struct fields *fields, int t);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "halo.h"
 
-#include "clock.h"
+#include "assay/clock.h"
 #include "halo_plan.h"
 #include "memory.h"
 
@@ -36,12 +36,6 @@ static real *field_of(struct fields *fields, enum halo_kind kind) {
 
 /* ---- copying ---- */
 
-static void pack_lanes(const struct halo_plan *plan, const real *matrix, int lanes, real *out) {
-    for (int e = 0; e < LINK_REALS; e++)
-        for (int i = 0; i < plan->sent_count; i++)
-            *out++ = matrix[e * lanes + plan->sent[i]];
-}
-
 static void pack(const struct halo *halo, enum halo_kind kind, int d, const real *field) {
     const struct lattice *lattice = halo->lattice;
     const struct halo_plan *plan = &halo->plans[kind][d];
@@ -54,16 +48,11 @@ static void pack(const struct halo *halo, enum halo_kind kind, int d, const real
             if (plan->sent_count == lattice->lanes)
                 memcpy(out, matrix, reals * sizeof *out);
             else
-                pack_lanes(plan, matrix, lattice->lanes, out);
+                for (int e = 0; e < LINK_REALS; e++)
+                    for (int i = 0; i < plan->sent_count; i++)
+                        out[e * plan->sent_count + i] = matrix[e * lattice->lanes + plan->sent[i]];
         }
     }
-}
-
-static void unpack_lanes(const struct halo_plan *plan, const real *in, int lanes, real *matrix) {
-    for (int e = 0; e < LINK_REALS; e++, in += plan->sent_count)
-        for (int lane = 0; lane < lanes; lane++)
-            if (plan->remote_place[lane] >= 0)
-                matrix[e * lanes + lane] = in[plan->remote_place[lane]];
 }
 
 static void unpack(const struct halo *halo, enum halo_kind kind, int d, real *field) {
@@ -77,11 +66,15 @@ static void unpack(const struct halo *halo, enum halo_kind kind, int d, real *fi
             if (plan->sent_count == lattice->lanes)
                 memcpy(matrix, in, reals * sizeof *in);
             else
-                unpack_lanes(plan, in, lattice->lanes, matrix);
+                for (int e = 0; e < LINK_REALS; e++)
+                    for (int lane = 0; lane < lattice->lanes; lane++)
+                        if (plan->remote_place[lane] >= 0)
+                            matrix[e * lattice->lanes + lane] =
+                                in[e * plan->sent_count + plan->remote_place[lane]];
         }
 }
 
-/* Overlapping blocks: every lane from a depth of its own. */
+/* Overlapping blocks: every lane has its own source depth. */
 static void fill_by_lane(const struct halo *halo, enum halo_kind kind, int d, int number,
                          real *field) {
     const struct lattice *lattice = halo->lattice;
@@ -97,7 +90,7 @@ static void fill_by_lane(const struct halo *halo, enum halo_kind kind, int d, in
     }
 }
 
-/* Places first … last-1 of the face. */
+/* The halo slots first … last-1 of the face that have a local source. */
 static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, int first, int last,
                          real *field) {
     const struct lattice *lattice = halo->lattice;
@@ -120,13 +113,13 @@ static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, in
 
 void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields) {
     const struct lattice *lattice = halo->lattice;
-    double start = clock_now();
+    double start = timing_monotonic();
     for (int d = 0; d < DIRECTIONS - 1; d++) {
-        int places = lattice->face[d] / lattice->sub[3]; /* t counts slowest */
+        int places = lattice->face[d] / lattice->sub[3]; /* t is the slowest index */
         if (lattice->has_halo[d])
             fill_locally(halo, kind, d, t * places, (t + 1) * places, field_of(fields, kind));
     }
-    halo->count.packing_s += clock_now() - start;
+    halo->count.packing_s += timing_monotonic() - start;
 }
 
 /* ---- messages ---- */
@@ -135,48 +128,46 @@ static int is_meant(const struct halo *halo, enum halo_directions directions, in
     return halo->lattice->procs[d] > 1 && ((int)directions >> d & 1);
 }
 
-static void post_receive(struct halo *halo, struct halo_plan *plan) {
-    if (halo->mode == HALO_PERSISTENT)
-        MPI_Start(&plan->requests[0]);
-    else
-        MPI_Irecv(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag, halo->comm,
-                  &plan->requests[0]);
-}
-
-static void post_send(struct halo *halo, struct halo_plan *plan) {
-    if (halo->mode == HALO_PERSISTENT)
-        MPI_Start(&plan->requests[1]);
-    else if (halo->mode == HALO_SSEND)
-        MPI_Ssend(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm);
-    else
-        MPI_Isend(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm,
-                  &plan->requests[1]);
-    halo->count.messages++;
-    halo->count.bytes += plan->numbers * (long)sizeof(real);
-}
-
 void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
                 struct fields *fields) {
     struct halo_plan *plans = halo->plans[kind];
     real *field = field_of(fields, kind);
-    double time[4] = {clock_now()};
-    for (int d = 0; d < DIRECTIONS; d++)
-        if (is_meant(halo, directions, d))
-            post_receive(halo, &plans[d]);
-    time[1] = clock_now();
+    double time[4] = {timing_monotonic()};
+    for (int d = 0; d < DIRECTIONS; d++) {
+        struct halo_plan *plan = &plans[d];
+        if (!is_meant(halo, directions, d))
+            continue;
+        if (halo->mode == HALO_PERSISTENT)
+            MPI_Start(&plan->requests[0]);
+        else
+            MPI_Irecv(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag, halo->comm,
+                      &plan->requests[0]);
+    }
+    time[1] = timing_monotonic();
     for (int d = 0; d < DIRECTIONS; d++)
         if (is_meant(halo, directions, d))
             pack(halo, kind, d, field);
-    time[2] = clock_now();
-    for (int d = 0; d < DIRECTIONS; d++)
-        if (is_meant(halo, directions, d))
-            post_send(halo, &plans[d]);
-    time[3] = clock_now();
+    time[2] = timing_monotonic();
+    for (int d = 0; d < DIRECTIONS; d++) {
+        struct halo_plan *plan = &plans[d];
+        if (!is_meant(halo, directions, d))
+            continue;
+        if (halo->mode == HALO_PERSISTENT)
+            MPI_Start(&plan->requests[1]);
+        else if (halo->mode == HALO_SSEND)
+            MPI_Ssend(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm);
+        else
+            MPI_Isend(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm,
+                      &plan->requests[1]);
+        halo->count.messages++;
+        halo->count.bytes += plan->numbers * (long)sizeof(real);
+    }
+    time[3] = timing_monotonic();
     for (int d = 0; d < DIRECTIONS; d++)
         if (halo->lattice->has_halo[d] && ((int)directions >> d & 1))
             fill_locally(halo, kind, d, 0, halo->lattice->face[d], field);
     halo->count.communication_s += (time[1] - time[0]) + (time[3] - time[2]);
-    halo->count.packing_s += (time[2] - time[1]) + (clock_now() - time[3]);
+    halo->count.packing_s += (time[2] - time[1]) + (timing_monotonic() - time[3]);
 }
 
 void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
@@ -184,25 +175,18 @@ void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions di
     struct halo_plan *plans = halo->plans[kind];
     for (int d = 0; d < DIRECTIONS; d++) {
         MPI_Status status;
-        double start = clock_now();
+        double start = timing_monotonic();
         if (!is_meant(halo, directions, d))
             continue;
         MPI_Wait(&plans[d].requests[0], &status);
-        double arrived = clock_now();
+        double arrived = timing_monotonic();
         unpack(halo, kind, d, field_of(fields, kind));
-        double unpacked = clock_now();
+        double unpacked = timing_monotonic();
         if (halo->mode != HALO_SSEND)
             MPI_Wait(&plans[d].requests[1], &status);
-        halo->count.communication_s += (arrived - start) + (clock_now() - unpacked);
+        halo->count.communication_s += (arrived - start) + (timing_monotonic() - unpacked);
         halo->count.packing_s += unpacked - arrived;
     }
-}
-
-static void make_persistent(struct halo *halo, struct halo_plan *plan) {
-    MPI_Recv_init(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag, halo->comm,
-                  &plan->requests[0]);
-    MPI_Send_init(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag, halo->comm,
-                  &plan->requests[1]);
 }
 
 int halo_make(struct halo *halo, const struct lattice *lattice, const struct kernels *kernels,
@@ -220,8 +204,12 @@ int halo_make(struct halo *halo, const struct lattice *lattice, const struct ker
                 continue;
             if (halo_plan_make(plan, lattice, (enum halo_kind)kind, d) != 0)
                 result = -1;
-            else if (plan->remote && mode == HALO_PERSISTENT)
-                make_persistent(halo, plan);
+            else if (plan->remote && mode == HALO_PERSISTENT) {
+                MPI_Recv_init(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag,
+                              halo->comm, &plan->requests[0]);
+                MPI_Send_init(plan->out, (int)plan->numbers, REAL_MPI, plan->to, plan->tag,
+                              halo->comm, &plan->requests[1]);
+            }
         }
     return result;
 }

@@ -7,14 +7,14 @@
 #include <mpi.h>
 
 /* Filling the halo slots of a field: from other lanes of this rank, and from other ranks by one
- * message a cut direction. Two kinds of halo (kernels.h): links, from one step ahead, and lower
- * staples, from one step behind; either way three matrices a face site. Messages hold the lanes of
- * the face only, whole vectors where the direction is not split into lanes. */
+ * message for each divided direction. Two kinds of halo (kernels.h): links from one step ahead, and
+ * lower staples from one step behind; both have three matrices a face site. Messages contain only
+ * the lanes of the face, which are all lanes if the direction is not split. */
 enum halo_kind { HALO_LINKS, HALO_STAPLES, HALO_KINDS };
 
 enum halo_mode {
     HALO_ISEND,      /* MPI_Irecv, MPI_Isend, waits */
-    HALO_SSEND,      /* MPI_Irecv, MPI_Ssend, waits: as the 2003 study saw it */
+    HALO_SSEND,      /* MPI_Irecv, MPI_Ssend, waits: as in the 2003 study */
     HALO_PERSISTENT, /* MPI_Recv_init and MPI_Send_init once, MPI_Start each time */
     HALO_MODES
 };
@@ -23,13 +23,13 @@ extern const char *const halo_mode_names[HALO_MODES];
 
 /* How one kind of halo is filled across one direction. */
 struct halo_plan {
-    int remote;                   /* the direction is cut: there is a message */
-    int any_local, same_depth;    /* some lane has a local source; all of these at one depth */
-    int source[LANES_MOST];       /* source lane (the lane itself where there is none) */
+    int remote;                   /* the direction is divided: there is a message */
+    int any_local, same_depth;    /* some lane has a local source; all of them at one depth */
+    int source[LANES_MOST];       /* source lane (the lane itself if there is none) */
     int depth[LANES_MOST];        /* depth of the source in its block */
-    int remote_place[LANES_MOST]; /* place in a message's lanes, -1 for lanes filled locally */
-    int sent[LANES_MOST];         /* lanes that are sent … */
-    int sent_count, sent_depth;   /* … how many, from which depth */
+    int remote_place[LANES_MOST]; /* index in a message's lanes, -1 for lanes filled locally */
+    int sent[LANES_MOST];         /* lanes that are sent, */
+    int sent_count, sent_depth;   /* their number and depth */
     int from, to, tag;
     long numbers; /* reals in the message */
     real *in, *out;
@@ -50,24 +50,25 @@ struct halo {
     struct halo_count count;
 };
 
-/* Make plans, buffers and, in persistent mode, requests. lattice and kernels must live as long as
- * halo. Collective over comm. 0, or -1 if memory is out on this rank. */
+/* Make plans, buffers and, in persistent mode, requests. lattice and kernels must outlive halo. 0,
+ * or -1 if this rank is out of memory. Collective over comm. */
 int halo_make(struct halo *halo, const struct lattice *lattice, const struct kernels *kernels,
               enum halo_mode mode, MPI_Comm comm);
 void halo_free(struct halo *halo);
 
-/* Which directions a call is for: bit d for direction d. */
+/* The directions of a call: bit d for direction d. */
 enum halo_directions { HALO_TIME = 8, HALO_ALL = 15 };
 
-/* Collective, in pairs: start sends what neighbours need and fills all that needs no message;
- * finish receives. In between, fields may be read and written, but for the halo itself. */
+/* halo_start sends the faces that neighbours need and fills the slots that need no message;
+ * halo_finish receives. In between, fields may be read and written except for the halo. Collective,
+ * in pairs. */
 void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
                 struct fields *fields);
 void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
                  struct fields *fields);
 
-/* Fill the halo across x, y, z of one time slice of the block. Local: only where none of them is
- * cut. */
+/* Fill the halo across x, y, z of one time slice of the block, if none of them is divided. Local.
+ */
 void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields);
 
 #endif

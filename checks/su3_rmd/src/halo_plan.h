@@ -4,8 +4,8 @@
 
 #include "halo.h"
 
-/* Work out how one kind of halo is filled across one direction that has a halo, and allocate the
- * message buffers. 0, or -1 if memory is out. Local. */
+/* Plan how one kind of halo is filled across a direction that has a halo, and allocate the message
+ * buffers. 0, or -1 if out of memory. Local. */
 int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
                    int direction);
 

@@ -15,33 +15,27 @@ enum { TEXT_MOST = 1 << 20, WORD = INPUT_NAME };
 
 /* ---- reading the text ---- */
 
-static char *read_stream(FILE *stream, int *length) {
-    char *text = malloc(TEXT_MOST + 2);
-    if (!text)
-        return NULL;
-    size_t count = fread(text, 1, TEXT_MOST + 1, stream);
-    text[count] = '\0';
-    *length = ferror(stream) ? -1 : (int)count;
-    return text;
-}
-
-static void read_text(struct input *input, const char *path, int *length) {
-    int is_stdin = !path || strcmp(path, "-") == 0;
+/* Rank 0: read the input into input->text; length in bytes, or -1 with message. */
+static int read_text(struct input *input, const char *path) {
+    int is_stdin = !path || strcmp(path, "-") == 0, length = -1;
     FILE *stream = is_stdin ? stdin : fopen(path, "r");
-    *length = -1;
-    if (stream)
-        input->text = read_stream(stream, length);
-    if (!input->text || *length < 0)
+    if (stream && (input->text = malloc(TEXT_MOST + 2))) {
+        size_t count = fread(input->text, 1, TEXT_MOST + 1, stream);
+        input->text[count] = '\0';
+        length = ferror(stream) ? -1 : (int)count;
+    }
+    if (length < 0) {
         snprintf(input->message, sizeof input->message, "cannot read the input %.300s: %s",
                  is_stdin ? "(standard input)" : path, strerror(errno));
-    else if (*length > TEXT_MOST || strlen(input->text) != (size_t)*length) {
+    } else if (length > TEXT_MOST || strlen(input->text) != (size_t)length) {
         snprintf(input->message, sizeof input->message,
-                 "the input %.300s is no text of at most %d bytes",
+                 "the input %.300s is not a text of at most %d bytes",
                  is_stdin ? "(standard input)" : path, TEXT_MOST);
-        *length = -1;
+        length = -1;
     }
     if (stream && !is_stdin)
         fclose(stream);
+    return length;
 }
 
 int input_open(struct input *input, const char *path, MPI_Comm comm) {
@@ -49,7 +43,7 @@ int input_open(struct input *input, const char *path, MPI_Comm comm) {
     memset(input, 0, sizeof *input);
     MPI_Comm_rank(comm, &rank);
     if (rank == 0)
-        read_text(input, path, &length);
+        length = read_text(input, path);
     MPI_Bcast(&length, 1, MPI_INT, 0, comm);
     if (length >= 0 && rank != 0)
         input->text = malloc((size_t)length + 1);
@@ -82,7 +76,8 @@ static void skip_blanks(struct input *input) {
     }
 }
 
-/* Copy the next word, cut to WORD - 1 bytes, into word; 0 at the end of the input. */
+/* Copy the next word, truncated to WORD - 1 bytes, into word. Returns its length, 0 at the end of
+ * the input. */
 static size_t next_word(struct input *input, char word[WORD]) {
     skip_blanks(input);
     size_t length = strcspn(input->at, " \t\r\f\v\n#"), kept = length < WORD ? length : WORD - 1;
@@ -165,43 +160,13 @@ static int read_name(struct input *input, char name[INPUT_NAME]) {
     return wrong(input, name, "a file name of at most 255 bytes");
 }
 
-static int read_start(struct input *input, struct block *block) {
+int input_block(struct input *input, struct block *block) {
     char word[WORD];
-    next_word(input, word);
-    snprintf(block->start_word, sizeof block->start_word, "%.31s", word);
-    if (strcmp(word, "fresh") == 0)
-        block->start = START_FRESH;
-    else if (strcmp(word, "warm") == 0)
-        block->start = START_WARM;
-    else if (strcmp(word, "continue") == 0 && input->block > 0)
-        block->start = START_CONTINUE;
-    else if (has_format(word, "reload_")) {
-        block->start = START_RELOAD;
-        return read_name(input, block->from);
-    } else
-        return wrong(input, word,
-                     input->block > 0
-                         ? "the start `fresh`, `warm`, `continue` or "
-                           "`reload_serial|parallel|ascii FILE`"
-                         : "the start `fresh`, `warm` or `reload_serial|parallel|ascii FILE` "
-                           "(`continue` from the second block on)");
-    return 0;
-}
-
-static int read_end(struct input *input, struct block *block) {
-    char word[WORD];
-    next_word(input, word);
-    snprintf(block->end_word, sizeof block->end_word, "%.31s", word);
-    if (strcmp(word, "forget") == 0)
-        return 0;
-    if (!has_format(word, "save_"))
-        return wrong(input, word, "the end `forget` or `save_serial|parallel|ascii FILE`");
-    block->save = 1;
-    return read_name(input, block->to);
-}
-
-static int read_numbers(struct input *input, struct block *block) {
     long steps;
+    memset(block, 0, sizeof *block);
+    skip_blanks(input);
+    if (!*input->at && input->block > 0)
+        return 0;
     if (read_integer(input, "warms", 0, COUNT_MOST, &block->warms) != 0 ||
         read_integer(input, "trajecs", 0, COUNT_MOST, &block->trajecs) != 0 ||
         read_integer(input, "traj_between_meas", 1, COUNT_MOST, &block->between) != 0 ||
@@ -210,16 +175,33 @@ static int read_numbers(struct input *input, struct block *block) {
         read_integer(input, "steps_per_trajectory", 1, 1000000, &steps) != 0)
         return -1;
     block->physics.steps = (int)steps;
-    return 0;
-}
 
-int input_block(struct input *input, struct block *block) {
-    memset(block, 0, sizeof *block);
-    skip_blanks(input);
-    if (!*input->at && input->block > 0)
-        return 0;
-    if (read_numbers(input, block) != 0 || read_start(input, block) != 0 ||
-        read_end(input, block) != 0)
+    next_word(input, word);
+    snprintf(block->start_word, sizeof block->start_word, "%.31s", word);
+    if (strcmp(word, "fresh") == 0)
+        block->start = START_FRESH;
+    else if (strcmp(word, "warm") == 0)
+        block->start = START_WARM;
+    else if (strcmp(word, "continue") == 0 && input->block > 0)
+        block->start = START_CONTINUE;
+    else if (has_format(word, "reload_"))
+        block->start = START_RELOAD;
+    else
+        return wrong(input, word,
+                     input->block > 0
+                         ? "the start `fresh`, `warm`, `continue` or "
+                           "`reload_serial|parallel|ascii FILE`"
+                         : "the start `fresh`, `warm` or `reload_serial|parallel|ascii FILE` "
+                           "(`continue` from the second block on)");
+    if (block->start == START_RELOAD && read_name(input, block->from) != 0)
+        return -1;
+
+    next_word(input, word);
+    snprintf(block->end_word, sizeof block->end_word, "%.31s", word);
+    block->save = has_format(word, "save_");
+    if (!block->save && strcmp(word, "forget") != 0)
+        return wrong(input, word, "the end `forget` or `save_serial|parallel|ascii FILE`");
+    if (block->save && read_name(input, block->to) != 0)
         return -1;
     input->block++;
     return 1;

@@ -34,30 +34,25 @@ static int cpu_can(const char *name) {
     return name[0] != '\0';
 }
 
-static void list_possible(char *why, size_t size) {
-    size_t used = (size_t)snprintf(why, size, "auto");
-    for (int i = 0; kernels_all[i]; i++)
-        if (cpu_can(kernels_all[i]->name) && used < size)
-            used += (size_t)snprintf(why + used, size - used, ", %s", kernels_all[i]->name);
-}
-
 const struct kernels *kernels_select(const char *name, char *why, size_t size) {
     const struct kernels *best = NULL;
     for (int i = 0; kernels_all[i]; i++)
         if ((strcmp(name, "auto") == 0 || strcmp(name, kernels_all[i]->name) == 0) &&
             cpu_can(kernels_all[i]->name))
             best = kernels_all[i];
-    if (!best)
-        list_possible(why, size);
+    size_t used = best ? size : (size_t)snprintf(why, size, "auto");
+    for (int i = 0; !best && kernels_all[i]; i++)
+        if (cpu_can(kernels_all[i]->name) && used < size)
+            used += (size_t)snprintf(why + used, size - used, ", %s", kernels_all[i]->name);
     return best;
 }
 
-/* Counted in the vector kernels: a 3 x 3 complex product, 9 numbers of 3 complex multiplications (6
- * flop) and 2 additions (2 flop): 198. Twice the antihermitian part of a product: 6 real numbers of
- * two sums of 11 flop and 1, and 3 of one sum: 171. Subtracting it from a momentum: 21. The
- * exponential: eps P 10, its square 48, trace and determinant 31, coefficients 18, the sum 108:
- * 215. Reunitarising: 159. Fields: 72 reals of links, 32 of momenta, 216 of staples a site; what
- * is read and written counts twice. */
+/* Flop of the vector kernels. A 3 x 3 complex product: 9 elements of 3 complex multiplications (6
+ * flop) and 2 additions (2 flop), 198. Twice the antihermitian part of a product: 6 reals of two
+ * sums of 11 flop and one addition, and 3 of one sum, 171. Subtracting it from a momentum: 21. The
+ * exponential: eps P 10, its square 48, trace and determinant 31, coefficients 18, the sum 108,
+ * together 215. Reunitarising: 159. Fields: 72 reals of links, 32 of momenta, 216 of staples a
+ * site; a field that is read and written counts twice. */
 const struct kernel_cost kernel_costs[COST_PARTS] = {
     [COST_FORCE] = {"force", 10872, 6 * (4 * 198 + 171 + 18) + 4 * 21, 72 + 2 * 32 + 216,
                     "original: 4 links x (12 products of 198 + 5 sums of 18 + product 198 + 54 "

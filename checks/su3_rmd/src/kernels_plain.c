@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reference: one lane, one site at a time, written as the formulas stand. */
+/* The reference: one lane, one site at a time, written like the formulas. */
 #include "kernels.h"
 #include "random.h"
 
@@ -13,7 +13,7 @@ static real *momentum_at(const struct fields *fields, int site, int direction) {
     return fields->momenta + (size_t)(DIRECTIONS * site + direction) * MOMENTUM_REALS;
 }
 
-/* Place of the staple of `link` after a step along `step`. */
+/* The lower staple of `link` for a step along `step`. */
 static su3 *staple_at(const struct lattice *lattice, const struct fields *fields, int site,
                       int step, int link) {
     return (su3 *)fields->staples + (lattice->staple_home[site] + 3 * step + link - (link > step));
@@ -26,39 +26,22 @@ static void momentum_subtract(real *momentum, real scale, const su3 *product) {
         momentum[i] -= scale * part[i];
 }
 
-static void plane_force(const struct lattice *lattice, struct fields *fields, real scale, int site,
-                        int mu, int nu) {
-    const int *ahead = lattice->ahead + DIRECTIONS * site;
-    const su3 *u_mu = link_at(fields, site, mu), *u_nu = link_at(fields, site, nu);
-    su3 a, b, plaquette;
-    su3_mul(&a, u_mu, link_at(fields, ahead[mu], nu));
-    su3_mul(&b, u_nu, link_at(fields, ahead[nu], mu));
-    su3_mul_dag(&plaquette, &a, &b);
-    momentum_subtract(momentum_at(fields, site, mu), scale, &plaquette);
-    momentum_subtract(momentum_at(fields, site, nu), -scale, &plaquette);
-    su3_dag_mul(staple_at(lattice, fields, site, nu, mu), u_nu, &a);
-    su3_dag_mul(staple_at(lattice, fields, site, mu, nu), u_mu, &b);
-}
-
 static void plain_force(const struct lattice *lattice, struct fields *fields, real scale,
                         const int *sites, int count) {
     for (int i = 0; i < count; i++)
         for (int mu = 0; mu < DIRECTIONS; mu++)
-            for (int nu = mu + 1; nu < DIRECTIONS; nu++)
-                plane_force(lattice, fields, scale, sites[i], mu, nu);
-}
-
-/* Sum of the lower staples of link mu at a site. */
-static su3 lower_staples(const struct lattice *lattice, const struct fields *fields, int site,
-                         int mu) {
-    su3 sum;
-    memset(&sum, 0, sizeof sum);
-    for (int nu = 0; nu < DIRECTIONS; nu++)
-        if (nu != mu) {
-            long at = lattice->behind_staple[DIRECTIONS * site + nu];
-            su3_add(&sum, (const su3 *)fields->staples + at + mu - (mu > nu));
-        }
-    return sum;
+            for (int nu = mu + 1; nu < DIRECTIONS; nu++) {
+                const int site = sites[i], *ahead = lattice->ahead + DIRECTIONS * site;
+                const su3 *u_mu = link_at(fields, site, mu), *u_nu = link_at(fields, site, nu);
+                su3 a, b, plaquette;
+                su3_mul(&a, u_mu, link_at(fields, ahead[mu], nu));
+                su3_mul(&b, u_nu, link_at(fields, ahead[nu], mu));
+                su3_mul_dag(&plaquette, &a, &b);
+                momentum_subtract(momentum_at(fields, site, mu), scale, &plaquette);
+                momentum_subtract(momentum_at(fields, site, nu), -scale, &plaquette);
+                su3_dag_mul(staple_at(lattice, fields, site, nu, mu), u_nu, &a);
+                su3_dag_mul(staple_at(lattice, fields, site, mu, nu), u_mu, &b);
+            }
 }
 
 static real plain_update(const struct lattice *lattice, struct fields *fields, real scale, real eps,
@@ -66,9 +49,14 @@ static real plain_update(const struct lattice *lattice, struct fields *fields, r
     real worst = 0;
     for (int i = 0; i < count; i++)
         for (int mu = 0; mu < DIRECTIONS; mu++) {
-            su3 *link = link_at(fields, sites[i], mu), product;
+            su3 *link = link_at(fields, sites[i], mu), product, sum; /* of the lower staples */
             real *momentum = momentum_at(fields, sites[i], mu);
-            su3 sum = lower_staples(lattice, fields, sites[i], mu);
+            memset(&sum, 0, sizeof sum);
+            for (int nu = 0; nu < DIRECTIONS; nu++)
+                if (nu != mu) {
+                    long at = lattice->behind_staple[DIRECTIONS * sites[i] + nu];
+                    su3_add(&sum, (const su3 *)fields->staples + at + mu - (mu > nu));
+                }
             su3_mul_dag(&product, link, &sum);
             momentum_subtract(momentum, scale, &product);
             su3_exp_mul(link, momentum, eps);
@@ -95,22 +83,18 @@ static void plain_refresh(const struct lattice *lattice, struct fields *fields) 
     }
 }
 
-static real plain_plaquette(const struct lattice *lattice, const struct fields *fields, int site,
-                            int mu, int nu) {
-    const int *ahead = lattice->ahead + DIRECTIONS * site;
-    su3 a, b;
-    su3_mul(&a, link_at(fields, site, mu), link_at(fields, ahead[mu], nu));
-    su3_mul(&b, link_at(fields, site, nu), link_at(fields, ahead[nu], mu));
-    return su3_trace_re_dag(&a, &b);
-}
-
 static void plain_plaquettes(const struct lattice *lattice, const struct fields *fields,
                              real *out) {
     for (int site = 0; site < lattice->volume; site++, out += 2) {
+        const int *ahead = lattice->ahead + DIRECTIONS * site;
         out[0] = out[1] = 0;
         for (int mu = 0; mu < DIRECTIONS; mu++)
-            for (int nu = mu + 1; nu < DIRECTIONS; nu++)
-                out[nu == 3] += plain_plaquette(lattice, fields, site, mu, nu);
+            for (int nu = mu + 1; nu < DIRECTIONS; nu++) {
+                su3 a, b;
+                su3_mul(&a, link_at(fields, site, mu), link_at(fields, ahead[mu], nu));
+                su3_mul(&b, link_at(fields, site, nu), link_at(fields, ahead[nu], mu));
+                out[nu == 3] += su3_trace_re_dag(&a, &b);
+            }
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels for vectors of sites; compiled once for each set, with KERNEL_SET its name,
- * VECTOR_BYTES its vector length and the compiler's flags for its instructions. */
+/* The kernels for vectors of sites, compiled once for each set: KERNEL_SET is its name,
+ * VECTOR_BYTES its vector length, and compiler flags select its instructions. */
 #include "kernels.h"
 #include "refresh_vector.h"
 #include "vector_link.h"
@@ -22,7 +22,7 @@ INLINE vec *staple_of(const struct fields *fields, long home, int step, int link
     return (vec *)fields->staples + (home + 3 * step + link - (link > step)) * MATRIX;
 }
 
-/* One plane of `force`; sum_mu and sum_nu take up the upper staples' parts. */
+/* One plane of `force`; the parts of the upper staples are added to sum_mu and sum_nu. */
 INLINE void plane_force(const struct fields *fields, const int *ahead, long site, long home, int mu,
                         int nu, vec sum_mu[TWICE_REALS], vec sum_nu[TWICE_REALS]) {
     const vec *u_mu = link_of(fields, site, mu), *u_nu = link_of(fields, site, nu);
@@ -55,7 +55,7 @@ static void vector_force(const struct lattice *lattice, struct fields *fields, r
     }
 }
 
-/* Lower staples of a link from the three places that behind names. */
+/* sum = the lower staples of a link, at the three places in behind. */
 INLINE void add_staples(vec *sum, const struct fields *fields, const long *behind, int mu) {
     const vec *staple[3];
     for (int nu = 0, n = 0; nu < DIRECTIONS; nu++)

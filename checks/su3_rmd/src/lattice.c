@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cost of a split, in units of the work on one vector site: halo places cost copying, a split t
- * makes Polyakov loops awkward, overlapping blocks show up as more vector sites. */
+/* Cost of a split, in units of the work on one vector site: halo slots cost copying, a split t
+ * slows Polyakov loops, overlapping blocks add vector sites. */
 static double split_cost(const struct lattice *lattice, const int split[DIRECTIONS]) {
     double volume = 1, halo = 0;
     int sub[DIRECTIONS];
@@ -19,8 +19,13 @@ static double split_cost(const struct lattice *lattice, const int split[DIRECTIO
     return volume + 0.06 * halo + (split[3] > 1 ? 0.1 * volume : 0);
 }
 
-static void split_choose(struct lattice *lattice) {
+void lattice_count(struct lattice *lattice) {
+    const int *procs = lattice->procs;
     double best = -1;
+    for (int d = 0, rest = lattice->rank; d < DIRECTIONS; rest /= lattice->procs[d], d++) {
+        lattice->place[d] = rest % lattice->procs[d];
+        lattice->local[d] = lattice->size[d] / lattice->procs[d];
+    }
     for (int x = 1; x <= lattice->lanes; x *= 2)
         for (int y = 1; x * y <= lattice->lanes; y *= 2)
             for (int z = 1; x * y * z <= lattice->lanes; z *= 2) {
@@ -31,41 +36,18 @@ static void split_choose(struct lattice *lattice) {
                 best = cost;
                 memcpy(lattice->split, split, sizeof split);
             }
-}
-
-static int least(int a, int b) { return a < b ? a : b; }
-
-static void set_blocks(struct lattice *lattice) {
+    lattice->volume = 1;
     for (int d = 0; d < DIRECTIONS; d++) {
         int length = (lattice->local[d] + lattice->split[d] - 1) / lattice->split[d];
+        int last = lattice->local[d] - length; /* start of the last block */
         lattice->sub[d] = length;
+        lattice->volume *= length;
         for (int block = 0; block < lattice->split[d]; block++)
-            lattice->block_start[d][block] = least(block * length, lattice->local[d] - length);
+            lattice->block_start[d][block] = block * length < last ? block * length : last;
     }
     for (int lane = 0; lane < lattice->lanes; lane++)
         for (int d = 0, rest = lane; d < DIRECTIONS; rest /= lattice->split[d], d++)
             lattice->lane_block[lane][d] = rest % lattice->split[d];
-}
-
-/* Slices need no messages but along t, there must be some between the first and the last, and the
- * first's staples must come from the last: no overlapping blocks along t. */
-static void set_order(struct lattice *lattice) {
-    const int *procs = lattice->procs;
-    lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 4 &&
-                        lattice->local[3] % lattice->split[3] == 0;
-    lattice->staple_sites = lattice->by_slice ? 4 * lattice_slice(lattice) : lattice->volume;
-}
-
-void lattice_count(struct lattice *lattice) {
-    for (int d = 0, rest = lattice->rank; d < DIRECTIONS; rest /= lattice->procs[d], d++) {
-        lattice->place[d] = rest % lattice->procs[d];
-        lattice->local[d] = lattice->size[d] / lattice->procs[d];
-    }
-    split_choose(lattice);
-    set_blocks(lattice);
-    lattice->volume = 1;
-    for (int d = 0; d < DIRECTIONS; d++)
-        lattice->volume *= lattice->sub[d];
     lattice->slots = lattice->volume;
     for (int d = 0; d < DIRECTIONS; d++) {
         lattice->has_halo[d] = lattice->split[d] > 1 || lattice->procs[d] > 1;
@@ -74,7 +56,11 @@ void lattice_count(struct lattice *lattice) {
         if (lattice->has_halo[d])
             lattice->slots += lattice->face[d];
     }
-    set_order(lattice);
+    /* Time slice by time slice, if only t needs messages, there are slices between the first and
+     * the last, and the staples of the first come from the last (no overlapping blocks along t). */
+    lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 4 &&
+                        lattice->local[3] % lattice->split[3] == 0;
+    lattice->staple_sites = lattice->by_slice ? 4 * lattice_slice(lattice) : lattice->volume;
 }
 
 static void site_places(const struct lattice *lattice, int site, int place[DIRECTIONS]) {
@@ -89,30 +75,28 @@ static int place_site(const struct lattice *lattice, const int place[DIRECTIONS]
     return site;
 }
 
-static int place_face(const struct lattice *lattice, const int place[DIRECTIONS], int direction) {
-    int number = 0;
-    for (int d = DIRECTIONS - 1; d >= 0; d--)
-        if (d != direction)
-            number = number * lattice->sub[d] + place[d];
-    return number;
-}
-
 /* Vector site or halo slot one step from a site. */
 static int step_from(const struct lattice *lattice, int site, int direction, int step) {
     int place[DIRECTIONS];
     site_places(lattice, site, place);
     int next = place[direction] + step;
     if (next < 0 || next >= lattice->sub[direction]) {
-        if (lattice->has_halo[direction])
-            return lattice->slot[direction] + place_face(lattice, place, direction);
+        if (lattice->has_halo[direction]) {
+            int number = 0; /* in the face */
+            for (int d = DIRECTIONS - 1; d >= 0; d--)
+                if (d != direction)
+                    number = number * lattice->sub[d] + place[d];
+            return lattice->slot[direction] + number;
+        }
         next = (next + lattice->sub[direction]) % lattice->sub[direction];
     }
     place[direction] = next;
     return place_site(lattice, place);
 }
 
-/* Slice by slice, only the first and the last slice keep their staples to the end of the step;
- * those between take turns, so that staples stay in cache. */
+/* The first of a site's matrices in fields.staples. Slice by slice, only the first and the last
+ * slice keep their staples to the end of the step; the others share two slices of memory, which
+ * stay in cache. */
 static long staple_home(const struct lattice *lattice, int site) {
     int slice = lattice_slice(lattice), t = site / slice, last = lattice->sub[3] - 1;
     if (!lattice->by_slice)
@@ -121,16 +105,8 @@ static long staple_home(const struct lattice *lattice, int site) {
     return 12L * ((long)room * slice + site % slice);
 }
 
-/* Staples are kept 12 a vector site (by direction of the step, then by link) and 3 a halo slot. */
-static long staple_behind(const struct lattice *lattice, int site, int direction) {
-    int from = step_from(lattice, site, direction, -1);
-    if (from < lattice->volume)
-        return staple_home(lattice, from) + 3L * direction;
-    return 12L * lattice->staple_sites + 3L * (from - lattice->volume);
-}
-
 /* 1 if the vector site needs a message for the step (+1: at the end of the block, -1: at its
- * beginning) in some direction. */
+ * beginning) in any direction. */
 static int needs_message(const struct lattice *lattice, int site, int step) {
     int place[DIRECTIONS];
     site_places(lattice, site, place);
@@ -140,7 +116,7 @@ static int needs_message(const struct lattice *lattice, int site, int step) {
     return 0;
 }
 
-/* Sites that need no message first; returns how many. */
+/* List the sites, those that need no message first; returns the number of these. */
 static int sort_sites(const struct lattice *lattice, int step, int *list) {
     int count = 0, inner;
     for (int site = 0; site < lattice->volume; site++)
@@ -153,18 +129,8 @@ static int sort_sites(const struct lattice *lattice, int step, int *list) {
     return inner;
 }
 
-static void set_owned(struct lattice *lattice) {
-    for (int site = 0; site < lattice->volume; site++)
-        for (int lane = 0; lane < lattice->lanes; lane++) {
-            int local[DIRECTIONS], owner, owner_lane;
-            lattice_local(lattice, site, lane, local);
-            lattice_find(lattice, local, &owner, &owner_lane);
-            lattice->owned[(long)site * lattice->lanes + lane] =
-                owner == site && owner_lane == lane;
-        }
-}
-
-static int allocate(struct lattice *lattice) {
+int lattice_make(struct lattice *lattice) {
+    lattice_count(lattice);
     size_t volume = (size_t)lattice->volume;
     lattice->ahead = malloc(volume * DIRECTIONS * sizeof *lattice->ahead);
     lattice->behind_staple = malloc(volume * DIRECTIONS * sizeof *lattice->behind_staple);
@@ -173,13 +139,8 @@ static int allocate(struct lattice *lattice) {
     lattice->owned = malloc(volume * (size_t)lattice->lanes);
     lattice->inner_ahead = malloc(volume * sizeof *lattice->inner_ahead);
     lattice->inner_behind = malloc(volume * sizeof *lattice->inner_behind);
-    return lattice->ahead && lattice->behind_staple && lattice->staple_home && lattice->in_order &&
-           lattice->owned && lattice->inner_ahead && lattice->inner_behind;
-}
-
-int lattice_make(struct lattice *lattice) {
-    lattice_count(lattice);
-    if (!allocate(lattice)) {
+    if (!lattice->ahead || !lattice->behind_staple || !lattice->staple_home || !lattice->in_order ||
+        !lattice->owned || !lattice->inner_ahead || !lattice->inner_behind) {
         lattice_free(lattice);
         return -1;
     }
@@ -187,11 +148,22 @@ int lattice_make(struct lattice *lattice) {
         lattice->in_order[site] = site;
         lattice->staple_home[site] = staple_home(lattice, site);
         for (int d = 0; d < DIRECTIONS; d++) {
+            int from = step_from(lattice, site, d, -1);
             lattice->ahead[DIRECTIONS * site + d] = step_from(lattice, site, d, +1);
-            lattice->behind_staple[DIRECTIONS * site + d] = staple_behind(lattice, site, d);
+            /* 12 staples a vector site (by direction of the step, then by link), 3 a halo slot */
+            lattice->behind_staple[DIRECTIONS * site + d] =
+                from < lattice->volume
+                    ? staple_home(lattice, from) + 3L * d
+                    : 12L * lattice->staple_sites + 3L * (from - lattice->volume);
+        }
+        for (int lane = 0; lane < lattice->lanes; lane++) {
+            int local[DIRECTIONS], owner, owner_lane;
+            lattice_local(lattice, site, lane, local);
+            lattice_find(lattice, local, &owner, &owner_lane);
+            lattice->owned[(long)site * lattice->lanes + lane] =
+                owner == site && owner_lane == lane;
         }
     }
-    set_owned(lattice);
     lattice->inner_ahead_count = sort_sites(lattice, +1, lattice->inner_ahead);
     lattice->inner_behind_count = sort_sites(lattice, -1, lattice->inner_behind);
     return 0;

@@ -16,19 +16,6 @@ static int greatest_prime_factor(int number) {
     return number > greatest ? number : greatest;
 }
 
-/* The direction that the rule cuts by `factor`, or -1. */
-static int direction_to_cut(const int local[DIRECTIONS], const int procs[DIRECTIONS], int factor) {
-    int best = -1;
-    for (int d = 0; d < DIRECTIONS; d++) {
-        if (local[d] % factor != 0)
-            continue;
-        if (best < 0 || local[d] > local[best] ||
-            (local[d] == local[best] && procs[best] == 1 && procs[d] > 1))
-            best = d;
-    }
-    return best;
-}
-
 int layout_choose(const int size[DIRECTIONS], int ranks, int procs[DIRECTIONS]) {
     int local[DIRECTIONS];
     for (int d = 0; d < DIRECTIONS; d++) {
@@ -36,8 +23,12 @@ int layout_choose(const int size[DIRECTIONS], int ranks, int procs[DIRECTIONS]) 
         procs[d] = 1;
     }
     while (ranks > 1) {
-        int factor = greatest_prime_factor(ranks);
-        int cut = direction_to_cut(local, procs, factor);
+        int factor = greatest_prime_factor(ranks), cut = -1;
+        for (int d = 0; d < DIRECTIONS; d++)
+            if (local[d] % factor == 0 &&
+                (cut < 0 || local[d] > local[cut] ||
+                 (local[d] == local[cut] && procs[cut] == 1 && procs[d] > 1)))
+                cut = d;
         if (cut < 0)
             return -1;
         local[cut] /= factor;

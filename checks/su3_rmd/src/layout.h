@@ -6,14 +6,14 @@
 
 #include <stddef.h>
 
-/* How a lattice is cut among ranks. All functions are local and pure.
+/* The division of a lattice among ranks. Local, pure.
  *
- * Rule (that of the original program): the prime factors of the rank count, largest first; each
- * cuts the longest local direction that it divides; of several equally long ones one that is cut
- * already, else the first of x, y, z, t. */
+ * Rule (of the original program): take the prime factors of the rank count, largest first. Each
+ * divides the longest local direction that it can divide; of equally long ones one that is already
+ * divided, else the first of x, y, z, t. */
 
-/* Put the process grid for `ranks` ranks into procs. 0, or -1 if some factor divides no direction;
- * procs is then undefined. */
+/* Write the process grid for `ranks` ranks into procs. 0, or -1 if a factor divides no direction;
+ * procs is undefined then. */
 int layout_choose(const int size[DIRECTIONS], int ranks, int procs[DIRECTIONS]);
 
 /* Write the rank counts up to `most` that layout_choose accepts into text, as "1, 2, 4 and 8". */

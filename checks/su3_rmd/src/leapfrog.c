@@ -3,17 +3,12 @@
 
 #include <math.h>
 
-/* One step's numbers, and what it has found. */
+/* The parameters of a step, and the greatest deviation from unitarity so far. */
 struct step {
     struct simulation *simulation;
     real scale, eps; /* of `force` and `update` */
     double deviation;
 };
-
-static void note_deviation(struct step *step, real found) {
-    if (!((double)found <= step->deviation) && !isnan(step->deviation))
-        step->deviation = (double)found;
-}
 
 static void force(struct step *step, const int *sites, int count) {
     struct simulation *s = step->simulation;
@@ -22,8 +17,9 @@ static void force(struct step *step, const int *sites, int count) {
 
 static void update(struct step *step, const int *sites, int count) {
     struct simulation *s = step->simulation;
-    note_deviation(
-        step, s->kernels->update(&s->lattice, &s->fields, step->scale, step->eps, sites, count));
+    real found = s->kernels->update(&s->lattice, &s->fields, step->scale, step->eps, sites, count);
+    if (!((double)found <= step->deviation) && !isnan(step->deviation))
+        step->deviation = (double)found;
 }
 
 static void start(struct step *step, enum halo_kind kind, enum halo_directions directions) {
@@ -68,8 +64,8 @@ static void slice_update(struct step *step, int t) {
     update(step, slice_sites(lattice, t), lattice_slice(lattice));
 }
 
-/* The last slice's links ahead are under way while the first two slices are worked on, its staples
- * while the others are. */
+/* The messages with the links ahead of the last slice overlap with work on the first two slices,
+ * those with its staples with work on the others. */
 static void step_by_slices(struct step *step) {
     const int last = step->simulation->lattice.sub[3] - 1, overlap = step->simulation->overlap;
     start(step, HALO_LINKS, HALO_TIME);

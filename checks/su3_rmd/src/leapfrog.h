@@ -4,19 +4,19 @@
 
 #include "simulation.h"
 
-/* The leapfrog of a trajectory with the momenta as they are: U(eps/2), P(eps), U(eps), P(eps), …,
- * U(eps/2), links reunitarised after each step. Collective; returns the greatest deviation from
- * unitarity that this rank found before reunitarising, or a NaN.
+/* The leapfrog of a trajectory, with the present momenta: U(eps/2), P(eps), U(eps), P(eps), …,
+ * U(eps/2), links reunitarised after each step. Returns this rank's greatest deviation from
+ * unitarity before reunitarising, or a NaN. Collective over simulation->comm.
  *
  * A step has two passes over the sites (kernels.h): `force` at a site reads links there and one
  * step ahead; `update` reads staples one step behind and changes links of its own site only. So a
- * site may be updated as soon as `force` has been at it and at all sites one step behind, in any
- * order, with the same bits. Two orders are used:
- * - whole passes, where x, y or z is cut among ranks;
- * - else by time slices: `update` follows one slice after `force`, so that the staples between the
- *   two stay in cache (they are three times the links). The first slice waits for the last: its
- *   staples behind are that one's, or another rank's.
- * With overlap, inner sites or slices are worked on while messages are under way. */
+ * site can be updated, with the same bits in any order, when `force` is complete there and at all
+ * sites one step behind. Two orders are used:
+ * - complete passes, if x, y or z is divided among ranks;
+ * - else time slices: `update` follows one slice behind `force`, so that the staples between the
+ * two stay in cache (they take three times the memory of links). The first slice is updated last:
+ * its staples behind belong to the last slice, or to another rank. With overlap, inner sites or
+ * slices are computed while messages are in flight. */
 double leapfrog(struct simulation *simulation, const struct physics *physics);
 
 #endif

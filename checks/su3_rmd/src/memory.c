@@ -7,7 +7,7 @@
 
 #define ALIGNMENT 64
 
-/* malloc's own pointer stands in front of the aligned block. */
+/* The pointer from malloc is stored in front of the aligned block. */
 void *memory_take(size_t bytes) {
     void *whole = bytes <= SIZE_MAX - 2 * ALIGNMENT ? malloc(bytes + 2 * ALIGNMENT) : NULL;
     if (!whole)

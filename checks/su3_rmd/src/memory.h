@@ -4,9 +4,9 @@
 
 #include <stddef.h>
 
-/* Memory aligned to 64 bytes (a cache line, the longest vector), zeroed; NULL if there is none.
- * Built on malloc and free, because LAM/MPI replaces these two and not aligned_alloc, and its free
- * does not understand what the other has allocated. Local. */
+/* Zeroed memory aligned to 64 bytes (a cache line, the longest vector), or NULL. Built on malloc
+ * and free because LAM/MPI replaces these two but not aligned_alloc, whose memory its free cannot
+ * handle. Local. */
 void *memory_take(size_t bytes);
 void memory_return(void *memory); /* NULL is allowed */
 

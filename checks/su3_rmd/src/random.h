@@ -4,14 +4,14 @@
 
 #include "fields.h"
 
-/* One generator a site, so that random numbers do not depend on the rank count: a 127-bit feedback
- * shift register of seven 24-bit words, combined with a 64-bit linear congruence whose factor
- * depends on the site. Kept lane by lane in fields. All functions are local. */
+/* One generator a site, so that random numbers are independent of the rank count: a 127-bit
+ * feedback shift register of seven 24-bit words, combined with a 64-bit linear congruence whose
+ * factor depends on the site. Stored lane by lane in fields. Local. */
 
-/* Seed every site's generator from iseed and the site's number in the whole lattice. */
+/* Seed every site's generator from iseed and the global number of the site. */
 void random_seed(const struct lattice *lattice, struct fields *fields, long iseed);
 
-/* One generator outside the field, for work on single sites. */
+/* A generator outside the fields, for single sites. */
 struct generator {
     uint32_t shift[7];
     uint64_t congruent, factor;

@@ -4,8 +4,8 @@
 
 #include <mpi.h>
 
-/* The precision of the program, chosen when it is compiled (-DSU3_SINGLE or not): one source, two
- * programs. Sums over the lattice are exact in both (sums.h). */
+/* The precision of the program, chosen at compile time (-DSU3_SINGLE). Sums over the lattice are
+ * exact in both (sums.h). */
 #ifdef SU3_SINGLE
 typedef float real;
 #define REAL_MPI MPI_FLOAT
@@ -22,7 +22,7 @@ enum {
     DIRECTIONS = 4,
     LINK_REALS = 18,    /* 3 x 3 complex, row by row, real part first */
     MOMENTUM_REALS = 8, /* Im m00, Im m11, m01, m02, m12; Im m22 = -(Im m00 + Im m11) */
-    LANES_MOST = 16     /* sites side by side in one vector, at most */
+    LANES_MOST = 16     /* most sites in a vector */
 };
 
 #endif

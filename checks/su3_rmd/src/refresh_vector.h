@@ -7,16 +7,16 @@
 
 #include <string.h>
 
-/* New momenta for a vector of sites: random.h's generators side by side. The polar method rejects
- * lane by lane, so a lane that has its pair waits, its generator untouched, until all have one
- * (2.8 rounds on average for 16 lanes instead of 1.3, at a sixteenth of the cost). */
+/* New momenta for a vector of sites, by random.h's generators in every lane. The polar method
+ * rejects lane by lane, so a lane that has its pair waits, its generator unchanged, until all have
+ * one (2.8 rounds on average for 16 lanes instead of 1.3, at a sixteenth of the cost). */
 
 struct lanes_generator {
     uint32_t shift[7][LANES];
     uint64_t congruent[LANES], factor[LANES];
 };
 
-/* active: all bits of a lane that draws, none of one that waits. */
+/* active: all bits set in a lane that draws, none in one that waits. */
 INLINE void lanes_uniform(struct lanes_generator *g, const uint32_t active[LANES],
                           real out[LANES]) {
     for (int l = 0; l < LANES; l++) {

@@ -1,19 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _XOPEN_SOURCE 700 /* getrusage */
 #include "results.h"
 
+#include "assay/clock.h"
 #include "assay/fail.h"
 #include "assay/json.h"
-#include "assay/library.h"
-#include "clock.h"
 
 #include <math.h>
 #include <string.h>
+#include <sys/resource.h>
 
-/* ---- the original's text ---- */
+/* ---- text, as the original ---- */
 
-static void print_seed_and_layout(const struct simulation *simulation, long iseed) {
+void results_header(const struct results *results, const char *library,
+                    const struct simulation *simulation, long iseed) {
     const struct lattice *lattice = &simulation->lattice;
     const int *size = lattice->size, *local = lattice->local, *procs = lattice->procs;
+    if (results->rank != 0)
+        return;
+    printf("Pure gauge SU3\nMicrocanonical simulation with refreshing\n");
+    printf("su3_rmd of Assay, %s precision, %s, with %d ranks\n\n", REAL_NAME, library,
+           lattice->ranks);
     printf("nx %d\nny %d\nnz %d\nnt %d\niseed %ld\n", size[0], size[1], size[2], size[3], iseed);
     printf("LAYOUT = %d x %d x %d x %d ranks\n", procs[0], procs[1], procs[2], procs[3]);
     printf("ON EACH NODE (RANK) %d x %d x %d x %d\n", local[0], local[1], local[2], local[3]);
@@ -22,16 +29,6 @@ static void print_seed_and_layout(const struct simulation *simulation, long isee
            lattice->sub[2], lattice->sub[3]);
     printf("messages %s, overlap %s\n\n", halo_mode_names[simulation->halo.mode],
            simulation->overlap ? "yes" : "no");
-}
-
-void results_header(const struct results *results, const char *library,
-                    const struct simulation *simulation, long iseed) {
-    if (results->rank != 0)
-        return;
-    printf("Pure gauge SU3\nMicrocanonical simulation with refreshing\n");
-    printf("su3_rmd of Assay, %s precision, %s, with %d ranks\n\n", REAL_NAME, library,
-           simulation->lattice.ranks);
-    print_seed_and_layout(simulation, iseed);
     fflush(stdout);
 }
 
@@ -74,8 +71,16 @@ static void begin_note(struct json *line, const char *key) {
     json_string(line, "key", key);
 }
 
-static void write_measurement(const struct results *results,
-                              const struct measurement *measurement) {
+void results_measurement(struct results *results, const struct measurement *measurement) {
+    results->last = *measurement;
+    results->measurements++;
+    if (results->rank != 0)
+        return;
+    printf("GMES %e %e %e %e %e\n", measurement->line_re, measurement->line_im, 99.9,
+           measurement->space, measurement->time);
+    fflush(stdout);
+    if (!results->json)
+        return;
     struct json line;
     begin_note(&line, "measurement");
     json_open(&line, "value", '{');
@@ -87,18 +92,6 @@ static void write_measurement(const struct results *results,
     json_number(&line, "polyakov_im", measurement->line_im);
     json_close(&line, '}');
     write_line(results, &line, "measurement");
-}
-
-void results_measurement(struct results *results, const struct measurement *measurement) {
-    results->last = *measurement;
-    results->measurements++;
-    if (results->rank != 0)
-        return;
-    printf("GMES %e %e %e %e %e\n", measurement->line_re, measurement->line_im, 99.9,
-           measurement->space, measurement->time);
-    fflush(stdout);
-    if (results->json)
-        write_measurement(results, measurement);
 }
 
 void results_block_end(const struct results *results, double seconds) {
@@ -131,7 +124,12 @@ struct spread {
     double least[RANK_NUMBERS], mean[RANK_NUMBERS], most[RANK_NUMBERS];
 };
 
+static double seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+/* The numbers of all ranks, on rank 0. Collective over simulation->comm. */
 static void reduce_ranks(const struct simulation *simulation, struct spread *spread) {
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
     const struct halo_count *count = &simulation->halo.count;
     const struct times *times = &simulation->times;
     double own[RANK_NUMBERS] = {[RANK_COMMUNICATION] = count->communication_s,
@@ -140,7 +138,7 @@ static void reduce_ranks(const struct simulation *simulation, struct spread *spr
                                 [RANK_REFRESH] = times->refresh_s,
                                 [RANK_DYNAMICS] = times->dynamics_s,
                                 [RANK_MEASUREMENT] = times->measurement_s,
-                                [RANK_CPU] = clock_cpu(),
+                                [RANK_CPU] = seconds(used.ru_utime) + seconds(used.ru_stime),
                                 [RANK_MESSAGES] = (double)count->messages,
                                 [RANK_BYTES] = (double)count->bytes};
     MPI_Reduce(own, spread->least, RANK_NUMBERS, MPI_DOUBLE, MPI_MIN, 0, simulation->comm);
@@ -194,7 +192,7 @@ static void write_metrics(const struct results *results, const struct simulation
         (double)lattice_sites(&simulation->lattice) * (double)simulation->work.steps;
     const double messages_s = spread->mean[RANK_COMMUNICATION] + spread->mean[RANK_GLOBAL_SUMS];
     const double program_s = results->program_s;
-    write_metric(results, "total_time", "s", clock_now() - results->begun_s);
+    write_metric(results, "total_time", "s", timing_monotonic() - results->begun_s);
     write_metric(results, "program_time", "s", program_s);
     write_metric(results, "warmup_time", "s", results->warm_s);
     write_metric(results, "molecular_dynamics_time", "s",
@@ -204,25 +202,10 @@ static void write_metrics(const struct results *results, const struct simulation
     write_metric(results, "global_sum_time", "s", spread->mean[RANK_GLOBAL_SUMS]);
     write_metric(results, "cpu_time", "s", spread->mean[RANK_CPU] * simulation->lattice.ranks);
     if (program_s <= 0 || site_steps <= 0)
-        return; /* no trajectory, no rate */
+        return; /* no trajectory */
     write_metric(results, "communication_share", "1", messages_s / program_s);
     write_metric(results, "site_step_time", "s", program_s / site_steps);
     write_metric(results, "rate", "flop/s", total.original_flop / program_s);
-}
-
-static void write_ranks(const struct results *results, const struct spread *spread) {
-    struct json line;
-    begin_note(&line, "ranks");
-    json_open(&line, "value", '{');
-    for (int i = 0; i < RANK_NUMBERS; i++) {
-        json_open(&line, rank_names[i], '{');
-        json_number(&line, "least", spread->least[i]);
-        json_number(&line, "mean", spread->mean[i]);
-        json_number(&line, "greatest", spread->most[i]);
-        json_close(&line, '}');
-    }
-    json_close(&line, '}');
-    write_line(results, &line, "ranks");
 }
 
 static void write_kernels(const struct results *results, const struct simulation *simulation) {
@@ -253,34 +236,8 @@ static void write_kernels(const struct results *results, const struct simulation
     write_line(results, &line, "kernels");
 }
 
-static void write_answer(const struct results *results, const struct simulation *simulation,
-                         double deviation) {
-    struct json line;
-    begin_note(&line, "answer");
-    json_open(&line, "value", '{');
-    json_integer(&line, "trajectories", results->trajectories);
-    json_integer(&line, "measurements", results->measurements);
-    if (results->measurements > 0) {
-        json_number(&line, "plaquette", (results->last.space + results->last.time) / 6);
-        json_number(&line, "plaquette_space", results->last.space);
-        json_number(&line, "plaquette_time", results->last.time);
-    }
-    json_number(&line, "deviation_before_reunitarising", simulation->deviation);
-    json_number(&line, "deviation_from_su3", deviation);
-    json_close(&line, '}');
-    write_line(results, &line, "answer");
-}
-
-static void write_end(const struct results *results) {
-    struct json line;
-    json_begin(&line);
-    json_string(&line, "assay", "end");
-    json_string(&line, "program", "su3_rmd");
-    json_boolean(&line, "ok", 1);
-    write_line(results, &line, "end");
-}
-
 void results_finish(const struct results *results, const struct simulation *simulation) {
+    struct json line;
     struct spread spread;
     double own = fields_deviation(&simulation->lattice, &simulation->fields), deviation;
     memset(&spread, 0, sizeof spread);
@@ -294,8 +251,37 @@ void results_finish(const struct results *results, const struct simulation *simu
     if (results->rank != 0 || !results->json)
         return;
     write_metrics(results, simulation, &spread);
-    write_answer(results, simulation, deviation);
-    write_ranks(results, &spread);
+
+    begin_note(&line, "answer");
+    json_open(&line, "value", '{');
+    json_integer(&line, "trajectories", results->trajectories);
+    json_integer(&line, "measurements", results->measurements);
+    if (results->measurements > 0) {
+        json_number(&line, "plaquette", (results->last.space + results->last.time) / 6);
+        json_number(&line, "plaquette_space", results->last.space);
+        json_number(&line, "plaquette_time", results->last.time);
+    }
+    json_number(&line, "deviation_before_reunitarising", simulation->deviation);
+    json_number(&line, "deviation_from_su3", deviation);
+    json_close(&line, '}');
+    write_line(results, &line, "answer");
+
+    begin_note(&line, "ranks");
+    json_open(&line, "value", '{');
+    for (int i = 0; i < RANK_NUMBERS; i++) {
+        json_open(&line, rank_names[i], '{');
+        json_number(&line, "least", spread.least[i]);
+        json_number(&line, "mean", spread.mean[i]);
+        json_number(&line, "greatest", spread.most[i]);
+        json_close(&line, '}');
+    }
+    json_close(&line, '}');
+    write_line(results, &line, "ranks");
     write_kernels(results, simulation);
-    write_end(results);
+
+    json_begin(&line);
+    json_string(&line, "assay", "end");
+    json_string(&line, "program", "su3_rmd");
+    json_boolean(&line, "ok", 1);
+    write_line(results, &line, "end");
 }

@@ -32,15 +32,6 @@ static const struct arg table[] = {
 
 enum { OPTIONS = sizeof table / sizeof *table };
 
-static enum halo_mode read_mode(void) {
-    int mode = 0;
-    while (mode < HALO_MODES && strcmp(text_comm, halo_mode_names[mode]) != 0)
-        mode++;
-    fail_all(mode == HALO_MODES, "su3_rmd",
-             "option --comm: found '%s', allowed is isend, ssend or persistent", text_comm);
-    return (enum halo_mode)mode;
-}
-
 void settings_read(struct settings *settings, int argc, char **argv) {
     char why[256] = "";
     args_read("su3_rmd", PURPOSE, table, OPTIONS, argc, argv);
@@ -48,7 +39,12 @@ void settings_read(struct settings *settings, int argc, char **argv) {
     fail_all(!settings->kernels, "su3_rmd",
              "option --kernel: found '%s', possible with this program on this CPU is %s",
              text_kernel, why);
-    settings->mode = read_mode();
+    int mode = 0;
+    while (mode < HALO_MODES && strcmp(text_comm, halo_mode_names[mode]) != 0)
+        mode++;
+    fail_all(mode == HALO_MODES, "su3_rmd",
+             "option --comm: found '%s', allowed is isend, ssend or persistent", text_comm);
+    settings->mode = (enum halo_mode)mode;
     settings->overlap = strcmp(text_overlap, "yes") == 0;
     fail_all(!settings->overlap && strcmp(text_overlap, "no") != 0, "su3_rmd",
              "option --overlap: found '%s', allowed is yes or no", text_overlap);
@@ -59,52 +55,11 @@ void settings_read(struct settings *settings, int argc, char **argv) {
     settings->count = OPTIONS;
 }
 
-static void use_geometry(const char *text, struct lattice *lattice) {
-    int *procs = lattice->procs;
-    const int *size = lattice->size;
-    fail_all(layout_read(text, procs) != 0, "su3_rmd",
-             "option --geometry: found '%s', allowed is Px,Py,Pz,Pt: four numbers of at least 1",
-             text);
-    double product = (double)procs[0] * procs[1] * procs[2] * procs[3];
-    fail_all((double)lattice->ranks != product, "su3_rmd",
-             "option --geometry: %s makes %.0f ranks, but there are %d", text, product,
-             lattice->ranks);
-    for (int d = 0; d < DIRECTIONS; d++)
-        fail_all(size[d] % procs[d] != 0, "su3_rmd",
-                 "option --geometry: %d ranks along %c do not divide the length %d", procs[d],
-                 "xyzt"[d], size[d]);
-}
-
-static void use_rule(struct lattice *lattice) {
-    char counts[512];
-    const int *size = lattice->size;
-    if (layout_choose(size, lattice->ranks, lattice->procs) == 0)
-        return;
-    int most = 2 * lattice->ranks > COUNTS_SHOWN ? 2 * lattice->ranks : COUNTS_SHOWN;
-    layout_counts(size, most, counts, sizeof counts);
-    fail_all(1, "su3_rmd",
-             "a lattice of %d x %d x %d x %d cannot be divided among %d ranks; possible are %s",
-             size[0], size[1], size[2], size[3], lattice->ranks, counts);
-}
-
-/* How many ranks share this rank's host. */
-static int ranks_here(MPI_Comm comm) {
-    char own[MPI_MAX_PROCESSOR_NAME] = "";
-    int length, ranks, here = 0;
-    MPI_Comm_size(comm, &ranks);
-    MPI_Get_processor_name(own, &length);
-    char *all = malloc((size_t)ranks * sizeof own);
-    fail_if(!all, "su3_rmd", "no memory for the names of %d hosts", ranks);
-    MPI_Allgather(own, sizeof own, MPI_CHAR, all, sizeof own, MPI_CHAR, comm);
-    for (int rank = 0; rank < ranks; rank++)
-        here += strncmp(own, all + (size_t)rank * sizeof own, sizeof own) == 0;
-    free(all);
-    return here;
-}
-
 static void check_memory(const struct settings *settings, const struct lattice *lattice,
                          MPI_Comm comm) {
     const int *size = lattice->size;
+    char own[MPI_MAX_PROCESSOR_NAME] = "";
+    int length, ranks_here = 0;
     double sites = 1, local_sites = 1;
     for (int d = 0; d < DIRECTIONS; d++) {
         sites *= size[d];
@@ -114,7 +69,14 @@ static void check_memory(const struct settings *settings, const struct lattice *
              "a lattice of %d x %d x %d x %d on %d ranks is too large: allowed are %.0f sites and "
              "%.0f a rank",
              size[0], size[1], size[2], size[3], lattice->ranks, SITES_MOST, VECTORS_MOST);
-    double need = simulation_bytes(lattice, settings->kernels) * ranks_here(comm);
+    MPI_Get_processor_name(own, &length);
+    char(*hosts)[MPI_MAX_PROCESSOR_NAME] = malloc((size_t)lattice->ranks * sizeof *hosts);
+    fail_if(!hosts, "su3_rmd", "no memory for the names of %d hosts", lattice->ranks);
+    MPI_Allgather(own, sizeof own, MPI_CHAR, hosts, sizeof own, MPI_CHAR, comm);
+    for (int rank = 0; rank < lattice->ranks; rank++)
+        ranks_here += strncmp(own, hosts[rank], sizeof own) == 0;
+    free(hosts);
+    double need = simulation_bytes(lattice, settings->kernels) * ranks_here;
     double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     double excess = need - MEMORY_SHARE * have, worst;
     MPI_Allreduce(&excess, &worst, 1, MPI_DOUBLE, MPI_MAX, comm);
@@ -125,9 +87,28 @@ static void check_memory(const struct settings *settings, const struct lattice *
 }
 
 void settings_lattice(const struct settings *settings, struct lattice *lattice, MPI_Comm comm) {
-    if (settings->geometry)
-        use_geometry(settings->geometry, lattice);
-    else
-        use_rule(lattice);
+    const char *text = settings->geometry;
+    const int *size = lattice->size, ranks = lattice->ranks;
+    int *procs = lattice->procs;
+    if (text) {
+        fail_all(layout_read(text, procs) != 0, "su3_rmd",
+                 "option --geometry: found '%s', allowed is Px,Py,Pz,Pt: four numbers of at "
+                 "least 1",
+                 text);
+        double product = (double)procs[0] * procs[1] * procs[2] * procs[3];
+        fail_all((double)ranks != product, "su3_rmd",
+                 "option --geometry: %s makes %.0f ranks, but there are %d", text, product, ranks);
+        for (int d = 0; d < DIRECTIONS; d++)
+            fail_all(size[d] % procs[d] != 0, "su3_rmd",
+                     "option --geometry: %d ranks along %c do not divide the length %d", procs[d],
+                     "xyzt"[d], size[d]);
+    } else if (layout_choose(size, ranks, procs) != 0) {
+        char counts[512];
+        layout_counts(size, 2 * ranks > COUNTS_SHOWN ? 2 * ranks : COUNTS_SHOWN, counts,
+                      sizeof counts);
+        fail_all(1, "su3_rmd",
+                 "a lattice of %d x %d x %d x %d cannot be divided among %d ranks; possible are %s",
+                 size[0], size[1], size[2], size[3], ranks, counts);
+    }
     check_memory(settings, lattice, comm);
 }

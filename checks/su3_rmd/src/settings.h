@@ -5,7 +5,7 @@
 #include "assay/args.h"
 #include "halo.h"
 
-/* The command line, read and checked. */
+/* The command line, validated. */
 struct settings {
     const char *input, *json, *geometry;
     const struct kernels *kernels;
@@ -15,13 +15,13 @@ struct settings {
     size_t count;
 };
 
-/* Read argv; a wrong option ends all ranks (fail.h), --help prints and ends. Collective; MPI must
- * be up. */
+/* Read argv; a wrong option ends the run (fail_all), --help prints usage and exits. Collective over
+ * all ranks; MPI must be up. */
 void settings_read(struct settings *settings, int argc, char **argv);
 
-/* Make the process grid for the lattice from --geometry or by the rule of layout.h; lattice->size,
- * rank and ranks are set. A grid that is impossible, or a lattice that does not fit into the
- * memory of the ranks' hosts, ends all ranks with a message that says what would do. Collective. */
+/* Set the process grid of the lattice from --geometry or by the rule of layout.h; lattice->size,
+ * rank and ranks are set. An impossible grid, or a lattice that does not fit into the memory of the
+ * hosts, ends the run (fail_all) with the possible choices. Collective over comm. */
 void settings_lattice(const struct settings *settings, struct lattice *lattice, MPI_Comm comm);
 
 #endif

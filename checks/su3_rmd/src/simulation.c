@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "simulation.h"
 
-#include "clock.h"
+#include "assay/clock.h"
 #include "leapfrog.h"
 #include "memory.h"
 #include "polyakov.h"
@@ -10,8 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of scratch space: the plaquettes of all sites or all Polyakov lines, whichever is more.
- */
+/* Reals of scratch space: for the plaquettes of all sites or all Polyakov lines. */
 static size_t scratch_numbers(const struct lattice *lattice) {
     size_t plaquettes = 2 * (size_t)lattice->volume * (size_t)lattice->lanes;
     size_t lines = polyakov_numbers(lattice);
@@ -27,20 +26,11 @@ double simulation_bytes(const struct lattice *lattice, const struct kernels *ker
            (double)planned.volume * planned.lanes;
 }
 
-/* -1 on every rank if some rank brings a failure. */
+/* -1 on every rank if one has failed. Collective over comm. */
 static int all_well(int failed, MPI_Comm comm) {
     int any;
     MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, comm);
     return any ? -1 : 0;
-}
-
-static int make_local(struct simulation *simulation) {
-    if (lattice_make(&simulation->lattice) != 0)
-        return 1;
-    if (fields_make(&simulation->fields, &simulation->lattice) != 0)
-        return 1;
-    simulation->scratch = memory_take(scratch_numbers(&simulation->lattice) * sizeof(real));
-    return simulation->scratch == NULL;
 }
 
 int simulation_make(struct simulation *simulation, const struct lattice *lattice,
@@ -52,9 +42,13 @@ int simulation_make(struct simulation *simulation, const struct lattice *lattice
     simulation->kernels = kernels;
     simulation->overlap = overlap;
     simulation->comm = comm;
-    if (all_well(make_local(simulation), comm) != 0)
+    int failed = lattice_make(&simulation->lattice) != 0 ||
+                 fields_make(&simulation->fields, &simulation->lattice) != 0;
+    if (!failed)
+        simulation->scratch = memory_take(scratch_numbers(&simulation->lattice) * sizeof(real));
+    if (all_well(failed || !simulation->scratch, comm) != 0)
         return -1;
-    int failed = halo_make(&simulation->halo, &simulation->lattice, kernels, mode, comm) != 0;
+    failed = halo_make(&simulation->halo, &simulation->lattice, kernels, mode, comm) != 0;
     return all_well(failed, comm);
 }
 
@@ -66,59 +60,48 @@ void simulation_free(struct simulation *simulation) {
 }
 
 int simulation_trajectory(struct simulation *simulation, const struct physics *physics) {
-    double start = clock_now(), worst;
+    double start = timing_monotonic(), worst;
     simulation->kernels->refresh(&simulation->lattice, &simulation->fields);
-    double refreshed = clock_now();
+    double refreshed = timing_monotonic();
     double own = leapfrog(simulation, physics);
-    double moved = clock_now();
+    double moved = timing_monotonic();
     if (isnan(own))
         own = HUGE_VAL;
     MPI_Allreduce(&own, &worst, 1, MPI_DOUBLE, MPI_MAX, simulation->comm);
     simulation->times.refresh_s += refreshed - start;
     simulation->times.dynamics_s += moved - refreshed;
-    simulation->times.global_sum_s += clock_now() - moved;
+    simulation->times.global_sum_s += timing_monotonic() - moved;
     if (worst > simulation->deviation)
         simulation->deviation = worst;
     return worst <= SIMULATION_DEVIATION ? 0 : -1;
 }
 
-static void add_plaquettes(const struct lattice *lattice, const real *values, struct sum sums[2]) {
-    const int lanes = lattice->lanes;
-    for (long site = 0; site < lattice->volume; site++)
-        for (int lane = 0; lane < lanes; lane++)
-            if (lattice->owned[site * lanes + lane]) {
-                sum_add(&sums[0], (double)values[2 * site * lanes + lane]);
-                sum_add(&sums[1], (double)values[(2 * site + 1) * lanes + lane]);
-            }
-}
-
 void simulation_measure(struct simulation *simulation, struct measurement *out) {
     struct sum sums[4];
-    double values[4], start = clock_now();
-    const double sites = (double)lattice_sites(&simulation->lattice);
+    double values[4], start = timing_monotonic();
+    const struct lattice *lattice = &simulation->lattice;
+    const int lanes = lattice->lanes;
+    const double sites = (double)lattice_sites(lattice);
     memset(sums, 0, sizeof sums);
     halo_start(&simulation->halo, HALO_LINKS, HALO_ALL, &simulation->fields);
     polyakov_lines(simulation, sums + 2);
     halo_finish(&simulation->halo, HALO_LINKS, HALO_ALL, &simulation->fields);
-    simulation->kernels->plaquettes(&simulation->lattice, &simulation->fields, simulation->scratch);
-    add_plaquettes(&simulation->lattice, simulation->scratch, sums);
-    double summed = clock_now();
+    simulation->kernels->plaquettes(lattice, &simulation->fields, simulation->scratch);
+    for (long site = 0; site < lattice->volume; site++)
+        for (int lane = 0; lane < lanes; lane++)
+            if (lattice->owned[site * lanes + lane]) {
+                sum_add(&sums[0], (double)simulation->scratch[2 * site * lanes + lane]);
+                sum_add(&sums[1], (double)simulation->scratch[(2 * site + 1) * lanes + lane]);
+            }
+    double summed = timing_monotonic();
     sums_finish(sums, 4, values, simulation->comm);
     simulation->times.measurement_s += summed - start;
-    simulation->times.global_sum_s += clock_now() - summed;
+    simulation->times.global_sum_s += timing_monotonic() - summed;
     simulation->work.plaquettes++;
     out->space = values[0] / (3 * sites);
     out->time = values[1] / (3 * sites);
-    out->line_re = values[2] / (sites / simulation->lattice.size[3]);
-    out->line_im = values[3] / (sites / simulation->lattice.size[3]);
-}
-
-/* ½ Tr P†P of one link. */
-static double kinetic(const double p[MOMENTUM_REALS]) {
-    double third = -(p[0] + p[1]), sum = p[0] * p[0] + p[1] * p[1] + third * third;
-    for (int i = 2; i < MOMENTUM_REALS; i++)
-        sum += 2 * p[i] * p[i];
-    return sum / 2;
+    out->line_re = values[2] / (sites / lattice->size[3]);
+    out->line_im = values[3] / (sites / lattice->size[3]);
 }
 
 double simulation_kinetic(struct simulation *simulation) {
@@ -133,7 +116,10 @@ double simulation_kinetic(struct simulation *simulation) {
             for (int i = 0; i < MOMENTUM_REALS; i++)
                 p[i] = (double)simulation->fields
                            .momenta[field_at(lattice, (size_t)item, MOMENTUM_REALS, i, lane)];
-            sum_add(&sum, kinetic(p));
+            double third = -(p[0] + p[1]), squares = p[0] * p[0] + p[1] * p[1] + third * third;
+            for (int i = 2; i < MOMENTUM_REALS; i++)
+                squares += 2 * p[i] * p[i];
+            sum_add(&sum, squares / 2); /* ½ Tr P†P of a link */
         }
     sums_finish(&sum, 1, &total, simulation->comm);
     return total;

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* c += a b for numbers, with the sign of the imaginary parts as given: -1 conjugates. */
+/* c += a b; a sign of -1 conjugates that factor. */
 static void add_product(complex_number *c, complex_number a, real sign_a, complex_number b,
                         real sign_b) {
     a.im *= sign_a;
@@ -126,7 +126,7 @@ static void cross_conjugate(complex_number c[3], const complex_number a[3],
     }
 }
 
-/* The greater one; a NaN wins and stays. */
+/* The greater one, or a NaN. */
 static real worse(real a, real b) { return b <= a || isnan(a) ? a : b; }
 
 real su3_reunitarise(su3 *u) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The program: reads the input, runs its blocks, prints what the original prints. */
+#include "assay/clock.h"
 #include "assay/fail.h"
 #include "assay/json.h"
 #include "assay/library.h"
-#include "clock.h"
 #include "gauge_file.h"
 #include "random.h"
 #include "results.h"
@@ -13,23 +13,6 @@
 #include <string.h>
 
 enum { MESSAGE = 512 };
-
-/* Links and generators for a block; what remains from the block before where it continues. */
-static void start_block(struct simulation *simulation, const struct block *block, long iseed) {
-    char message[MESSAGE];
-    int failed = 0;
-    if (block->start == START_CONTINUE)
-        return;
-    random_seed(&simulation->lattice, &simulation->fields, iseed);
-    if (block->start == START_FRESH)
-        fields_cold(&simulation->lattice, &simulation->fields);
-    else if (block->start == START_WARM)
-        random_warm(&simulation->lattice, &simulation->fields);
-    else
-        failed = gauge_load(&simulation->lattice, &simulation->fields, block->from,
-                            simulation->comm, message, sizeof message);
-    fail_all(failed, "start", "%s", message);
-}
 
 static void trajectory(struct simulation *simulation, const struct physics *physics,
                        struct results *results) {
@@ -42,27 +25,24 @@ static void trajectory(struct simulation *simulation, const struct physics *phys
         simulation->deviation, results->trajectories, SIMULATION_DEVIATION);
 }
 
-static void measure(struct simulation *simulation, struct results *results) {
-    struct measurement measurement;
-    simulation_measure(simulation, &measurement);
-    results_measurement(results, &measurement);
-}
-
-/* Warm-ups and trajectories: what the time that is printed covers. */
+/* Warm-ups and trajectories, whose time is printed. */
 static void run_trajectories(struct simulation *simulation, const struct block *block,
                              struct results *results) {
-    double start = clock_now();
+    struct measurement measurement;
+    double start = timing_monotonic();
     for (long left = block->warms; left > 0; left--)
         trajectory(simulation, &block->physics, results);
-    double warm = clock_now();
+    double warm = timing_monotonic();
     results_warm(results);
     for (long left = block->trajecs; left > 0; left--) {
         trajectory(simulation, &block->physics, results);
-        if (left % block->between == 0)
-            measure(simulation, results);
+        if (left % block->between != 0)
+            continue;
+        simulation_measure(simulation, &measurement);
+        results_measurement(results, &measurement);
     }
     MPI_Barrier(simulation->comm);
-    double seconds = clock_now() - start;
+    double seconds = timing_monotonic() - start;
     results->warm_s += warm - start;
     results->program_s += seconds;
     results_block_end(results, seconds);
@@ -70,37 +50,35 @@ static void run_trajectories(struct simulation *simulation, const struct block *
 
 static void run_block(struct simulation *simulation, const struct block *block, long iseed,
                       struct results *results) {
+    const struct lattice *lattice = &simulation->lattice;
     struct measurement check;
     char message[MESSAGE];
     results->block++;
     results_block(results, block);
     if (block->save)
-        fail_all(gauge_can_save(&simulation->lattice, block->to, simulation->comm, message,
-                                sizeof message) != 0,
+        fail_all(gauge_can_save(lattice, block->to, simulation->comm, message, sizeof message) != 0,
                  "start", "%s", message);
-    start_block(simulation, block, iseed);
+    if (block->start != START_CONTINUE)
+        random_seed(lattice, &simulation->fields, iseed);
+    if (block->start == START_FRESH)
+        fields_cold(lattice, &simulation->fields);
+    else if (block->start == START_WARM)
+        random_warm(lattice, &simulation->fields);
+    else if (block->start == START_RELOAD)
+        fail_all(gauge_load(lattice, &simulation->fields, block->from, simulation->comm, message,
+                            sizeof message) != 0,
+                 "start", "%s", message);
     struct simulation untimed = *simulation;
     simulation_measure(simulation, &check);
-    simulation->times = untimed.times; /* the check at the start is no part of the work */
+    simulation->times = untimed.times; /* the check is not counted as work */
     simulation->work = untimed.work;
     simulation->halo.count = untimed.halo.count;
     results_check(results, &check);
     run_trajectories(simulation, block, results);
     if (block->save)
-        fail_all(gauge_save(&simulation->lattice, &simulation->fields, block->to, simulation->comm,
-                            message, sizeof message) != 0,
+        fail_all(gauge_save(lattice, &simulation->fields, block->to, simulation->comm, message,
+                            sizeof message) != 0,
                  "end", "%s", message);
-}
-
-static void run_blocks(struct simulation *simulation, struct input *input, long iseed,
-                       struct results *results) {
-    struct block block;
-    int found;
-    while ((found = input_block(input, &block)) > 0)
-        run_block(simulation, &block, iseed, results);
-    fail_all(found < 0, "input", "%s", input->message);
-    if (results->rank == 0)
-        printf("end of the input\n");
 }
 
 static void open_json(struct results *results, const struct settings *settings,
@@ -125,31 +103,17 @@ static void open_json(struct results *results, const struct settings *settings,
     json_write(&line, results->json);
 }
 
-static void close_json(struct results *results) {
-    if (results->json && results->json != stdout)
-        fail_if(fclose(results->json) != 0, "su3_rmd", "option --json: %s", strerror(errno));
-}
-
-/* Check the whole input before anything is run: a slip in the last block must not cost the first.
- */
-static void check_blocks(const struct input *input) {
-    struct input copy = *input;
-    struct block block;
-    int found;
-    while ((found = input_block(&copy, &block)) > 0)
-        continue;
-    fail_all(found < 0, "input", "%s", copy.message);
-}
-
 int main(int argc, char **argv) {
     struct results results = {0};
     struct settings settings;
     struct simulation simulation;
     struct lattice lattice = {0};
     struct input input;
+    struct block block;
     char library[LIBRARY_TEXT];
     long iseed;
-    results.begun_s = clock_now();
+    int found;
+    results.begun_s = timing_monotonic();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &lattice.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &lattice.ranks);
@@ -158,7 +122,10 @@ int main(int argc, char **argv) {
     fail_all(input_open(&input, settings.input, MPI_COMM_WORLD) != 0, "input", "%s",
              input.message[0] ? input.message : "the input cannot be read or kept in memory");
     fail_all(input_header(&input, lattice.size, &iseed) != 0, "input", "%s", input.message);
-    check_blocks(&input);
+    struct input ahead = input; /* validate all blocks before running the first */
+    while ((found = input_block(&ahead, &block)) > 0)
+        continue;
+    fail_all(found < 0, "input", "%s", ahead.message);
     settings_lattice(&settings, &lattice, MPI_COMM_WORLD);
     fail_all(simulation_make(&simulation, &lattice, settings.kernels, settings.mode,
                              settings.overlap, MPI_COMM_WORLD) != 0,
@@ -166,9 +133,13 @@ int main(int argc, char **argv) {
     library_name(library, sizeof library);
     open_json(&results, &settings, library);
     results_header(&results, library, &simulation, iseed);
-    run_blocks(&simulation, &input, iseed, &results);
+    while (input_block(&input, &block) > 0)
+        run_block(&simulation, &block, iseed, &results);
+    if (results.rank == 0)
+        printf("end of the input\n");
     results_finish(&results, &simulation);
-    close_json(&results);
+    fail_if(results.json && results.json != stdout && fclose(results.json) != 0, "su3_rmd",
+            "option --json: %s", strerror(errno));
     simulation_free(&simulation);
     input_close(&input);
     MPI_Finalize();

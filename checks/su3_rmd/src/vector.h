@@ -6,10 +6,10 @@
 
 #include <stdint.h>
 
-/* Vectors of VECTOR_BYTES bytes and 3 x 3 complex matrices of them, in the extended C of GCC and
- * Clang: the compiler turns + - * into the SIMD instructions of the flags it is given and forms
- * fused multiply-adds. Included only by kernels_vector.c and refresh_vector.c, once for each set.
- * Matrices are arrays of LINK_REALS vectors in the layout of fields.h. */
+/* Vectors of VECTOR_BYTES bytes and 3 x 3 complex matrices of them, by the vector extensions of GCC
+ * and Clang: the compiler translates + - * to SIMD instructions and contracts them to fused
+ * multiply-adds. Included only by kernels_vector.c, once for each set. Matrices are arrays of
+ * LINK_REALS vectors in the layout of fields.h. */
 enum { LANES = VECTOR_BYTES / sizeof(real) };
 
 typedef real vec __attribute__((vector_size(VECTOR_BYTES), may_alias));
@@ -35,7 +35,7 @@ INLINE vec vec_shuffle(vec x, vec_mask source) {
 #endif
 }
 
-/* c = Σ_k (ar[k], ai[k]) · (number `at` of row k of b), one complex number. */
+/* c = Σ_k (ar[k], ai[k]) · (element `at` of row k of b), one complex number. */
 INLINE void vec_cell(vec c[2], const vec ar[3], const vec ai[3], const vec *b, int at) {
     vec re = ar[0] * b[at], im = ar[0] * b[at + 1];
     re -= ai[0] * b[at + 1];
@@ -50,7 +50,7 @@ INLINE void vec_cell(vec c[2], const vec ar[3], const vec ai[3], const vec *b, i
     c[1] = im + ai[2] * b[at + 12];
 }
 
-/* Row of a product. */
+/* One row of a product. */
 INLINE void vec_row_mul(vec *c, const vec ar[3], const vec ai[3], const vec *b) {
     vec_cell(c, ar, ai, b, 0);
     vec_cell(c + 2, ar, ai, b, 2);
@@ -75,7 +75,7 @@ INLINE void vec_dag_mul(vec *c, const vec *a, const vec *b) {
     }
 }
 
-/* Number (i, j) of a b†: real and imaginary part. */
+/* Element (i, j) of a b†: real and imaginary part. */
 INLINE vec vec_cell_re(const vec *a, const vec *b) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5];
 }

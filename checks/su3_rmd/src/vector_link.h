@@ -4,12 +4,13 @@
 
 #include "vector.h"
 
-/* The exponential and reunitarising, for vectors of links. */
+/* Exponential and reunitarising of vectors of links. */
 
 INLINE vec square_of(const vec *z) { return z[0] * z[0] + z[1] * z[1]; }
 
-/* Q² for Q = eps P (antihermitian, so Q² is hermitian): h[0…2] the diagonal, h[3…8] the numbers
- * 01, 02, 12. q[0…2] are the imaginary diagonal numbers of Q, z its numbers 01, 02, 12. */
+/* Q² for Q = eps P (antihermitian, so Q² is hermitian): h[0…2] the diagonal, h[3…8] the elements
+ * 01, 02,
+ * 12. q[0…2] is the imaginary diagonal of Q, z its elements 01, 02, 12. */
 INLINE void vec_square(vec h[9], const vec q[3], const vec z[6]) {
     const vec n01 = square_of(z), n02 = square_of(z + 2), n12 = square_of(z + 4);
     h[0] = -q[0] * q[0] - n01 - n02;
@@ -32,9 +33,9 @@ INLINE vec vec_determinant(const vec q[3], const vec z[6]) {
            q[0] * q[1] * q[2] - (triple + triple);
 }
 
-/* e = 1 + Q + … + Q⁶/720. By Cayley and Hamilton Q³ = t Q + i delta with t = Tr Q²/2, so the sixth
- * order polynomial is f0 + f1 Q + f2 Q² with the numbers below: the same polynomial as Horner's
- * form with one matrix square instead of five products. */
+/* e = 1 + Q + … + Q⁶/720. By Cayley and Hamilton Q³ = t Q + i delta with t = Tr Q²/2, so the
+ * polynomial of sixth order is f0 + f1 Q + f2 Q² with the coefficients below: one matrix square
+ * instead of the five products of Horner's form. */
 INLINE void vec_exp(vec *e, const vec *p, real eps) {
     const vec step = vec_set(eps);
     const vec q[3] = {step * p[0], step * p[1], -(step * p[0] + step * p[1])};
@@ -71,21 +72,21 @@ INLINE vec vec_row_square(const vec *row) {
     return square_of(row) + square_of(row + 2) + square_of(row + 4);
 }
 
-/* 1/sqrt(1 + d) for |d| <= 2e-4 to 1e-17: no link that passes the check of unitarity deviates
- * more, so a series serves and no square root or division is spent. */
+/* 1/sqrt(1 + d) for |d| <= 2e-4, to 1e-17, by a series without square root or division. Links that
+ * deviate more fail the unitarity test (SIMULATION_DEVIATION). */
 INLINE vec vec_inverse_root(vec d) {
     const vec c1 = vec_set((real)-0.5), c2 = vec_set((real)0.375), c3 = vec_set((real)-0.3125);
     const vec c4 = vec_set((real)0.2734375);
     return d * (c1 + d * (c2 + d * (c3 + d * c4))) + vec_set(1);
 }
 
-/* The greatest square of a deviation so far; a NaN stays, since it fails every comparison. */
+/* The greater one; a NaN stays, since it fails every comparison. */
 INLINE vec vec_worse(vec worst, vec value) {
     const vec_mask keep = (value <= worst) | (worst != worst);
     return (vec)(((vec_mask)worst & keep) | ((vec_mask)value & ~keep));
 }
 
-/* Reunitarise u; worst takes up the squares of the deviations (su3.h) found before. */
+/* Reunitarise u; worst is updated by the squares of its deviations (su3.h) before. */
 INLINE void vec_reunitarise(vec *u, vec *worst) {
     const vec one = vec_set(1);
     vec *a = u, *b = u + 6, *c = u + 12;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
-/* One proof a property. proof_deviation prints how far a value is from what it must be and
- * what is tolerated; proof_status is the program's exit status. */
+/* One proof a property: proof_deviation prints the deviation of a value and its tolerance;
+ * proof_status is the exit status of the program. */
 
 static int proof_failures;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command line options: right ones are read, wrong ones get a message that names the option, what
- * was found and what is allowed. */
+/* Command line options: right ones are read, wrong ones are refused with a message that names the
+ * option, what was found and what is allowed. */
 #include "assay/args.h"
 #include "proof.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* fmemopen */
-/* JSON lines: escaping, numbers, refusal of what JSON cannot hold. */
+/* JSON lines: escaping, numbers, refusal of what JSON cannot represent. */
 #include "assay/json.h"
 #include "proof.h"
 

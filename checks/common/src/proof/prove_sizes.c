@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets of message sizes: what they hold, and that wrong ones are refused with a message. */
+/* Sets of message sizes: right ones are expanded, wrong ones are refused with a message. */
 #include "assay/sizes.h"
 #include "proof.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timing loop at any number of ranks: batches agreed upon, all samples kept, the reduction. */
+/* The timing loop on any number of ranks: batch, samples, reduction. */
 #include "assay/timing.h"
 #include "proof.h"
 
@@ -19,7 +19,8 @@ static void fake_body(void *context) {
     calls++;
 }
 
-/* A call of call_s seconds with a clock of 1 µs: {batch, calls made, samples' greatest error}. */
+/* Time calls of call_s seconds with a clock of 1 µs: {batch, number of calls, greatest relative
+ * error}. */
 static void run_fake(double call_s, enum timing_reduction reduction, double expected,
                      double *result) {
     struct timer timer = {fake_now, 1e-6, "fake"};
@@ -34,38 +35,12 @@ static void run_fake(double call_s, enum timing_reduction reduction, double expe
         result[2] = fmax(result[2], fabs(samples[i] / expected - 1));
 }
 
-static void prove_summary(void) {
-    const double samples[] = {4, 1, 3, 10};
-    struct timing_summary summary = timing_summarise(samples, 4);
-    proof_deviation("best", summary.best, 1, 0);
-    proof_deviation("median of an even number", summary.median, 3.5, 0);
-    proof_deviation("median of an odd number", timing_summarise(samples, 3).median, 3, 0);
-    proof_deviation("mean", summary.mean, 4.5, 0);
-    proof_deviation("worst", summary.worst, 10, 0);
-}
-
 static int preparations;
 
 static void fake_before(void *context) {
     (void)context;
-    fake_now_s += 1; /* must not count */
+    fake_now_s += 1; /* must not be counted */
     preparations++;
-}
-
-static void prove_before(void) {
-    struct timer timer = {fake_now, 1e-6, "fake"};
-    struct timing_plan plan = PLAN(TIMING_RANK0);
-    double samples[SAMPLES] = {0};
-    step_s = 1e-3;
-    timing_run_after(&timer, &plan, MPI_COMM_SELF, fake_before, fake_body, NULL, samples);
-    proof_deviation("once before each sample", preparations, SAMPLES, 0);
-    proof_deviation("and untimed", samples[SAMPLES - 1] / 1e-3, 1, 1e-6);
-}
-
-static void prove_loop(void) {
-    struct timer timer = {fake_now, 1e-6, "fake"};
-    step_s = 1e-3;
-    proof_deviation("a loop's mean", timing_loop(&timer, 7, fake_body, NULL) / 1e-3, 1, 1e-6);
 }
 
 int main(int argc, char **argv) {
@@ -78,7 +53,11 @@ int main(int argc, char **argv) {
     run_fake(1e-3, TIMING_RANK0, 1e-3, slow);
     run_fake(1e-3 * (rank + 1), TIMING_MAXIMUM, 1e-3 * ranks, most);
     if (rank == 0) {
-        struct timer timer = timing_choose();
+        const double numbers[] = {4, 1, 3, 10};
+        const struct timing_plan plan = PLAN(TIMING_RANK0);
+        struct timing_summary summary = timing_summarise(numbers, 4);
+        struct timer timer = timing_choose(), fake = {fake_now, 1e-6, "fake"};
+        double samples[SAMPLES] = {0};
         proof_deviation("batch of a 10 us call and a 1 us clock", fast[0], 10, 1);
         proof_deviation("calls: warm-up, one more, batches", fast[1], 3 + SAMPLES * fast[0], 0);
         proof_deviation("relative error of a batched sample", fast[2], 0, 1e-6);
@@ -87,9 +66,16 @@ int main(int argc, char **argv) {
         proof_deviation("the reduction takes the longest over the ranks", most[2], 0, 1e-6);
         proof_true("resolution between 0 and 1 ms",
                    timer.resolution_s > 0 && timer.resolution_s < 1e-3);
-        prove_summary();
-        prove_before();
-        prove_loop();
+        proof_deviation("best", summary.best, 1, 0);
+        proof_deviation("median of an even number", summary.median, 3.5, 0);
+        proof_deviation("median of an odd number", timing_summarise(numbers, 3).median, 3, 0);
+        proof_deviation("mean", summary.mean, 4.5, 0);
+        proof_deviation("worst", summary.worst, 10, 0);
+        step_s = 1e-3;
+        timing_run_after(&fake, &plan, MPI_COMM_SELF, fake_before, fake_body, NULL, samples);
+        proof_deviation("once before each sample", preparations, SAMPLES, 0);
+        proof_deviation("and untimed", samples[SAMPLES - 1] / 1e-3, 1, 1e-6);
+        proof_deviation("a loop's mean", timing_loop(&fake, 7, fake_body, NULL) / 1e-3, 1, 1e-6);
     }
     MPI_Finalize();
     return proof_status();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tournament: every pair meets once, and nobody meets two others in one round. */
+/* The tournament: every pair meets once, and no player meets two others in a round. */
 #include "assay/tournament.h"
 #include "proof.h"
 
@@ -7,7 +7,7 @@
 
 #define MOST 33
 
-/* Meetings that are missing, repeated or not mutual, over all pairs of so many players. */
+/* Meetings of so many players that are missing, repeated or not mutual. */
 static double wrong_meetings(int players) {
     int met[MOST][MOST];
     double wrong = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The shim of writev and readv, loaded with LD_PRELOAD: trailing empty vectors go, all else stays.
- */
+/* The preloaded shim of writev and readv removes trailing empty vectors and nothing else. */
 #define _DEFAULT_SOURCE /* writev, pipe */
 #include "proof.h"
 

@@ -5,6 +5,7 @@
  * ranks and provides the evidence of where they ran. tcp_pair PROGRAM [WORD…] @listening [WORD…]
  * @other [WORD…] Words before @listening are for both ends; @host and @port in a word stand for the
  * address of the listening end. */
+#include "assay/buffer.h"
 #include "assay/child.h"
 #include "assay/fail.h"
 #include "assay/report.h"
@@ -51,34 +52,28 @@ static int listens(int port) {
     return found;
 }
 
-/* The word with its first @host or @port replaced; never freed. */
-static char *filled(char *word, const struct place *place) {
-    char port[16];
-    const char *value = place->host;
-    char *mark = strstr(word, "@host");
-    if (!mark) {
-        mark = strstr(word, "@port");
-        snprintf(port, sizeof port, "%d", place->port);
-        value = port;
-    }
-    if (!mark)
-        return word;
-    size_t room = strlen(word) + HOST_BYTES;
-    char *whole = malloc(room);
-    fail_if(!whole, __func__, "out of memory: %zu bytes", room);
-    snprintf(whole, room, "%.*s%s%s", (int)(mark - word), word, value, mark + strlen("@host"));
-    return whole;
-}
-
-/* The words of one end: those before @listening, and those after `own`. */
+/* The words of one end: those before @listening, and those after `own`. The first @host or @port in
+ * a word is replaced; such words are never freed. */
 static void choose_words(char **argv, const char *own, const struct place *place, char **words) {
     int taken = 1, count = 0;
+    char port[16];
+    snprintf(port, sizeof port, "%d", place->port);
     for (char **word = argv + 1; *word; word++) {
-        int is_mark = strcmp(*word, "@listening") == 0 || strcmp(*word, "@other") == 0;
-        if (is_mark)
+        if (strcmp(*word, "@listening") == 0 || strcmp(*word, "@other") == 0) {
             taken = strcmp(*word, own) == 0;
-        else if (taken)
-            words[count++] = filled(*word, place);
+            continue;
+        }
+        if (!taken)
+            continue;
+        char *host_at = strstr(*word, "@host"), *at = host_at ? host_at : strstr(*word, "@port");
+        words[count] = *word;
+        if (at) {
+            size_t room = strlen(*word) + HOST_BYTES;
+            words[count] = buffer_make(room, 1);
+            snprintf(words[count], room, "%.*s%s%s", (int)(at - *word), *word,
+                     host_at ? place->host : port, at + strlen("@host"));
+        }
+        count++;
     }
     words[count] = NULL;
 }
@@ -111,15 +106,6 @@ static pid_t start_listening(char **argv) {
     return child;
 }
 
-static pid_t start_other(char **argv) {
-    char *words[WORDS];
-    struct place place;
-    MPI_Status status;
-    MPI_Recv(&place, (int)sizeof place, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &status);
-    choose_words(argv, "@other", &place, words);
-    return child_start(words);
-}
-
 int main(int argc, char **argv) {
     int rank, ranks;
     MPI_Init(&argc, &argv);
@@ -128,7 +114,17 @@ int main(int argc, char **argv) {
     fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
     fail_all(argc < 2 || argc > WORDS, PROGRAM,
              "found %d words, allowed are PROGRAM and at most %d more", argc - 1, WORDS - 2);
-    pid_t child = rank == 0 ? start_listening(argv) : start_other(argv);
+    pid_t child;
+    if (rank == 0) {
+        child = start_listening(argv);
+    } else {
+        char *words[WORDS];
+        struct place place;
+        MPI_Status status;
+        MPI_Recv(&place, (int)sizeof place, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &status);
+        choose_words(argv, "@other", &place, words);
+        child = child_start(words);
+    }
     child_finish(child, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two limits of one core that a kernel is held against: fused multiply-adds in registers in
- * single and double precision, and the bandwidth of the triad a = b + s c far beyond the caches
- * (McCalpin's count: 24 bytes a number, without the line that a store fetches). Prints one JSON
- * line, the best of some repetitions. usage: roofline [MIB OF EACH ARRAY] */
+/* The two limits of a core, for comparison with the kernels: fused multiply-adds in registers in
+ * single and double precision, and the bandwidth of the triad a = b + s c on arrays far greater
+ * than the caches (McCalpin's count: 24 bytes an element, without write-allocate). Prints one JSON
+ * line, the best of several repetitions. usage: roofline [MIB OF EACH ARRAY] */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Flop/s of CHAINS independent chains x = x * a + b; the sum is given out, so all are computed. */
+/* Flop/s of CHAINS independent chains x = x * a + b; the sum is returned, so that all are computed.
+ */
 #define PEAK(name, vec, number)                                                                    \
     static double name(double *sum) {                                                              \
         vec x[CHAINS], a = (vec){0} + (number)0.999, b = (vec){0} + (number)0.001;                 \

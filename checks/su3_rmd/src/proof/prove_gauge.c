@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plaquettes, Polyakov loop and a whole trajectory do not feel a random gauge transformation:
- * U_mu(x) -> G(x) U_mu(x) G†(x+mu), P -> G P G†. The time step is small because reunitarising what
- * the sixth order leaves over, about (eps P)^7/5040, is not covariant. */
+/* Plaquettes, Polyakov loop and a trajectory are invariant under a random gauge transformation:
+ * U_mu(x) -> G(x) U_mu(x) G†(x+mu), P -> G P G†. The time step is small because reunitarising the
+ * remainder of the sixth order, about (eps P)^7/5040, is not covariant. */
 #include "random.h"
 #include "setup.h"
 
@@ -22,19 +22,13 @@ static su3 transformation(long index) {
     return g;
 }
 
-static long ahead(long index, int d) {
-    long stride = 1;
-    for (int e = 0; e < d; e++)
-        stride *= size[e];
-    long c = index / stride % size[d];
-    return index + ((c + 1) % size[d] - c) * stride;
-}
-
 static void transform(const struct lattice *lattice, struct fields *fields, int site, int lane,
                       long index) {
     su3 g = transformation(index), old, half, p;
-    for (int d = 0; d < DIRECTIONS; d++) {
-        su3 next = transformation(ahead(index, d));
+    long stride = 1;
+    for (int d = 0; d < DIRECTIONS; stride *= size[d], d++) {
+        long c = index / stride % size[d];
+        su3 next = transformation(index + ((c + 1) % size[d] - c) * stride);
         real momentum[MOMENTUM_REALS];
         size_t item = (size_t)(DIRECTIONS * site + d);
         field_get(lattice, fields->links, item, lane, &old);

@@ -5,9 +5,9 @@
 #include "leapfrog.h"
 #include "proof/proof.h"
 
-/* What the proofs share. All functions are collective over MPI_COMM_WORLD. */
+/* Shared by the proofs. All functions are collective over MPI_COMM_WORLD unless stated. */
 
-/* Tolerances scale with this: rounding errors of a few steps stay below it. */
+/* An upper bound of the rounding errors of a few steps; tolerances are multiples of it. */
 #ifdef SU3_SINGLE
 #define SETUP_ROUNDING 2e-5
 #else
@@ -19,28 +19,28 @@
 void setup_make(struct simulation *simulation, const int size[DIRECTIONS],
                 const struct kernels *kernels, enum halo_mode mode, int overlap);
 
-/* Every set of kernels that this CPU can run, best last; NULL-ended. */
+/* The kernel sets that this CPU can run, best last; NULL-terminated. Local. */
 const struct kernels **setup_kernels(void);
 
-/* All links (reals 18) or momenta (reals 8) of the whole lattice in the order of site, direction,
- * element, on every rank; the caller frees. */
+/* All links (reals 18) or momenta (reals 8) of the global lattice in the order of site, direction,
+ * element, on every rank; the caller frees it. */
 double *setup_gather(const struct simulation *simulation, const real *field, int reals);
 
-/* Greatest difference of two such arrays; and the count of numbers in one. */
+/* The greatest difference of two such arrays; the number of their elements. Local. */
 double setup_difference(const double *a, const double *b, long count);
 long setup_count(const struct simulation *simulation, int reals);
 
-/* Put numbers of such an array into all lanes of the field. */
+/* Copy such an array into all lanes of the field. Local. */
 void setup_scatter(const struct simulation *simulation, real *field, int reals,
                    const double *values);
 
-/* Total energy H = kinetic + S, S counted so that the cold lattice has 0. */
+/* Total energy H = kinetic + S, with S = 0 for the cold lattice. */
 double setup_energy(struct simulation *simulation, double beta);
 
 /* MPI_Finalize and the exit status of all ranks' proofs; only rank 0 should have printed. */
 int setup_end(void);
 
-/* proof_deviation on rank 0, with the worst value of all ranks. */
+/* proof_deviation on rank 0, with the greatest value of all ranks; 0 is expected. */
 void setup_deviation(const char *property, double value, double tolerance);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A program with a known number of calls, for prove_profile.py: in a ring, with ranks reversed in a
- * communicator of its own, so that peers must be translated. */
+/* A program with known numbers of calls, for prove_profile.py: a ring in a communicator with
+ * reversed ranks, so that peers must be translated. */
 #include <mpi.h>
 #include <stdlib.h>
 
@@ -36,19 +36,10 @@ static void persistent(MPI_Comm comm, int rank, int ranks) {
     MPI_Request_free(&requests[1]);
 }
 
-/* Rank 0 hears from all, in any order. */
-static void fan_in(int rank, int ranks) {
-    MPI_Status status;
-    char byte = 0;
-    if (rank != 0)
-        MPI_Send(&byte, 1, MPI_CHAR, 0, 4, MPI_COMM_WORLD);
-    else
-        for (int other = 1; other < ranks; other++)
-            MPI_Recv(&byte, 1, MPI_CHAR, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &status);
-}
-
 int main(int argc, char **argv) {
     MPI_Comm reversed;
+    MPI_Status status;
+    char byte = 0;
     double values[4] = {0}, sums[4];
     int rank, ranks, own;
     MPI_Init(&argc, &argv);
@@ -58,7 +49,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(reversed, &own);
     ring(reversed, own, ranks);
     persistent(reversed, own, ranks);
-    fan_in(rank, ranks);
+    if (rank != 0)
+        MPI_Send(&byte, 1, MPI_CHAR, 0, 4, MPI_COMM_WORLD);
+    for (int other = 1; rank == 0 && other < ranks; other++)
+        MPI_Recv(&byte, 1, MPI_CHAR, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &status);
     for (int round = 0; round < ROUNDS; round++)
         MPI_Allreduce(values, sums, 4, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     MPI_Bcast(values, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD);
