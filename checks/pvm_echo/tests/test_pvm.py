@@ -143,7 +143,7 @@ def test_a_partner_that_dies_ends_the_run(program, daemon):
     os.kill(partners.pop(), signal.SIGKILL)
     text, _ = asking.communicate(timeout=600)
     assert asking.returncode == 2
-    assert parse(text.decode()).errors == ["partner: the partner task ended before its time"]
+    assert parse(text.decode()).errors == ["partner: the partner task ended early"]
 
 
 @needs_pvm
