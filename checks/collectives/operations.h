@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_OPERATIONS_H
-#define ASSAY_OPERATIONS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -49,5 +48,3 @@ void exchange_verify(struct exchange *exchange);
  * does not wait ends the run (fail_answer). With `fault` no barrier is called. Collective over all
  * ranks. */
 void barrier_verify(const struct exchange *exchange);
-
-#endif

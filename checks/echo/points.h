@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_ECHO_POINTS_H
-#define ASSAY_ECHO_POINTS_H
+#pragma once
 
 #include "assay/args.h"
 #include "assay/clock.h"
@@ -42,5 +41,3 @@ void points_report(struct points *points, long long bytes, double loop_s);
 void points_notes(const struct timer *timer);
 
 void points_release(struct points *points);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_MPI2_NAMES_H
-#define ASSAY_MPI2_NAMES_H
+#pragma once
 
 /* HPL 2.0 uses two MPI-1 functions that MPI-3 removed; all our libraries have the MPI-2
  * replacements. Included before every file of HPL. */
@@ -10,5 +9,3 @@
 #undef MPI_Type_struct
 #define MPI_Address MPI_Get_address
 #define MPI_Type_struct MPI_Type_create_struct
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_COUNTING_H
-#define ASSAY_COUNTING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ uint64_t counting_reference(uint64_t turns);
 
 /* The number of turns, at least 1, that take about `seconds` on this core. */
 uint64_t counting_calibrate(double seconds);
-
-#endif

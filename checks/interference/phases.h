@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PHASES_H
-#define ASSAY_PHASES_H
+#pragma once
 
 #include "assay/timing.h"
 #include "roles.h"
@@ -41,5 +40,3 @@ struct outcome {
  * osu_ibcast; the overhead of Lawry, Wilson, Maccabe and Brightwell, COMB, 2002);
  * availability = t_compute / t_both, at most 1. */
 struct outcome phases_run(struct phases *phases);
-
-#endif

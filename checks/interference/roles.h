@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_ROLES_H
-#define ASSAY_ROLES_H
+#pragma once
 
 #include <mpi.h>
 
@@ -30,5 +29,3 @@ int arrived(int from, int tag);
 
 /* Send an empty message to every rank except this one and `but` (-1: none). */
 void tell_all(const struct roles *roles, int but, int tag);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_TRAFFIC_H
-#define ASSAY_TRAFFIC_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void traffic_stream(void *context);
 /* Verify every byte of the first count incoming messages; a difference ends the run (fail_answer).
  * fault: corrupt one byte first. Local. */
 void traffic_verify(struct traffic *traffic, int count, int fault);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_NODE_COUNTERS_H
-#define ASSAY_NODE_COUNTERS_H
+#pragma once
 
 /* The processor's count of retired instructions of this thread, if the kernel permits it. Local. */
 struct counters {
@@ -11,5 +10,3 @@ struct counters counters_open(void);
 /* Instructions since counters_open, or -1 if they are not counted. */
 long long counters_read(const struct counters *counters);
 void counters_close(struct counters *counters);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_NODE_KERNEL_H
-#define ASSAY_NODE_KERNEL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,6 +72,4 @@ void random_doubles(double *values, size_t count, uint64_t seed);
 #define FOR_EVERY_PROCESSOR __attribute__((target_clones("default", "avx2", "avx512f")))
 #else
 #define FOR_EVERY_PROCESSOR
-#endif
-
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_NODE_MEASURE_H
-#define ASSAY_NODE_MEASURE_H
+#pragma once
 
 #include "kernel.h"
 #include "turns.h"
@@ -21,5 +20,3 @@ struct measured {
 struct measured measure(const struct kernel *kernel, const struct node_settings *settings,
                         const struct turns *turns, const struct timer *timer, int fault);
 void measured_free(struct measured *measured);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_NODE_TURNS_H
-#define ASSAY_NODE_TURNS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -27,5 +26,3 @@ struct turns turns_begin(int in_turn);
 void turns_wait(const struct turns *turns);
 void turns_pass(const struct turns *turns);
 void turns_end(struct turns *turns);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PVM_ECHO_H
-#define ASSAY_PVM_ECHO_H
+#pragma once
 
 #include "protocols.h"
 
@@ -29,5 +28,3 @@ void echo_answer(struct echo *echo);
  * corrupts a byte of its answer. */
 void echo_verify_ask(struct echo *echo, uint64_t seed);
 void echo_verify_answer(struct echo *echo, int fault);
-
-#endif

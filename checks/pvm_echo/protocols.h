@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PROTOCOLS_H
-#define ASSAY_PROTOCOLS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -48,5 +47,3 @@ void message_pack(const struct message *message, const void *data);
 void message_send(const struct message *message, const void *data);
 void message_wait(const struct message *message, void *data);
 void message_unpack(const struct message *message, void *data);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_CONNECTION_H
-#define ASSAY_CONNECTION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void connection_receive(int socket, void *message, size_t bytes);
 
 /* The other end's address as text. */
 void connection_peer(int socket, char *text, size_t size);
-
-#endif

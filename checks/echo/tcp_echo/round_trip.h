@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_TCP_ROUND_TRIP_H
-#define ASSAY_TCP_ROUND_TRIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void round_trip(void *context);
 /* One untimed round trip of a full pattern, every byte verified at both ends. Collective over both
  * ends. */
 void round_trip_verify(struct round_trip *trip, uint64_t seed);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_CHECKSUM_H
-#define SU3_CHECKSUM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -8,5 +7,3 @@
 /* CRC-32 (IEEE 802.3) of all bytes so far, whose CRC is `before` (at first 0), and `bytes` more.
  * Local. */
 uint32_t checksum(uint32_t before, const void *data, size_t bytes);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_FIELDS_H
-#define SU3_FIELDS_H
+#pragma once
 
 #include "lattice.h"
 #include "su3.h"
@@ -50,5 +49,3 @@ void fields_cold(const struct lattice *lattice, struct fields *fields);
 
 /* The greatest deviation from SU(3) of this rank's links. Local. */
 double fields_deviation(const struct lattice *lattice, const struct fields *fields);
-
-#endif

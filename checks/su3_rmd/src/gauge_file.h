@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_GAUGE_FILE_H
-#define SU3_GAUGE_FILE_H
+#pragma once
 
 #include "fields.h"
 
@@ -31,5 +30,3 @@ int gauge_can_save(const struct lattice *lattice, const char *path, MPI_Comm com
  * links that are not unitary to 1e-4 are errors; fields are undefined then. */
 int gauge_load(const struct lattice *lattice, struct fields *fields, const char *path,
                MPI_Comm comm, char *message, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_GAUGE_SLICES_H
-#define SU3_GAUGE_SLICES_H
+#pragma once
 
 #include "fields.h"
 
@@ -32,5 +31,3 @@ void gauge_slices_gather(struct gauge_slices *slices, const struct fields *field
 
 /* Copy slice t from rank 0 to the fields of the ranks that have a part of it. Collective. */
 void gauge_slices_scatter(struct gauge_slices *slices, struct fields *fields, int t);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_HALO_H
-#define SU3_HALO_H
+#pragma once
 
 #include "kernels.h"
 
@@ -70,5 +69,3 @@ void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions di
 /* Fill the halo across x, y, z of one time slice of the block, if none of them is divided. Local.
  */
 void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_HALO_PLAN_H
-#define SU3_HALO_PLAN_H
+#pragma once
 
 #include "halo.h"
 
@@ -8,5 +7,3 @@
  * buffers. 0, or -1 if out of memory. Local. */
 int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
                    int direction);
-
-#endif

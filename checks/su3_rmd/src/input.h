@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_INPUT_H
-#define SU3_INPUT_H
+#pragma once
 
 #include "simulation.h"
 
@@ -47,5 +46,3 @@ int input_header(struct input *input, int size[DIRECTIONS], long *iseed);
 /* Parse the next block. 1, 0 at the end of the input, or -1 with message. There must be a first
  * block, which cannot `continue`. Local, with the same result on all ranks. */
 int input_block(struct input *input, struct block *block);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_KERNELS_H
-#define SU3_KERNELS_H
+#pragma once
 
 #include "fields.h"
 
@@ -71,5 +70,3 @@ struct kernel_cost {
 enum cost { COST_FORCE, COST_UPDATE, COST_REUNITARISE, COST_DRIFT, COST_PLAQUETTE, COST_PARTS };
 
 extern const struct kernel_cost kernel_costs[COST_PARTS];
-
-#endif

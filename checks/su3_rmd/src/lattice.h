@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_LATTICE_H
-#define SU3_LATTICE_H
+#pragma once
 
 #include "real.h"
 
@@ -71,5 +70,3 @@ int lattice_slice(const struct lattice *lattice);
 
 /* Rank of the neighbour one step (+1 or -1) along a direction. */
 int lattice_neighbour(const struct lattice *lattice, int direction, int step);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_LAYOUT_H
-#define SU3_LAYOUT_H
+#pragma once
 
 #include "real.h"
 
@@ -21,5 +20,3 @@ void layout_counts(const int size[DIRECTIONS], int most, char *text, size_t room
 
 /* Read "Px,Py,Pz,Pt", four numbers of at least 1. 0, or -1 if text is anything else. */
 int layout_read(const char *text, int procs[DIRECTIONS]);
-
-#endif

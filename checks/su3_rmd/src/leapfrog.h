@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_LEAPFROG_H
-#define SU3_LEAPFROG_H
+#pragma once
 
 #include "simulation.h"
 
@@ -18,5 +17,3 @@
  * its staples behind belong to the last slice, or to another rank. With overlap, inner sites or
  * slices are computed while messages are in flight. */
 double leapfrog(struct simulation *simulation, const struct physics *physics);
-
-#endif

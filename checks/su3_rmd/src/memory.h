@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_MEMORY_H
-#define SU3_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
  * handle. Local. */
 void *memory_take(size_t bytes);
 void memory_return(void *memory); /* NULL is allowed */
-
-#endif

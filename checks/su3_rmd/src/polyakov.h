@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_POLYAKOV_H
-#define SU3_POLYAKOV_H
+#pragma once
 
 #include "simulation.h"
 #include "sums.h"
@@ -13,5 +12,3 @@ void polyakov_lines(struct simulation *simulation, struct sum sums[2]);
 
 /* Reals of scratch space that it needs. */
 size_t polyakov_numbers(const struct lattice *lattice);
-
-#endif

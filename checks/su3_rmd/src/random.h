@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_RANDOM_H
-#define SU3_RANDOM_H
+#pragma once
 
 #include "fields.h"
 
@@ -34,5 +33,3 @@ void random_momentum(struct generator *generator, real momentum[MOMENTUM_REALS])
 
 /* All links exp(P) with random P of the given width: the warm start. Consumes the generators. */
 void random_warm(const struct lattice *lattice, struct fields *fields);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_REAL_H
-#define SU3_REAL_H
+#pragma once
 
 #include <mpi.h>
 
@@ -24,5 +23,3 @@ enum {
     MOMENTUM_REALS = 8, /* Im m00, Im m11, m01, m02, m12; Im m22 = -(Im m00 + Im m11) */
     LANES_MOST = 16     /* most sites in a vector */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_REFRESH_VECTOR_H
-#define SU3_REFRESH_VECTOR_H
+#pragma once
 
 #include "fields.h"
 #include "vector.h"
@@ -129,5 +128,3 @@ static void refresh_site(struct fields *fields, long site) {
     memcpy(shift, g.shift, sizeof g.shift);
     memcpy(congruent, g.congruent, sizeof g.congruent);
 }
-
-#endif

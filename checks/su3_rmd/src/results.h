@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_RESULTS_H
-#define SU3_RESULTS_H
+#pragma once
 
 #include "input.h"
 #include "simulation.h"
@@ -36,5 +35,3 @@ void results_block_end(const struct results *results, double seconds);
  * over ranks. Links that are not in SU(3) end the run (fail_all). Collective over simulation->comm.
  */
 void results_finish(const struct results *results, const struct simulation *simulation);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_SETTINGS_H
-#define SU3_SETTINGS_H
+#pragma once
 
 #include "assay/args.h"
 #include "halo.h"
@@ -23,5 +22,3 @@ void settings_read(struct settings *settings, int argc, char **argv);
  * rank and ranks are set. An impossible grid, or a lattice that does not fit into the memory of the
  * hosts, ends the run (fail_all) with the possible choices. Collective over comm. */
 void settings_lattice(const struct settings *settings, struct lattice *lattice, MPI_Comm comm);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_SIMULATION_H
-#define SU3_SIMULATION_H
+#pragma once
 
 #include "halo.h"
 
@@ -62,5 +61,3 @@ void simulation_measure(struct simulation *simulation, struct measurement *out);
 
 /* Kinetic energy ½ Σ Tr P†P, by plain code. Collective over simulation->comm. */
 double simulation_kinetic(struct simulation *simulation);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_SU3_H
-#define SU3_SU3_H
+#pragma once
 
 #include "real.h"
 
@@ -38,5 +37,3 @@ real su3_reunitarise(su3 *u);
 
 /* Greatest |element| of u u† - 1 and of row 2 - conj(row 0 x row 1). */
 real su3_deviation(const su3 *u);
-
-#endif

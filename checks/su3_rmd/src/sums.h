@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_SUMS_H
-#define SU3_SUMS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -21,5 +20,3 @@ void sum_add(struct sum *sum, double term);
  * Collective over comm: one MPI_Allreduce. */
 enum { SUMS_MOST = 8 };
 void sums_finish(const struct sum *sums, int count, double *values, MPI_Comm comm);
-
-#endif

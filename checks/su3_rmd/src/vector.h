@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_VECTOR_H
-#define SU3_VECTOR_H
+#pragma once
 
 #include "real.h"
 
@@ -107,5 +106,3 @@ INLINE void vec_momentum_subtract(vec *p, real scale, const vec t[TWICE_REALS]) 
     for (int i = 2; i < MOMENTUM_REALS; i++)
         p[i] -= half * t[i + 1];
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_VECTOR_LINK_H
-#define SU3_VECTOR_LINK_H
+#pragma once
 
 #include "vector.h"
 
@@ -115,5 +114,3 @@ INLINE void vec_reunitarise(vec *u, vec *worst) {
     *worst = vec_worse(*worst, d1 * d1);
     *worst = vec_worse(*worst, re * re + im * im);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_ARGS_H
-#define ASSAY_ARGS_H
+#pragma once
 
 #include "json.h"
 
@@ -57,5 +56,3 @@ void args_read(const char *program, const char *purpose, const struct arg *table
 /* The same for a process without MPI. */
 void args_read_alone(const char *program, const char *purpose, const struct arg *table,
                      size_t count, int argc, char **argv);
-
-#endif

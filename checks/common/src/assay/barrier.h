@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_BARRIER_H
-#define ASSAY_BARRIER_H
+#pragma once
 
 #include <mpi.h>
 
@@ -10,5 +9,3 @@
 #define BARRIER_TAG 32001
 
 void barrier_disseminate(MPI_Comm comm);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_BUFFER_H
-#define ASSAY_BUFFER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
  * falls into a timed interval. Out of memory ends the run (fail_if). count may be 0. Local; free it
  * with free. */
 void *buffer_make(size_t count, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_CHILD_H
-#define ASSAY_CHILD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -18,5 +17,3 @@ void child_finish(pid_t child, const char *name);
 
 /* 1 if the child has ended; this reaps it. */
 int child_has_ended(pid_t child);
-
-#endif

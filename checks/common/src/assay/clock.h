@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_CLOCK_H
-#define ASSAY_CLOCK_H
+#pragma once
 
 /* Clocks, in seconds. Local, no MPI. */
 
@@ -18,5 +17,3 @@ double timing_resolution(double (*now)(void));
 
 /* CLOCK_MONOTONIC with its resolution. */
 struct timer timing_own(void);
-
-#endif

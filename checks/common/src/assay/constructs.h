@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_CONSTRUCTS_H
-#define ASSAY_CONSTRUCTS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -19,5 +18,3 @@ extern const struct construct constructs[CONSTRUCTS];
 
 /* The names in the same order, NULL-terminated, for the command line. */
 extern const char *const construct_names[CONSTRUCTS + 1];
-
-#endif

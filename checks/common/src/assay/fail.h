@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_FAIL_H
-#define ASSAY_FAIL_H
+#pragma once
 
 /* How a run fails. If condition holds, print
  *   {"assay":"error","where":where,"message":…,"rank":…}
@@ -28,5 +27,3 @@
 void fail_if(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
 void fail_answer(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
 void fail_all(int condition, const char *where, const char *format, ...) FAIL_FORMAT;
-
-#endif

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_FAIL_LINE_H
-#define ASSAY_FAIL_LINE_H
+#pragma once
 
 #include <stdarg.h>
 
 /* Print the error line of fail.h on standard output. Local, no MPI. */
 void fail_line(const char *where, const char *format, va_list values, int rank, int wrong);
-
-#endif

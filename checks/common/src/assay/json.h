@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_JSON_H
-#define ASSAY_JSON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -41,5 +40,3 @@ char *json_take(struct json *line);
 /* Close the object, write it and a newline with one fwrite, and flush. 0, or -1 if it was refused
  * or the stream failed. Frees the line. */
 int json_write(struct json *line, FILE *stream);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_LIBRARY_H
-#define ASSAY_LIBRARY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void library_file(char *text, size_t size);
 
 /* The version of the MPI standard that the library reports, such as `3.1`. */
 void library_standard(char *text, size_t size);
-
-#endif

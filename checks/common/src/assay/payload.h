@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PAYLOAD_H
-#define ASSAY_PAYLOAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ int payload_answers(const void *reply, size_t bytes, uint64_t counter);
 void payload_pattern(void *message, size_t bytes, uint64_t seed);
 void payload_complement(void *reply, const void *received, size_t bytes);
 size_t payload_pattern_error(const void *message, size_t bytes, uint64_t seed, int complement);
-
-#endif

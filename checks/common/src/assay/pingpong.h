@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PINGPONG_H
-#define ASSAY_PINGPONG_H
+#pragma once
 
 #include "constructs.h"
 
@@ -32,5 +31,3 @@ void pingpong_round_trip(void *context);
 /* One untimed round trip of a full pattern, every byte verified on both ranks, without deliberate
  * faults. Collective over comm; a wrong byte ends the run (fail_answer). */
 void pingpong_verify(struct pingpong *pingpong, uint64_t seed);
-
-#endif

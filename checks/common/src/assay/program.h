@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PROGRAM_H
-#define ASSAY_PROGRAM_H
+#pragma once
 
 #include "args.h"
 
@@ -25,5 +24,3 @@ int program_main(const struct program *program, void *run, int argc, char **argv
 /* A communicator of rank 0 and the last rank (of one rank where there is but one); MPI_COMM_NULL on
  * the ranks between. The caller frees it. Collective over MPI_COMM_WORLD. */
 MPI_Comm program_ends(void);
-
-#endif

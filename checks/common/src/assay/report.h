@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_REPORT_H
-#define ASSAY_REPORT_H
+#pragma once
 
 #include "args.h"
 #include "sampling.h"
@@ -55,5 +54,3 @@ void report_note_object(const char *key, struct json *fields);
 
 /* {"assay":"end","program":name,"ok":ok}: the last line before MPI_Finalize. */
 void report_end(const char *name, int ok);
-
-#endif

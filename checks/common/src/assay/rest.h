@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_REST_H
-#define ASSAY_REST_H
+#pragma once
 
 #include <mpi.h>
 
@@ -12,5 +11,3 @@ void rest_until_all(MPI_Comm comm);
 /* Sleep, polling every nap_s seconds, until a message with tag from source has arrived; MPI_Recv
  * then returns at once. */
 void rest_until_message(int source, int tag, MPI_Comm comm, double nap_s);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_SAMPLING_H
-#define ASSAY_SAMPLING_H
+#pragma once
 
 #include "clock.h"
 
@@ -37,5 +36,3 @@ struct timing_summary {
     double best, median, mean, worst;
 };
 struct timing_summary timing_summarise(const double *samples, int count);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_SHUFFLE_H
-#define ASSAY_SHUFFLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void shuffle(size_t *order, size_t count, uint64_t seed);
  * the run (fail_if). */
 void shuffled_each(size_t count, uint64_t seed, void (*body)(void *context, size_t item),
                    void *context);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_SIZES_H
-#define ASSAY_SIZES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ int sizes_parse(const char *text, struct sizes *sizes, char *message, size_t siz
 void sizes_read(struct sizes *sizes, const char *text, const char *program);
 
 void sizes_free(struct sizes *sizes);
-
-#endif

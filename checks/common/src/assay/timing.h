@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_TIMING_H
-#define ASSAY_TIMING_H
+#pragma once
 
 #include "sampling.h"
 
@@ -34,5 +33,3 @@ int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Co
 int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                      void (*before)(void *context), void (*body)(void *context), void *context,
                      double *samples);
-
-#endif

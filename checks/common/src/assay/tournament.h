@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_TOURNAMENT_H
-#define ASSAY_TOURNAMENT_H
+#pragma once
 
 /* Every pair of players once, in rounds of disjoint pairs: the circle method (Kirkman 1847). One
  * player is fixed, the others rotate by one place a round. With an odd number of players one has no
@@ -11,5 +10,3 @@ int tournament_rounds(int players);
 
 /* The partner of player in round 0 … tournament_rounds(players)-1, or -1. */
 int tournament_partner(int players, int round, int player);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_WINDOW_H
-#define ASSAY_WINDOW_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void window_verify(struct window *window, uint64_t seed);
  * (fail_if). Local. */
 void window_reserve(struct window *window, int messages, long long bytes);
 void window_free(struct window *window);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_DESCENDANTS_H
-#define ASSAY_DESCENDANTS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -10,5 +9,3 @@
 /* Send the signal to every living descendant; returns their number (0 also if /proc cannot be
  * read). A process created meanwhile may be missed: repeat. */
 int descendants_signal(int signal);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_LEFTOVERS_H
-#define ASSAY_LEFTOVERS_H
+#pragma once
 
 #include <time.h>
 
@@ -10,5 +9,3 @@
  * the processes that last used its semaphores (at least one known). Objects of processes outside
  * this PID namespace are kept. */
 void leftovers_remove(time_t since);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_ARRIVALS_H
-#define ASSAY_ARRIVALS_H
+#pragma once
 
 #include "assay/json.h"
 
@@ -19,5 +18,3 @@ long arrivals_since(long before, long expected);
  * rank `to`, of which arrived bytes (-1: not known) were counted at to_host. */
 void arrivals_add_link(struct json *line, int from, int to, const char *from_host,
                        const char *to_host, long sent_bytes, long arrived);
-
-#endif

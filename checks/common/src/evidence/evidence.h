@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_EVIDENCE_H
-#define ASSAY_EVIDENCE_H
+#pragma once
 
 /* Evidence of where and with which library an MPI program ran, without changing the program: linked
  * in as evidence.o or preloaded as libassay_evidence.so (LD_PRELOAD). It wraps MPI_Init,
@@ -17,5 +16,3 @@ extern double assay_first_instruction_s;
 
 /* Duration of the library's own MPI_Finalize on this rank, s; 0 until it has returned. */
 extern double assay_finalise_s;
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PROBE_H
-#define ASSAY_PROBE_H
+#pragma once
 
 #include "assay/json.h"
 
@@ -14,5 +13,3 @@
  *
  * On rank 0 the members "links" and "probe_s" are added to line. */
 void probe_run(MPI_Comm comm, long bytes, struct json *line);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_RANK_FACTS_H
-#define ASSAY_RANK_FACTS_H
+#pragma once
 
 /* Where this process runs. Local, no MPI. */
 
@@ -12,5 +11,3 @@ void rank_host(char *host);
 /* A JSON object: rank, host, pid, cpus of its affinity mask, boot_id, start (s of CLOCK_REALTIME).
  * The caller frees it; NULL if out of memory. */
 char *rank_facts(int rank, double start_s);
-
-#endif

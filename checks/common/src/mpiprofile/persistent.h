@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PERSISTENT_H
-#define ASSAY_PERSISTENT_H
+#pragma once
 
 #include <mpi.h>
 
@@ -10,5 +9,3 @@ void persistent_remove(MPI_Request request);
 
 /* 1 if the request is known. */
 int persistent_find(MPI_Request request, int *peer, long long *bytes);
-
-#endif

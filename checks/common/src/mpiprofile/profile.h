@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PROFILE_H
-#define ASSAY_PROFILE_H
+#pragma once
 
 #include <mpi.h>
 
@@ -74,6 +73,4 @@ double profile_elapsed(void);
 #define PROFILE_CONST const
 #else
 #define PROFILE_CONST
-#endif
-
 #endif

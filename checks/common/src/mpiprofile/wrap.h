@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_WRAP_H
-#define ASSAY_WRAP_H
+#pragma once
 
 #include "assay/clock.h"
 #include "profile.h"
@@ -21,5 +20,3 @@
 /* The same for a call without peer and message. */
 #define WRAP_QUIET(name, parameters, arguments)                                                    \
     WRAP(name, parameters, arguments, PROFILE_NO_PEER, -1)
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PROOF_H
-#define ASSAY_PROOF_H
+#pragma once
 
 #include <math.h>
 #include <stdio.h>
@@ -25,5 +24,3 @@ static inline void proof_true(const char *property, int holds) {
 }
 
 static inline int proof_status(void) { return proof_failures ? 1 : 0; }
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef ASSAY_PVM_FAIL_H
-#define ASSAY_PVM_FAIL_H
+#pragma once
 
 /* assay/fail.h for two PVM tasks: the asking task prints the error line and ends its partner; the
  * partner, whose output goes to its daemon's log, prints there and signals the asking task, which
@@ -15,5 +14,3 @@ void pvm_fail_part(void);
 
 /* Returns the result of a PVM call; a negative one ends the run with PVM's error text. */
 int pvm_done(int result, const char *call);
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef SU3_SETUP_H
-#define SU3_SETUP_H
+#pragma once
 
 #include "leapfrog.h"
 #include "proof/proof.h"
@@ -42,5 +41,3 @@ int setup_end(void);
 
 /* proof_deviation on rank 0, with the greatest value of all ranks; 0 is expected. */
 void setup_deviation(const char *property, double value, double tolerance);
-
-#endif
