@@ -5,14 +5,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.run.outputs import output_of
-from assay.sites.builds import ROOT
-from assay.sites.loading import load_site
-from records.errors import AssayError
+from assay import ROOT
+from assay.outputs import output_of
 
 #: Program → the Debian package that has it, for a machine that hosts a virtual cluster.
 _PROGRAMS = {
@@ -45,12 +43,8 @@ class Finding:
     remedy: str
 
 
-def examine(site_name: str | None) -> list[Finding]:
-    """Look at this machine, and at a site when one is named."""
-    return [*_machine(), *(_site(site_name) if site_name else ())]
-
-
-def _machine() -> Iterator[Finding]:
+def machine_findings() -> Iterator[Finding]:
+    """The requirements of this machine."""
     path = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
     for program, package in _PROGRAMS.items():
         where = shutil.which(program, path=path)
@@ -72,27 +66,7 @@ def _machine() -> Iterator[Finding]:
     yield Finding("Python that an ordinary user can execute", not closed, seen, remedy)
 
 
-def _site(site_name: str) -> Iterator[Finding]:
-    try:
-        site = load_site(site_name)
-    except AssayError as error:
-        yield Finding(f"site {site_name}", False, str(error), "assay cluster up")
-        return
-    facts = site.facts()
-    yield Finding(f"site {site_name}", True, f"{facts.nodes} nodes", "")
-    for name, environment in site.description.environments.items():
-        where = shutil.which(environment.compiler)
-        if environment.spack_view and where is None:
-            # Optional unless requested: not missing on this machine.
-            seen = f"not built by Spack; assay build --site {site.name} does it"
-            yield Finding(f"environment {name}", True, seen, "")
-            continue
-        packages = " ".join(environment.packages)
-        remedy = f"apt-get install {packages}" if packages else "see the site's site.yaml"
-        yield Finding(f"environment {name}", where is not None, where or "", remedy)
-
-
-def render(findings: list[Finding]) -> str:
+def render(findings: Iterable[Finding]) -> str:
     """For people: a line a requirement, the remedy where one is missing."""
     lines = []
     for finding in findings:

@@ -16,10 +16,10 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from assay import ROOT
 from assay.build.commands import Say, SpackCommands
 from assay.build.paths import SPACK_ENV
 from assay.build.scope import MIRROR
-from assay.sites.builds import ROOT
 from assay.sites.description import SpackDescription
 from records.errors import AssayError, InfrastructureError
 

@@ -9,7 +9,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.sites.builds import CLONES, ROOT, spack_home
+from assay import ROOT
+from assay.sites.builds import CLONES, spack_home
 from records.errors import InfrastructureError
 
 #: Environments, platforms and recipes as they stand in the checkout.

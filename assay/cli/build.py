@@ -11,7 +11,7 @@ from assay.build.home_lock import building
 from assay.build.paths import find_spack
 from assay.cli.doctor import tell
 from assay.cli.options import add_site
-from assay.doctor import examine
+from assay.doctor import machine_findings
 from records.errors import AssayError, ExitStatus
 
 
@@ -41,7 +41,7 @@ def _build(arguments: argparse.Namespace) -> int:
                 "--with distribution takes neither --offline nor --environments: its packages are"
                 " installed as a whole by make setup, and our programs are compiled as a run begins"
             )
-        return tell(examine(None))
+        return tell(machine_findings())
     asked = tuple(word for word in arguments.environments.split(",") if word)
     request = BuildRequest(
         arguments.site,

@@ -9,11 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_json, add_run, add_site
+from assay.cli.options import add_history, add_judging, add_run, add_site
 from records.errors import AssayError, ExitStatus
 from records.history.model import Acceptance
 from records.history.reading import read_history
-from records.history.store import DEFAULT, Store
+from records.history.store import Store
 from records.run_directory import open_run
 from reports.nightly.night import read_night
 
@@ -41,7 +41,7 @@ def _command(
     commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
-    parser.add_argument("--history", type=Path, default=DEFAULT, help=f"default: {DEFAULT}")
+    add_history(parser)
     parser.set_defaults(run=run)
     return parser
 
@@ -49,14 +49,6 @@ def _command(
 def _add_group(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--campaign", metavar="CAMPAIGN", help="default: the one added last")
     add_site(parser, None, "default: the one added last")
-
-
-def add_judging(parser: argparse.ArgumentParser) -> None:
-    """How nights are judged, and where the findings are written."""
-    parser.add_argument("--rerun", action="store_true", help="run suspicious cases again, now")
-    parser.add_argument("--alarms-a-month", type=float, default=1.0, help="false ones, at most")
-    parser.add_argument("--out", type=Path, help="folder for pages, JSON and JUnit XML")
-    add_json(parser)
 
 
 def _add(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from assay.cli.parser import make_parser
 from records.errors import AssayError, ExitStatus
@@ -17,7 +18,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     command = [word for word in words if not word.startswith("-")][:1]
     try:
         arguments = make_parser(command).parse_args(words)
-        return int(arguments.run(arguments))
+        run = arguments.run
+        if isinstance(run, str):  # "module:function", where the module is slow to load
+            module, _, function = run.partition(":")
+            run = getattr(import_module(module), function)
+        return int(run(arguments))
     except AssayError as error:
         print(f"assay: {error}", file=sys.stderr)
         return int(error.status)

@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 DEFAULT_SITE = "virtual"
+#: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
+DEFAULT_HISTORY = Path("results/history.sqlite")
 
 
 def _added(path: str) -> str:
@@ -47,3 +50,17 @@ def add_checks(parser: argparse.ArgumentParser) -> None:
     """--checks DIR; the checks of the folder are there once the command line is parsed."""
     text = "a folder of checks outside the tree; may be repeated; ASSAY_CHECKS names more"
     parser.add_argument("--checks", metavar="DIR", action="append", type=_added, help=text)
+
+
+def add_history(parser: argparse.ArgumentParser) -> None:
+    """--history FILE."""
+    text = f"default: {DEFAULT_HISTORY}"
+    parser.add_argument("--history", type=Path, default=DEFAULT_HISTORY, help=text)
+
+
+def add_judging(parser: argparse.ArgumentParser) -> None:
+    """How nights are judged, and where the findings are written."""
+    parser.add_argument("--rerun", action="store_true", help="run suspicious cases again, now")
+    parser.add_argument("--alarms-a-month", type=float, default=1.0, help="false ones, at most")
+    parser.add_argument("--out", type=Path, help="folder for pages, JSON and JUnit XML")
+    add_json(parser)

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 #: Command → the module whose `add_arguments` declares its arguments and sets `run`, and its help.
+#: `run` is a function, or its name "module:function" where that module is slow to load.
 COMMANDS = {
     "doctor": ("assay.cli.doctor", "what is missing, and the command that mends it"),
     "cluster": ("virtual_cluster.command", "a virtual Slurm cluster on this machine"),

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from assay.run.outputs import output_of, slurm_output
+from assay.outputs import output_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
 from records.plan import Plan
@@ -97,7 +97,7 @@ def _host() -> Host:
 
 
 def _slurm(site: Site) -> SlurmAsRun:
-    lines = slurm_output(site, "scontrol", "show", "config").splitlines()
+    lines = site.slurm_output("scontrol", "show", "config").splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line)
     config = {key.strip(): value.strip() for key, value in pairs}
     settings = {name: config[name] for name in _SLURM_SETTINGS if name in config}

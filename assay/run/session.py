@@ -23,15 +23,12 @@ from typing import Any
 
 import msgspec
 
-from assay.run.outputs import slurm_output
+from assay import ROOT
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from checks.common.registry import FOLDERS
-from checks.common.sources import FURTHER_CHECKS
+from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
-
-_CHECKS = Path(__file__).resolve().parent.parent.parent / "checks"
-_SOURCES = _CHECKS.parent / "build" / "sources"
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0
@@ -72,7 +69,7 @@ class Session:
     def _start(self) -> None:
         read_end, write_end = os.pipe()
         self._pipe = read_end
-        archive = next(iter(sorted(_SOURCES.glob("hpcc_*.orig.tar.gz"))), Path("absent"))
+        archive = min((ROOT / "build/sources").glob("hpcc_*.orig.tar.gz"), default="absent")
         variables = {
             "ASSAY_SITE_FILE": str(self.work / "site.json"),
             "ASSAY_LAUNCHES_FILE": str(self.work / "launches.jsonl"),
@@ -84,8 +81,8 @@ class Session:
         }
         reframe = [
             str(Path(sys.executable).with_name("reframe")),
-            f"--config-file={_CHECKS / 'common' / 'settings.py'}",
-            f"--checkpath={_CHECKS / 'common' / 'launches.py'}",
+            f"--config-file={CHECKS / 'common' / 'settings.py'}",
+            f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             "--run",
             "--exec-policy=serial",
             "--exec-order=name",
@@ -169,9 +166,9 @@ class Session:
 def cancel_jobs(site: Site, run_id: str) -> None:
     """End every job of this run that Slurm still knows, and wait until they are gone."""
     for _ in range(60):
-        listed = slurm_output(site, "squeue", "--noheader", "--me", "--format=%i %k")
+        listed = site.slurm_output("squeue", "--noheader", "--me", "--format=%i %k")
         jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{run_id}")]
         if not jobs:
             return
-        slurm_output(site, "scancel", *jobs)
+        site.slurm_output("scancel", *jobs)
         time.sleep(0.5)

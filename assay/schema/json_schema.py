@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from assay import ROOT
 from assay.schema.model import Campaign
 from checks.common.registry import CHECKS
 
-SCHEMA_FILE = Path(__file__).resolve().parents[2] / "campaigns" / "campaign.schema.json"
+SCHEMA_FILE = ROOT / "campaigns" / "campaign.schema.json"
 
 JsonSchema = dict[str, Any]
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from assay import ROOT
 from assay.schema.combinations import refuse_too_many_cases
 from assay.schema.document import clipped, read_text
 from assay.schema.model import Campaign, Origin
@@ -14,7 +15,7 @@ from assay.schema.rules import campaign_problems
 from records.errors import AssayError
 from records.sections import NAME_PATTERN
 
-CAMPAIGNS_FOLDER = Path(__file__).resolve().parents[2] / "campaigns"
+CAMPAIGNS_FOLDER = ROOT / "campaigns"
 _NEEDS = (
     "a campaign is a mapping with at least the keys schema, name, question, environments and cases"
 )

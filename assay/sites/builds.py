@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from assay import ROOT
 from assay.sites.description import EnvironmentDescription, SiteDescription
 from records.errors import AssayError, InfrastructureError
 
-ROOT = Path(__file__).resolve().parents[2]
 #: Where `make spack` puts Spack and its package repository.
 CLONES = ROOT / "build" / "spack"
 #: Environment variable with another place for the Spack home; needs about 2 GB.

@@ -11,6 +11,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
+from assay.outputs import output_of
 from assay.schema.model import Variant
 from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import SiteDescription
@@ -49,6 +50,11 @@ class Site(ABC):
         self, argv: list[str], variables: dict[str, str]
     ) -> tuple[list[str], dict[str, str]]:
         """`argv` and its environment as they must be started to talk to the site's Slurm."""
+
+    def slurm_output(self, *argv: str) -> str:
+        """What a Slurm command of the site prints."""
+        command, environment = self.command(list(argv), {})
+        return output_of(command, Path("/"), environment)
 
     def prepare_work_dir(self, path: Path) -> None:
         """Make `path`, writable by the jobs' user."""

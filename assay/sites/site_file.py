@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from assay import ROOT
 from assay.schema.document import Problem, read_text
 from assay.schema.problems import checked, model_problems, one_of
 from assay.sites.builds import with_spack
@@ -21,7 +22,7 @@ from assay.sites.like import like_problems, resolved, where_written
 from records.errors import AssayError
 
 #: Folder with one folder a site.
-SITES = Path(__file__).resolve().parents[2] / "site-config"
+SITES = ROOT / "site-config"
 _NEEDS = "a site is a mapping with at least the keys schema, name, partition and environments"
 
 

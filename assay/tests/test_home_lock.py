@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from assay import ROOT
 from assay.build.home_lock import building, in_use
 from assay.cli.main import main
 from assay.sites import builds
@@ -32,7 +33,7 @@ def test_a_second_build_is_refused_until_the_first_is_gone_even_killed(home, cap
         [sys.executable, "-c", HOLDER, home],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        cwd=builds.ROOT,
+        cwd=ROOT,
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"

@@ -6,6 +6,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from assay.cli.parser import COMMANDS
 
 SLOW = {"matplotlib", "polars", "reframe", "scipy"}
@@ -28,5 +30,6 @@ def test_slow_libraries_are_loaded_by_commands_that_write_reports_only():
     assert {"matplotlib", "polars"} <= loaded_by({"report"})
 
 
-def test_help_loads_no_library():
-    assert not {*SLOW, "numpy", "pydantic", "yaml", "msgspec", "rich"} & loaded_by(set())
+@pytest.mark.parametrize("commands", [set(), {"doctor"}, {"nightly"}])
+def test_help_doctor_and_schedules_load_no_library(commands):
+    assert not {*SLOW, "numpy", "pydantic", "yaml", "msgspec", "rich"} & loaded_by(commands)

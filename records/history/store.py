@@ -19,9 +19,6 @@ from records.errors import AssayError, InfrastructureError
 from records.history.model import Acceptance, Change, Night, NightValues, SeriesKey
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
 
-#: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
-DEFAULT = Path("results/history.sqlite")
-
 
 class Store:
     """An open history; use it as a context manager."""

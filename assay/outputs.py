@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a command prints: of this machine, or of a site's Slurm."""
+"""What a command of this machine prints."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.sites.site import Site
 from records.errors import InfrastructureError
 
 _TIMEOUT_S = 60.0
@@ -28,9 +27,3 @@ def output_of(
             f"{' '.join(argv)}: did not end within {_TIMEOUT_S:.0f} s"
         ) from error
     return answer.stdout.strip()
-
-
-def slurm_output(site: Site, *argv: str) -> str:
-    """What a Slurm command of the site prints."""
-    command, environment = site.command(list(argv), {})
-    return output_of(command, Path("/"), environment)
