@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,20 +109,15 @@ def is_change(row: Matrix, split: Split, rules: Rules) -> bool:
     flat, sums = table.ravel(), table.sum(axis=1)
     orders, pairs = _permutations(len(row))
     allowed = int(rules.p_energy * (PERMUTATIONS + 1) * (1 + 1e-9)) - 1
-    exceeding, begin = 0, 0
-    while begin < PERMUTATIONS:
-        end = min(begin + (_BATCH if begin else _FIRST_LOOK), PERMUTATIONS)
+    exceeding = 0
+    for begin, end in pairwise([0, *range(_FIRST_LOOK, PERMUTATIONS, _BATCH), PERMUTATIONS]):
         found = _statistics(
-            flat[pairs[begin:end]],
-            sums[orders[begin:end]],
-            rules.least_before,
-            rules.least_after,
+            flat[pairs[begin:end]], sums[orders[begin:end]], rules.least_before, rules.least_after
         )
         exceeding += int((found.max(axis=1) >= split.statistic * (1 - _ROUNDING)).sum())
         if exceeding > allowed:
             return False
-        begin = end
-    return exceeding <= allowed
+    return True
 
 
 def median_shifts(rows: Matrix, places: NDArray[np.int64]) -> Matrix:
@@ -152,7 +148,7 @@ def lasting_changes(
     if rows.shape[1] < rules.least_before + rules.least_after:
         return [None] * len(rows)
     found: list[int | None] = [None] * len(rows)
-    wide = np.flatnonzero(_may_shift(rows, floors, rules))
+    wide = np.flatnonzero(may_shift(rows, floors, rules))
     splits = best_splits(rows[wide], rules.least_before, rules.least_after)
     places = np.array([split.place for split in splits], dtype=np.int64)
     shifted = np.abs(median_shifts(rows[wide], places)) > floors[wide]
@@ -166,7 +162,7 @@ def lasting_changes(
     return found
 
 
-def _may_shift(rows: Matrix, floors: Matrix, rules: Rules) -> NDArray[np.bool_]:
+def may_shift(rows: Matrix, floors: Matrix, rules: Rules) -> NDArray[np.bool_]:
     """Rows wide enough for a shift above the floor at any allowed split; spares most rows the rest.
 
     A median of m values lies between the row's m/2-th least and m/2-th greatest.

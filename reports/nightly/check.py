@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from records.errors import ExitStatus
-from records.history.model import Change, History, Kind, Night
+from records.history.model import Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.nightly.findings import Finding, Judgement
@@ -70,23 +70,26 @@ def check_history(store: Store, site: str, campaign: str, alarms_a_month: float 
     history = read_history(store, site, campaign)
     rules = rules_for(len(history.series), alarms_a_month)
     judge = NightJudge(history, rules)
-    places = [place for place, night in enumerate(history.nights) if not night.judged]
-    last = len(history.nights) - 1
-    judgement: Judgement | None = None
     changes = history.changes
-    for place in sorted({*places, last}):
-        night = history.nights[place]
+    for place, night in enumerate(history.nights):
+        if night.judged and night is not history.nights[-1]:
+            continue
         judgement = judge.judge(place, _before(changes, history, place))
         store.keep_judgement(
             night, [(history.series_ids[item.series], item) for item in judgement.changes]
         )
-        changes = read_history(store, site, campaign).changes if _new(judgement) else changes
-    assert judgement is not None
-    return Checked(replace(history, changes=changes), _numbered(judgement, changes), rules)
-
-
-def _new(judgement: Judgement) -> bool:
-    return any(finding.change for finding in judgement.findings)
+        if any(finding.change for finding in judgement.findings):
+            changes = read_history(store, site, campaign).changes
+    # The findings name the changes with the numbers that the store gave them.
+    known = {(item.series, item.kind, item.found): item for item in changes}
+    findings = [
+        replace(finding, change=known.get((item.series, item.kind, item.found), item))
+        if (item := finding.change)
+        else finding
+        for finding in judgement.findings
+    ]
+    judgement = replace(judgement, findings=findings, changes=changes)
+    return Checked(replace(history, changes=changes), judgement, rules)
 
 
 def _before(changes: list[Change], history: History, place: int) -> list[Change]:
@@ -97,20 +100,3 @@ def _before(changes: list[Change], history: History, place: int) -> list[Change]
         for change in changes
         if change.accepted or history.position(change.found) < place
     ]
-
-
-def _numbered(judgement: Judgement, changes: list[Change]) -> Judgement:
-    """The judgement with the store's numbers in its changes."""
-    known = {(item.series, item.kind, item.found): item for item in changes}
-    return replace(
-        judgement,
-        findings=[
-            replace(item, change=known.get(_key(item.change), item.change)) if item.change else item
-            for item in judgement.findings
-        ],
-        changes=changes,
-    )
-
-
-def _key(change: Change) -> tuple[int, Kind, int]:
-    return change.series, change.kind, change.found

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from records.errors import ExitStatus
-from records.history.model import Change
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.wording import case_names, group_line, headline, point_name
@@ -35,27 +35,18 @@ def as_json(checked: Checked) -> str:
         "warnings": list(night.warnings),
         "judged": checked.judgement.judged,
         "not_judged": dict(checked.judgement.unjudged),
-        "context_changes": [
-            {"name": item.name, "before": item.before, "after": item.after}
-            for item in checked.context
-        ],
+        "context_changes": [asdict(item) for item in checked.context],
         "findings": [_finding(checked, item) for item in checked.judgement.findings],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
-    key = checked.history.series[finding.series]
+    history, change = checked.history, finding.change
+    key = history.series[finding.series]
     numbers = {
-        name: value if value is not None and math.isfinite(value) else None
-        for name, value in (
-            ("value", finding.value),
-            ("rerun", finding.rerun),
-            ("elsewhere", finding.elsewhere),
-            ("reference", finding.reference),
-            ("worse", finding.worse),
-            ("limit", finding.limit),
-        )
+        name: getattr(finding, name)
+        for name in ("value", "rerun", "elsewhere", "reference", "worse", "limit")
     }
     return {
         "verdict": finding.verdict,
@@ -66,23 +57,23 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
         "unit": key.unit,
         "better": key.better,
         "at": dict(key.at),
-        **numbers,
+        **{
+            name: value if value is not None and math.isfinite(value) else None
+            for name, value in numbers.items()
+        },
         "slow_elsewhere": finding.slow_elsewhere,
         "nights": finding.n,
-        "change": _change(checked, finding.change) if finding.change else None,
-    }
-
-
-def _change(checked: Checked, change: Change) -> dict[str, Any]:
-    history = checked.history
-    return {
-        "id": change.id,
-        "kind": change.kind,
-        "stage": change.stage,
-        "since": history.nights[history.position(change.since)].started_at,
-        "before": change.before,
-        "after": change.after,
-        "nights_before": change.n_before,
+        "change": {
+            "id": change.id,
+            "kind": change.kind,
+            "stage": change.stage,
+            "since": history.nights[history.position(change.since)].started_at,
+            "before": change.before,
+            "after": change.after,
+            "nights_before": change.n_before,
+        }
+        if change
+        else None,
     }
 
 

@@ -28,11 +28,6 @@ from reports.nightly.tonight import Seen, StageA
 SMALL_MESSAGE_BYTES = 1024
 
 
-def judge(history: History, place: int, changes: Sequence[Change], rules: Rules) -> Judgement:
-    """The verdicts of the night at `place`, given the changes known before it."""
-    return NightJudge(history, rules).judge(place, changes)
-
-
 class NightJudge:
     """Judges nights of one history; what is the same for all nights is worked out once."""
 
@@ -41,9 +36,19 @@ class NightJudge:
         self.rules = rules
         self.values = _enough_launches(history.values, history.counts, rules)
         self.reruns = _enough_launches(history.reruns, history.rerun_counts, rules)
-        lower = [1.0 if key.better == "lower" else -1.0 for key in history.series]
-        self.direction = np.array(lower, dtype=np.float64)
-        self.floors = _floors(history, rules)
+        self.direction = np.array(
+            [1.0 if key.better == "lower" else -1.0 for key in history.series], dtype=np.float64
+        )
+        # The least change worth reporting: 3 %, 5 % for the latency of small messages.
+        self.floors = np.array(
+            [
+                rules.floor_small_latency
+                if key.unit == "s" and key.at.get("message_bytes", np.inf) <= SMALL_MESSAGE_BYTES
+                else rules.floor
+                for key in history.series
+            ],
+            dtype=np.float64,
+        )
 
     @cached_property
     def contexts(self) -> NDArray[np.int64]:
@@ -55,7 +60,8 @@ class NightJudge:
         return np.array(rows, dtype=np.int64).reshape(shape)
 
     def judge(self, place: int, changes: Sequence[Change]) -> Judgement:
-        """The verdicts of the night at `place`; later nights are not looked at."""
+        """The verdicts of the night at `place`, given the changes known before it; later nights
+        are not looked at."""
         return _Tonight(self, place, changes).judgement()
 
     def stage_a(self, place: int, changes: Sequence[Change]) -> StageA:
@@ -70,11 +76,6 @@ class NightJudge:
         )
         return StageA(seen, self.direction, self.floors, self.rules)
 
-    def usual_range(self, place: int, changes: Sequence[Change]) -> tuple[Matrix, Matrix]:
-        """For each series the median of its reference and the limit of stage A, a fraction."""
-        tonight = self.stage_a(place, changes)
-        return tonight.reference.median, tonight.limits.alone
-
 
 class _Tonight:
     """One night under judgement: gathers findings and changes."""
@@ -82,12 +83,11 @@ class _Tonight:
     def __init__(self, judge: NightJudge, place: int, changes: Sequence[Change]) -> None:
         self.of = judge
         self.place = place
+        self.history = judge.history
         self.rules = judge.rules
         self.night_id = judge.history.nights[place].id
-        self.values = judge.values[:, : place + 1]
-        self.bad = bad_nights(judge.history, changes, self.rules.run_nights)[:, : place + 1]
-        self.since = reference_starts(judge.history, changes)
         self.stage_a = judge.stage_a(place, changes)
+        self.values = self.stage_a.seen.values
         self.changes = list(changes)
         self.open = {item.series: place for place, item in enumerate(changes) if item.open}
         self.findings: list[Finding] = []
@@ -98,7 +98,14 @@ class _Tonight:
         judged = np.array([reason is None for reason in reasons], dtype=np.bool_)
         known = np.zeros(len(reasons), dtype=np.bool_)
         known[list(self.open)] = True
-        self._judge_open()
+        for series, place in list(self.open.items()):
+            change = self.changes[place]
+            if self._went_back(change):
+                self.changes[place] = change = replace(change, closed=self.night_id)
+                del self.open[series]
+                self._say(series, "recovered", change)
+            else:
+                self._say(series, "open", change)
         alone = self.stage_a.worse > self.stage_a.limits.alone
         for series in np.flatnonzero(judged & ~known & alone).tolist():
             self._judge_suspect(series, self.stage_a.limits.again, self.place)
@@ -115,7 +122,7 @@ class _Tonight:
     def _unjudged(self) -> list[str | None]:
         """For each series why it is not judged tonight, or None."""
         least, earlier = self.rules.least_launches, self.rules.judged_from
-        counts = self.of.history.counts[:, self.place]
+        counts = self.history.counts[:, self.place]
         texts = np.full(len(counts), None, dtype=object)
         texts[~np.isfinite(self.stage_a.limits.alone)] = "the reference is not positive"
         texts[self.stage_a.reference.n < earlier] = (
@@ -127,44 +134,31 @@ class _Tonight:
         return reasons
 
     def _say(self, series: int, verdict: Verdict, change: Change | None = None) -> None:
-        rerun = float(self.of.reruns[series, self.place])
-        alone = self.stage_a.limits.alone[series]
-        near = self.stage_a.limits.in_a_row[series]
-        limit = float(near if near < self.stage_a.worse[series] <= alone else alone)
+        rerun, elsewhere = (
+            float(table[series, self.place]) if table is not None else np.nan
+            for table in (self.of.reruns, self.history.elsewhere)
+        )
+        stage_a, limits = self.stage_a, self.stage_a.limits
+        worse, alone, near = stage_a.worse[series], limits.alone[series], limits.in_a_row[series]
         self.findings.append(
             Finding(
                 series=series,
                 verdict=verdict,
                 value=float(self.values[series, self.place]),
                 rerun=rerun if np.isfinite(rerun) else None,
-                elsewhere=self._elsewhere(series),
-                reference=float(self.stage_a.reference.median[series]),
-                n=int(self.stage_a.reference.n[series]),
-                worse=float(self.stage_a.worse[series]),
-                limit=limit,
+                elsewhere=elsewhere if np.isfinite(elsewhere) else None,
+                reference=float(stage_a.reference.median[series]),
+                n=int(stage_a.reference.n[series]),
+                worse=float(worse),
+                limit=float(near if near < worse <= alone else alone),
                 change=change,
             )
         )
 
-    def _elsewhere(self, series: int) -> float | None:
-        table = self.of.history.elsewhere
-        value = float(table[series, self.place]) if table is not None else np.nan
-        return value if np.isfinite(value) else None
-
-    def _judge_open(self) -> None:
-        for series, place in list(self.open.items()):
-            change = self.changes[place]
-            if self._went_back(change):
-                self.changes[place] = change = replace(change, closed=self.night_id)
-                del self.open[series]
-                self._say(series, "recovered", change)
-            else:
-                self._say(series, "open", change)
-
     def _went_back(self, change: Change) -> bool:
         """Whether the median of the last nights (at most 7, the first bad one left out) is nearer
         to the old level than to the new; fewer nights flap where noise is half of the step."""
-        since = self.of.history.position(change.since)
+        since = self.history.position(change.since)
         row = self.values[change.series, since + 1 :]
         row = row[np.isfinite(row)][-7:]
         now = float(np.median(row)) if len(row) else change.after
@@ -179,25 +173,19 @@ class _Tonight:
             self._say(series, "dismissed")
         else:
             both = (*self.values[series, since:], self.of.reruns[series, self.place])
-            shift = Shift(
-                series=series,
-                stage="lasting",
-                since=since,
-                before=float(stage_a.reference.median[series]),
-                after=float(np.nanmedian(both)),
-                n_before=int(stage_a.reference.n[series]),
-            )
-            self._add(replace(self._change(shift), stage="tonight"))
+            level, n = float(stage_a.reference.median[series]), int(stage_a.reference.n[series])
+            after = float(np.nanmedian(both))
+            self._add(self._change(Shift(series, "tonight", since, level, after, n)))
 
     def _change(self, shift: Shift) -> Change:
         less = shift.after < shift.before
-        better = less == (self.of.history.series[shift.series].better == "lower")
+        better = less == (self.history.series[shift.series].better == "lower")
         kind: Kind = "improvement" if better else "regression"
         return Change(
             series=shift.series,
             kind=kind,
             stage=shift.stage,
-            since=self.of.history.nights[shift.since].id,
+            since=self.history.nights[shift.since].id,
             found=self.night_id,
             before=shift.before,
             after=shift.after,
@@ -212,24 +200,20 @@ class _Tonight:
 
     def _shifts(self) -> list[Shift]:
         """Lasting changes of the series whose change is not yet known to stay."""
-        history, bad = self.of.history, self.bad.copy()
-        settled, proven = np.zeros((2, len(history.series)), dtype=np.bool_)
+        floors, since, bad = self.of.floors, self.stage_a.seen.since, self.stage_a.seen.bad.copy()
+        settled, proven = np.zeros((2, len(bad)), dtype=np.bool_)
         for series, place in self.open.items():
             change = self.changes[place]
             settled[series] = change.stage != "tonight"
             proven[series] = True
-            bad[series, history.position(change.since) :] = False
-        chosen = self._candidates(bad, settled)
-        found = lasting(self.values, chosen, self.of.floors, proven, self.rules)
-        chosen[[shift.series for shift in found] + list(self.open)] = False
-        return found + drifts(self.values, chosen, self.of.floors, self.rules)
-
-    def _candidates(self, bad: Mask, settled: Mask) -> Mask:
+            bad[series, self.history.position(change.since) :] = False
         nights = np.arange(self.place + 1)
-        chosen: Mask = (nights >= self.since[:, np.newaxis]) & ~bad & ~settled[:, np.newaxis]
+        chosen: Mask = (nights >= since[:, np.newaxis]) & ~bad & ~settled[:, np.newaxis]
         with np.errstate(invalid="ignore"):
             chosen &= self.values > 0
-        return chosen
+        found = lasting(self.values, chosen, floors, proven, self.rules)
+        chosen[[shift.series for shift in found] + list(self.open)] = False
+        return found + drifts(self.values, chosen, floors, self.rules)
 
     def _take(self, shift: Shift) -> None:
         """A lasting change is new, or makes an open one of tonight's stage lasting."""
@@ -249,16 +233,3 @@ class _Tonight:
 
 def _enough_launches(values: Matrix, counts: NDArray[np.int64], rules: Rules) -> Matrix:
     return np.where((counts >= rules.least_launches) & np.isfinite(values), values, np.nan)
-
-
-def _floors(history: History, rules: Rules) -> Matrix:
-    """The least change worth a word: 3 %, 5 % for the latency of small messages."""
-    return np.array(
-        [
-            rules.floor_small_latency
-            if key.unit == "s" and key.at.get("message_bytes", np.inf) <= SMALL_MESSAGE_BYTES
-            else rules.floor
-            for key in history.series
-        ],
-        dtype=np.float64,
-    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from records.history.model import Stage
 from reports.nightly.change_points import lasting_changes, median_shifts, rank_p
 from reports.nightly.reference import Mask, Matrix
 from reports.nightly.rules import Rules
@@ -23,7 +23,7 @@ class Shift:
     position, the first of the new level."""
 
     series: int
-    stage: Literal["lasting", "drift"]
+    stage: Stage
     since: int
     before: float
     after: float
@@ -41,18 +41,9 @@ def lasting(
     for series, nights in _windows(chosen, rules.window):
         rows = np.take_along_axis(values[series], nights, axis=1)
         for row, place in enumerate(lasting_changes(rows, floors[series], proven[series], rules)):
-            if place is None:
-                continue
-            found.append(
-                Shift(
-                    series=int(series[row]),
-                    stage="lasting",
-                    since=int(nights[row, place]),
-                    before=float(np.median(rows[row, :place])),
-                    after=float(np.median(rows[row, place:])),
-                    n_before=place,
-                )
-            )
+            if place is not None:
+                before, after = np.split(rows[row], [place])
+                found.append(_shift(series[row], "lasting", nights[row, place], before, after))
     return found
 
 
@@ -78,27 +69,18 @@ def drifts(values: Matrix, chosen: Mask, floors: Matrix, rules: Rules) -> list[S
     series = np.flatnonzero(enough)
     order = np.argsort(~chosen[series], axis=1, kind="stable")
     first = order[:, : rules.drift_anchor]
-    last = _last_places(chosen[series], rules.drift_recent)
+    last = np.argsort(chosen[series], axis=1, kind="stable")[:, -rules.drift_recent :]
     before, after = (np.take_along_axis(values[series], places, axis=1) for places in (first, last))
     joined = np.concatenate([before, after], axis=1)
     shifts = median_shifts(joined, np.full(len(joined), rules.drift_anchor))
     found: list[Shift] = []
     for row in np.flatnonzero(np.abs(shifts) > floors[series]).tolist():
         if rank_p(before[row], after[row]) <= rules.p_drift:
-            found.append(
-                Shift(
-                    series=int(series[row]),
-                    stage="drift",
-                    since=int(last[row, 0]),
-                    before=float(np.median(before[row])),
-                    after=float(np.median(after[row])),
-                    n_before=rules.drift_anchor,
-                )
-            )
+            found.append(_shift(series[row], "drift", last[row, 0], before[row], after[row]))
     return found
 
 
-def _last_places(chosen: Mask, count: int) -> Places:
-    """The positions of the last `count` chosen nights of each row, in order."""
-    order: Places = np.argsort(chosen, axis=1, kind="stable")[:, -count:]
-    return order
+def _shift(series: int, stage: Stage, since: int, before: Matrix, after: Matrix) -> Shift:
+    """The shift between the values before and after."""
+    levels = float(np.median(before)), float(np.median(after))
+    return Shift(int(series), stage, int(since), *levels, len(before))

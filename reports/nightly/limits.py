@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.nightly.reference import Mask, Matrix, References, crossed_deviations, row_medians
+from reports.nightly.reference import (
+    Mask,
+    Matrix,
+    References,
+    crossed_deviations,
+    last_nights,
+    row_medians,
+)
 from reports.nightly.rules import Rules
 from reports.nightly.tail import LEAST_DEVIATIONS, fit_tail, run_quantile
 
@@ -58,7 +65,7 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
         )
     )
     in_a_row = _in_a_row(without_slow_nights(crossed_deviations(away, 2, rules), rules), rules)
-    widened = found.spread * _widening(found)
+    widened = found.spread * np.sqrt(1 + _MEDIAN_VARIANCE / np.maximum(found.n, 1))
     usable = (found.n > 0) & np.isfinite(widened) & (found.median > 0)
     alone, again, row = (
         np.where(usable, np.maximum(floors, widened * factor), np.nan)
@@ -99,11 +106,6 @@ def _in_a_row(deviations: Matrix, rules: Rules) -> float:
     return min(run_quantile(deviations, nights, chance), _SHARED * max(single, 0.0))
 
 
-def _widening(found: References) -> Matrix:
-    widening: Matrix = np.sqrt(1 + _MEDIAN_VARIANCE / np.maximum(found.n, 1))
-    return widening
-
-
 def _alone(
     found: References, far: float | None, level: float, chance: float, rules: Rules
 ) -> Matrix:
@@ -123,7 +125,6 @@ def run_of_nights(worse: Matrix, limit: Matrix, usable: Mask, length: int) -> Ma
     `worse` and `usable` have the shape (series, nights); tonight is the last column and must be
     usable.
     """
-    from_the_end = np.cumsum(usable[:, ::-1], axis=1)[:, ::-1]
-    last = usable & (from_the_end <= length)
+    last = last_nights(usable, length)
     beyond: Mask = (last & (worse > limit[:, np.newaxis])).sum(axis=1) == length
     return beyond & usable[:, -1]

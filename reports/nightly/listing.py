@@ -12,8 +12,7 @@ _MOST_NIGHTS = 30
 def nights_text(history: History) -> str:
     """The last nights: date, run, launches by status, changes found."""
     lines = []
-    for place in range(max(0, len(history.nights) - _MOST_NIGHTS), len(history.nights)):
-        night = history.nights[place]
+    for night in history.nights[-_MOST_NIGHTS:]:
         counts = ", ".join(f"{n} {word}" for word, n in sorted(night.statuses.items()))
         found = sum(change.found == night.id for change in history.changes)
         changed = f"; {found} changes found" if found else ""
@@ -24,7 +23,16 @@ def nights_text(history: History) -> str:
 def changes_text(history: History) -> str:
     """Every change with its state and what else changed that night."""
     names = case_names(history)
-    lines = [_change_text(history, names, change) for change in history.changes]
+    lines = []
+    for change in history.changes:
+        key, place = history.series[change.series], history.position(change.since)
+        causes = causes_of(history, place, key.environment)
+        also = f"; changed that night: {', '.join(causes)}" if causes else ""
+        lines.append(
+            f"  {change.id}: {change.kind} ({change.stage}) since {history.nights[place].date}:"
+            f" {names[key.case_id]}: {point_name(key)} {amount(key, change.before, change.after)};"
+            f" {state_of(history, change)}{also}"
+        )
     return "\n".join(lines) or "  no change"
 
 
@@ -35,14 +43,3 @@ def state_of(history: History, change: Change) -> str:
     if change.closed is not None:
         return f"went back on {history.nights[history.position(change.closed)].date}"
     return "open" if change.open else "new reference"
-
-
-def _change_text(history: History, names: dict[str, str], change: Change) -> str:
-    key, place = history.series[change.series], history.position(change.since)
-    causes = causes_of(history, place, key.environment)
-    also = f"; changed that night: {', '.join(causes)}" if causes else ""
-    return (
-        f"  {change.id}: {change.kind} ({change.stage}) since {history.nights[place].date}:"
-        f" {names[key.case_id]}: {point_name(key)} {amount(key, change.before, change.after)};"
-        f" {state_of(history, change)}{also}"
-    )

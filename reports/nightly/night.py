@@ -9,7 +9,7 @@ from pathlib import Path
 from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
 from reports.load.loading import load_run
-from reports.load.run import Run, Series
+from reports.load.run import Run
 
 MOST_FAILURES = 50
 
@@ -29,34 +29,30 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
         case = run.plan.cases[series.case]
         if not register.decides(case.check, series.metric):
             continue
-        if (series.values <= 0).any() and not register.metrics[series.metric].may_be_zero:
-            warnings.append(f"{case.id}: {series.metric} is not positive; it was left out")
+        metric = register.metrics[series.metric]
+        if (series.values <= 0).any() and not metric.may_be_zero:
+            warnings.append(f"{case.id}: {metric.name} is not positive; it was left out")
             continue
-        values.append(NightValues(_key(run, series), tuple(series.values.tolist())))
+        key = SeriesKey(
+            case_id=case.id,
+            check=case.check,
+            environment=case.environment,
+            params=case.params,
+            metric=metric.name,
+            unit=metric.unit,
+            better=metric.better,
+            at=dict(series.at),
+            title=register.metric_title(metric.name),
+            check_title=register.check_title(case.check),
+        )
+        values.append(NightValues(key, tuple(series.values.tolist())))
     return _night(run, directory, warnings), values
-
-
-def _key(run: Run, series: Series) -> SeriesKey:
-    case, register = run.plan.cases[series.case], run.plan.register
-    metric = register.metrics[series.metric]
-    return SeriesKey(
-        case_id=case.id,
-        check=case.check,
-        environment=case.environment,
-        params=case.params,
-        metric=series.metric,
-        unit=metric.unit,
-        better=metric.better,
-        at=dict(series.at),
-        title=register.metric_title(metric.name),
-        check_title=register.check_title(case.check),
-    )
 
 
 def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
     counted = list(run.counted())
-    starts = sorted(launch.started_at for launch in run.launches if launch.started_at)
-    begun = run.provenance.started_at or (starts[0] if starts else run.run_id)
+    starts = (launch.started_at for launch in run.launches if launch.started_at)
+    begun = run.provenance.started_at or min(starts, default=run.run_id)
     failures = [
         f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
         f" {launch.status}: {launch.reason or 'no reason recorded'}"

@@ -18,7 +18,7 @@ from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
 from reports.nightly.judge import NightJudge
 from reports.nightly.listing import state_of
-from reports.nightly.reference import Matrix
+from reports.nightly.tonight import StageA
 from reports.nightly.trends import trend
 from reports.nightly.wording import (
     HEADLINES,
@@ -40,18 +40,16 @@ MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
 MOST_ROWS = 400
 _KINDS = {"regression": "bad", "open": "bad", "suspect": "warn", "improvement": "good"}
+#: Findings first, the gravest foremost.
+_ORDER = {verdict: place for place, verdict in enumerate(HEADLINES)}
 
 
 @dataclass(frozen=True)
 class CaseTrends:
-    """The pictures of one case, those of series with a finding first; `total` counts its series.
-
-    `check` is the check's title.
-    """
+    """The pictures of one case, those of series with a finding first; `total` counts its series."""
 
     title: str
     anchor: str
-    check: str
     panels: list[Trend]
     total: int
 
@@ -87,39 +85,41 @@ def write_pages(checked: Checked, out: Path) -> Path:
 
 def render_page(checked: Checked) -> str:
     """One HTML file: verdict, findings, what changed, trends of every case."""
+    history, names = checked.history, case_names(checked.history)
+    judge = NightJudge(history, checked.rules)
+    tonight = judge.stage_a(checked.judgement.night, checked.changes_before)
+    found = [
+        (
+            verdict,
+            _KINDS.get(verdict, ""),
+            title,
+            [(f"case-{case}", group_line(history, names, items)) for case, items in groups],
+        )
+        for verdict, title in HEADLINES.items()
+        if (groups := list(checked.groups(verdict)))
+    ]
     content = {
         "night": checked.night,
         "status": ExitStatus(checked.status).name.replace("_", " "),
         "headline": headline(checked),
-        "found": [
-            (verdict, _KINDS.get(verdict, ""), title, _lines(checked, verdict))
-            for verdict, title in HEADLINES.items()
-            if any(item.verdict == verdict for item in checked.judgement.findings)
-        ],
+        "found": found,
         "context": checked.context,
-        "tonight": _tonight(checked),
+        "tonight": _tonight(checked, tonight),
         "unjudged": checked.judgement.unjudged.most_common(),
         "judged": checked.judgement.judged,
-        "nights": len(checked.history.nights),
-        "changes": _changes(checked),
-        "checks": _by_check(_cases(checked)),
+        "nights": len(history.nights),
+        "changes": _changes(history),
+        "checks": list(_trends(checked, tonight).items()),
         "rules": checked.rules,
     }
     return fill_in("nightly.html.j2", content)
 
 
-def _lines(checked: Checked, verdict: str) -> list[tuple[str, str]]:
-    names = case_names(checked.history)
-    return [
-        (f"case-{case_id}", group_line(checked.history, names, found))
-        for case_id, found in checked.groups(verdict)
-    ]
-
-
-def _changes(checked: Checked) -> list[tuple[str, ...]]:
-    history, names = checked.history, case_names(checked.history)
+def _changes(history: History) -> list[tuple[str, ...]]:
+    """The newest changes, one a row: number, since when, series, kind, levels, causes, state."""
+    names = case_names(history)
     rows: list[tuple[str, ...]] = []
-    for change in reversed(history.changes):
+    for change in history.changes[::-1][:MOST_ROWS]:
         key, place = history.series[change.series], history.position(change.since)
         rows.append(
             (
@@ -132,66 +132,57 @@ def _changes(checked: Checked) -> list[tuple[str, ...]]:
                 state_of(history, change),
             )
         )
-    return rows[:400]
+    return rows
 
 
-def _cases(checked: Checked) -> list[CaseTrends]:
-    """Cases with findings first; of each case some pictures."""
+def _trends(checked: Checked, tonight: StageA) -> dict[str, list[CaseTrends]]:
+    """Some pictures of each case under the title of its check; cases with findings first."""
+    history = checked.history
     said = {item.series: item for item in reversed(checked.judgement.findings)}
-    rank = {word: place for place, word in enumerate(HEADLINES)}
     members: dict[str, list[int]] = {}
-    for series, key in enumerate(checked.history.series):
+    for series, key in enumerate(history.series):
         members.setdefault(key.case_id, []).append(series)
 
     def weight(series: int) -> tuple[int, float]:
         finding = said.get(series)
-        return (rank[finding.verdict], -abs(finding.worse)) if finding else (len(rank), 0.0)
+        return (_ORDER[finding.verdict], -abs(finding.worse)) if finding else (len(_ORDER), 0.0)
 
-    ordered = sorted(members.items(), key=lambda item: min(map(weight, item[1])))
     left = MOST_PANELS
-    labels, names = case_labels(checked.history), case_names(checked.history)
-    cases: list[CaseTrends] = []
-    judge = NightJudge(checked.history, checked.rules)
-    reference = judge.usual_range(checked.judgement.night, checked.changes_before)
+    labels, names = case_labels(history), case_names(history)
+    checks: dict[str, list[CaseTrends]] = {}
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        for case_id, places in ordered:
+        for case, places in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
             chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
             left -= len(chosen)
-            panels = [
-                Trend(
-                    *_words(checked.history, labels[case_id], place),
-                    trend(checked.history, place, _range(reference, place)),
-                )
-                for place in chosen
-            ]
-            check = checked.history.series[places[0]].check_title
-            title = names[case_id]
-            cases.append(CaseTrends(title, f"case-{case_id}", check, panels, len(places)))
-    return cases
+            panels = [_trend(history, labels[case], series, tonight) for series in chosen]
+            cases = checks.setdefault(history.series[places[0]].check_title, [])
+            cases.append(CaseTrends(names[case], f"case-{case}", panels, len(places)))
+    return checks
 
 
-def _words(history: History, label: str, series: int) -> tuple[str, str]:
+def _trend(history: History, label: str, series: int, tonight: StageA) -> Trend:
     """Above a picture what tells it from the others of its check; below what is drawn."""
     key = history.series[series]
     title = f"{key.environment}: {', '.join(filter(None, (label, at_text(key))))}"
     known = int(np.isfinite(history.values[series]).sum())
     side = "less" if key.better == "lower" else "more"
-    return title.removesuffix(": "), f"{key.title}, {side} is better; {count_text(known, 'night')}"
+    note = f"{key.title}, {side} is better; {count_text(known, 'night')}"
+    middle, limit = float(tonight.reference.median[series]), float(tonight.limits.alone[series])
+    panel = trend(history, series, (middle, limit) if math.isfinite(limit) else None)
+    return Trend(title.removesuffix(": "), note, panel)
 
 
-def _tonight(checked: Checked) -> list[tuple[str, ...]]:
+def _tonight(checked: Checked, tonight: StageA) -> list[tuple[str, ...]]:
     """Each series in a row: its verdict and the verdict's look, case, point, tonight, reference,
     change for the worse, limit, nights; findings first."""
     history, place = checked.history, checked.judgement.night
-    tonight = NightJudge(history, checked.rules).stage_a(place, checked.changes_before)
     said = {item.series: item.verdict for item in checked.judgement.findings}
     names = case_names(history)
-    order = {word: number for number, word in enumerate(HEADLINES)}
     rows: list[tuple[str, ...]] = []
     for series in sorted(
         np.flatnonzero(np.isfinite(history.values[:, place])).tolist(),
-        key=lambda series: (order.get(said.get(series, ""), len(order)), series),
+        key=lambda series: (_ORDER.get(said.get(series, ""), len(_ORDER)), series),
     )[:MOST_ROWS]:
         key, word = history.series[series], said.get(series, "")
         level, limit = (
@@ -199,31 +190,19 @@ def _tonight(checked: Checked) -> list[tuple[str, ...]]:
         )
         value, worse = float(history.values[series, place]), float(tonight.worse[series])
         unit = readable_unit(key.unit, [value])
-        judged = math.isfinite(limit) and int(tonight.reference.n[series]) > 0
+        n = int(tonight.reference.n[series])
+        judged = math.isfinite(limit) and n > 0
         rows.append(
             (
                 word or ("as usual" if judged else "not judged"),
-                _KINDS.get(word, "") if word else "",
+                _KINDS.get(word, ""),
                 names[key.case_id],
                 point_name(key),
                 f"{value / unit.factor:.4g} {unit.label}",
                 f"{level / unit.factor:.4g} {unit.label}" if judged else "–",
                 f"{worse * 100:+.1f} %".replace("-", "−") if judged else "–",
                 f"{limit * 100:.0f} %" if judged else "–",
-                str(int(tonight.reference.n[series])),
+                str(n),
             )
         )
     return rows
-
-
-def _by_check(cases: list[CaseTrends]) -> list[tuple[str, list[CaseTrends]]]:
-    """Cases under the title of their check, checks with findings first."""
-    found: dict[str, list[CaseTrends]] = {}
-    for item in cases:
-        found.setdefault(item.check, []).append(item)
-    return list(found.items())
-
-
-def _range(reference: tuple[Matrix, Matrix], series: int) -> tuple[float, float] | None:
-    middle, limit = float(reference[0][series]), float(reference[1][series])
-    return (middle, limit) if math.isfinite(limit) else None

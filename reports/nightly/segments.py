@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +22,14 @@ class ContextChange:
     before: str | None
     after: str | None
 
+    @property
+    def text(self) -> str:
+        """ "host.kernel: 6.1 → 6.2"."""
+        return f"{self.name}: {self.before or 'none'} → {self.after or 'none'}"
+
 
 #: Shown when they change, but no new segment: they cannot make the measured programs slower.
-SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
+_SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
 
 
 def context_changes(before: Night, after: Night) -> list[ContextChange]:
@@ -39,24 +44,16 @@ def context_changes(before: Night, after: Night) -> list[ContextChange]:
 
 def concerns(name: str, environment: str) -> bool:
     """Whether an entry of the context bears on an environment: its own, or all environments'."""
-    return not name.startswith(_OWN) or name.startswith(f"{_OWN}{environment}.")
-
-
-def _relevant(context: Mapping[str, str], environment: str) -> frozenset[tuple[str, str]]:
-    return frozenset(
-        (name, text)
-        for name, text in context.items()
-        if concerns(name, environment) and name not in SHOWN_ONLY
-    )
+    own = not name.startswith(_OWN) or name.startswith(f"{_OWN}{environment}.")
+    return own and name not in _SHOWN_ONLY
 
 
 def context_starts(nights: Sequence[Night], environment: str) -> NDArray[np.int64]:
     """For each night the first night of its context, as seen by one environment."""
     starts = np.zeros(len(nights), dtype=np.int64)
-    previous: frozenset[tuple[str, str]] | None = None
-    seen: dict[int, frozenset[tuple[str, str]]] = {}
+    previous: dict[str, str] = {}
     for place, night in enumerate(nights):
-        now = seen.setdefault(id(night.context), _relevant(night.context, environment))
+        now = {name: text for name, text in night.context.items() if concerns(name, environment)}
         starts[place] = starts[place - 1] if place and now == previous else place
         previous = now
     return starts

@@ -43,10 +43,16 @@ class StageA:
 
     def __init__(self, seen: Seen, direction: Matrix, floors: Matrix, rules: Rules) -> None:
         self.seen, self.direction, self.rules = seen, direction, rules
-        self._nights = np.arange(seen.values.shape[1])
-        self._tonight = len(self._nights) - 1
-        away = self._residuals()
-        self.reference = references(seen.values, self._level_nights(), away, rules)
+        nights = np.arange(seen.values.shape[1])
+        usable = np.isfinite(seen.values) & ~seen.bad
+        self._since = usable & (nights >= seen.since[:, np.newaxis])
+        away = self._residuals(usable & (nights < nights[-1]))
+        # The level: nights of tonight's own context; where those are too few, all of the reference.
+        before = self._since & (nights < nights[-1])
+        own = before & (nights >= seen.contexts[:, -1:])
+        enough = own.sum(axis=1, keepdims=True) >= rules.robust_from
+        level = last_nights(np.where(enough, own, before), rules.most_nights)
+        self.reference = references(seen.values, level, away, rules)
         self.limits = limits(self.reference, away * direction[:, np.newaxis], floors, rules)
         self.worse = worsening(seen.values[:, -1], self.reference, direction)
         self.again = worsening(seen.reruns[:, -1], self.reference, direction)
@@ -58,41 +64,23 @@ class StageA:
         better: Matrix = sign * np.fmin(sign * self.seen.values, sign * self.seen.reruns)
         return np.where(np.isfinite(self.seen.values), better, np.nan)
 
-    def _before(self) -> Mask:
-        known: Mask = np.isfinite(self.seen.values) & ~self.seen.bad
-        known[:, self._tonight] = False
-        return known
-
-    def _level_nights(self) -> Mask:
-        """Nights of tonight's own context; where those are too few, all of the reference."""
-        before = self._before() & (self._nights >= self.seen.since[:, np.newaxis])
-        own = before & (self._nights >= self.seen.contexts[:, -1:])
-        enough = own.sum(axis=1) >= self.rules.robust_from
-        return last_nights(np.where(enough[:, np.newaxis], own, before), self.rules.most_nights)
-
-    def _residuals(self) -> Matrix:
+    def _residuals(self, before: Mask) -> Matrix:
         """How far the nights before lie from their own levels, also those before a new level.
 
         The last nights, which with tonight may be the first of something new, are left out while
         there are enough others: else a step of all series would widen the limit that is to find it.
         """
-        before = self._before()
         older = before & ~last_nights(before, self.rules.run_nights - 1)
         enough = older.sum(axis=1, keepdims=True) >= 2 * self.rules.robust_from
         chosen = last_nights(np.where(enough, older, before), self.rules.most_nights)
         return residuals(self._better, chosen, self.seen.levels)
 
-    @cached_property
-    def _last_usable(self) -> Mask:
-        usable = np.isfinite(self.seen.values) & ~self.seen.bad
-        return usable & (self._nights >= self.seen.since[:, np.newaxis])
-
     def in_a_row(self) -> Mask:
         """Series whose last nights, tonight with them, are all beyond the limit for so many."""
         worse = worsening(self._better, self.reference, self.direction)
         worse[:, -1] = self.worse
-        return run_of_nights(worse, self.limits.in_a_row, self._last_usable, self.rules.run_nights)
+        return run_of_nights(worse, self.limits.in_a_row, self._since, self.rules.run_nights)
 
     def run_begins(self, series: int) -> int:
         """The first of the last nights in a row."""
-        return int(np.flatnonzero(self._last_usable[series])[-self.rules.run_nights])
+        return int(np.flatnonzero(self._since[series])[-self.rules.run_nights])

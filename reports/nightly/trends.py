@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from records.history.model import Change, History, Night, SeriesKey
+from records.history.model import Change, History, SeriesKey
 from reports.nightly.segments import context_starts
 from reports.nightly.wording import amount, point_name
 from reports.notation.palette import INK, QUIET, looks
@@ -34,8 +34,10 @@ def trend(history: History, series: int, reference: tuple[float, float] | None) 
     again = history.reruns[series, first:] / unit.factor
     places = np.arange(first, len(history.nights))
     axes.plot(places, again, linestyle="", marker="x", markersize=5.5, color=INK)
-    _contexts(axes, history, key, first)
-    _axes(axes, history, first, unit.label)
+    starts = context_starts(history.nights, key.environment)[first:]
+    for place in np.unique(starts[starts > first]).tolist():
+        axes.axvline(place - 0.5, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
+    _label_axes(axes, history, first, unit.label)
     _usual_range(axes, reference, unit.factor)
     changes = [item for item in history.changes if item.series == series]
     for change, row in zip(reversed(changes), (0, 1, *[None] * len(changes)), strict=False):
@@ -87,13 +89,6 @@ def _usual_range(axes: Axes, reference: tuple[float, float] | None, factor: floa
     axes.set_ylim(low, top + 0.16 * (top - low))
 
 
-def _contexts(axes: Axes, history: History, key: SeriesKey, first: int) -> None:
-    starts = context_starts(history.nights, key.environment)
-    for place in np.unique(starts[first:]).tolist():
-        if place > first:
-            axes.axvline(place - 0.5, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
-
-
 def _change(axes: Axes, history: History, change: Change, factor: float, row: int | None) -> None:
     """A line at a change, and in which row of labels it is named, if it is."""
     place = history.position(change.since)
@@ -116,10 +111,13 @@ def _change(axes: Axes, history: History, change: Change, factor: float, row: in
     )
 
 
-def _axes(axes: Axes, history: History, first: int, unit: str) -> None:
+def _label_axes(axes: Axes, history: History, first: int, unit: str) -> None:
+    """Three days below; the time of day where all are of one day."""
     last = len(history.nights) - 1
     places = sorted({first, (first + last) // 2, last})
-    axes.set_xticks(places, _dates([history.nights[place] for place in places]))
+    dates = [history.nights[place].date for place in places]
+    one_day = len({date[:10] for date in dates}) == 1 < len(dates)
+    axes.set_xticks(places, [date[11:] if one_day else date[:10] for date in dates])
     labels = axes.get_xticklabels()
     if len(labels) > 1:
         labels[0].set_horizontalalignment("left")
@@ -127,13 +125,6 @@ def _axes(axes: Axes, history: History, first: int, unit: str) -> None:
     axes.set_ylabel(unit)
     axes.margins(x=0.03)
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
-
-
-def _dates(nights: list[Night]) -> list[str]:
-    """Days; the time of day where all are of one day."""
-    if len({night.date[:10] for night in nights}) == 1 < len(nights):
-        return [night.date[11:] for night in nights]
-    return [night.date[:10] for night in nights]
 
 
 def _alt(history: History, series: int, key: SeriesKey) -> str:

@@ -10,7 +10,7 @@ from records.errors import ExitStatus
 from records.history.model import History, SeriesKey
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.segments import SHOWN_ONLY, concerns, context_changes
+from reports.nightly.segments import concerns, context_changes
 from reports.notation.labels import check_labels, point_text
 from reports.notation.units import count_text, fixed, percent, readable_unit
 
@@ -64,15 +64,25 @@ def amount(key: SeriesKey, before: float, after: float) -> str:
 
 def group_line(history: History, names: Mapping[str, str], findings: Sequence[Finding]) -> str:
     """All findings of one case in one line."""
-    key = history.series[findings[0].series]
     worst = findings[0]
+    key, change = history.series[worst.series], worst.change
     many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
-    text = f"{names[key.case_id]}{many}: {point_name(key)} {_amount_of(key, worst)}"
+    text = f"{names[key.case_id]}{many}: {point_name(key)} "
+    if change and (not math.isfinite(worst.value) or worst.verdict in ("improvement", "open")):
+        text += amount(key, change.before, change.after)
+    else:
+        text += f"{amount(key, worst.reference, worst.value)}, limit {percent(worst.limit)}"
     if worst.rerun is not None:
         again = amount(key, worst.reference, worst.rerun)
         text += f"; run again {again.split(' → ')[1]}"
     text += _elsewhere(history, key, findings)
-    return text + _since(history, key, worst)
+    if change is None:
+        return f"{text} [n = {worst.n} nights]"
+    place = history.position(change.since)
+    text += f", since {history.nights[place].date} [{change.stage}, n = {change.n_before} nights]"
+    causes = causes_of(history, place, key.environment)
+    text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
+    return text + (f" [change {change.id}]" if change.id else "")
 
 
 def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
@@ -91,35 +101,12 @@ def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) ->
     return f"; on {others} {there}: look at the nodes of the night"
 
 
-def _amount_of(key: SeriesKey, finding: Finding) -> str:
-    change = finding.change
-    if change and (not math.isfinite(finding.value) or finding.verdict in ("improvement", "open")):
-        return amount(key, change.before, change.after)
-    return f"{amount(key, finding.reference, finding.value)}, limit {percent(finding.limit)}"
-
-
-def _since(history: History, key: SeriesKey, finding: Finding) -> str:
-    change = finding.change
-    if change is None:
-        return f" [n = {finding.n} nights]"
-    place = history.position(change.since)
-    text = f", since {history.nights[place].date} [{change.stage}, n = {change.n_before} nights]"
-    causes = causes_of(history, place, key.environment)
-    text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
-    return text + (f" [change {change.id}]" if change.id else "")
-
-
 def causes_of(history: History, place: int, environment: str) -> list[str]:
     """What changed, from the night before, of what bears on an environment."""
     if place == 0:
         return []
-    nights = history.nights
-    changed = context_changes(nights[place - 1], nights[place])
-    return [
-        f"{item.name}: {item.before or 'none'} → {item.after or 'none'}"
-        for item in changed
-        if concerns(item.name, environment) and item.name not in SHOWN_ONLY
-    ]
+    changed = context_changes(history.nights[place - 1], history.nights[place])
+    return [item.text for item in changed if concerns(item.name, environment)]
 
 
 def headline(checked: Checked) -> str:
@@ -157,18 +144,9 @@ def short_text(checked: Checked, details: str = "") -> str:
         ]
         if len(groups) > _MOST_LINES:
             lines.append(f"  and {count_text(len(groups) - _MOST_LINES, 'further case')}")
-    lines += _remarks(checked)
-    return "\n".join([*lines, details] if details else lines)
-
-
-def _remarks(checked: Checked) -> list[str]:
-    night, lines = checked.night, []
     if checked.context:
         lines.append("Changed since the night before:")
-        lines += [
-            f"  {item.name}: {item.before or 'none'} → {item.after or 'none'}"
-            for item in checked.context
-        ]
+        lines += [f"  {item.text}" for item in checked.context]
     if checked.bad_launches:
         lines.append("Launches without a result:")
         lines += [f"  {text}" for text in night.failures[:_MOST_LINES]]
@@ -177,4 +155,4 @@ def _remarks(checked: Checked) -> list[str]:
         counts = checked.judgement.unjudged.most_common()
         lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in counts]
     lines += [f"Warning: {text}" for text in night.warnings]
-    return lines
+    return "\n".join([*lines, details] if details else lines)

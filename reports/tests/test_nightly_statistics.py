@@ -7,8 +7,8 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from bench.simulated_nights import Event, heavy, judge_all, normal, simulate, skewed
 from records.history.model import Acceptance, Change
-from reports.nightly.change_points import _may_shift, best_splits, is_change, median_shifts
-from reports.nightly.judge import judge
+from reports.nightly.change_points import best_splits, is_change, may_shift, median_shifts
+from reports.nightly.judge import NightJudge
 from reports.nightly.limits import limits, run_of_nights
 from reports.nightly.reference import crossed_deviations, references, residuals, row_medians
 from reports.nightly.rules import Rules, rules_for
@@ -42,7 +42,7 @@ def test_best_split_is_that_of_the_definition(n):
 def test_rows_left_out_have_no_shift_at_any_split():
     rows = np.random.default_rng(12).normal(1, 0.012, (300, 30))
     floors = np.full(300, 0.03)
-    left_out = ~_may_shift(rows, floors, RULES)
+    left_out = ~may_shift(rows, floors, RULES)
     assert 20 < left_out.sum() < 280
     for place in range(RULES.least_before, 31 - RULES.least_after):
         shifts = median_shifts(rows[left_out], np.full(left_out.sum(), place))
@@ -200,13 +200,13 @@ def test_accepted_change_begins_a_new_reference():
     accepted = Change(
         0, "regression", "tonight", since, since, 1.0, 1.1, 30, accepted=Acceptance("a", "b", "c")
     )
-    assert judge(history, 44, [change], RULES).of("open")
-    assert not judge(history, 44, [accepted], RULES).findings
+    assert NightJudge(history, RULES).judge(44, [change]).of("open")
+    assert not NightJudge(history, RULES).judge(44, [accepted]).findings
 
 
 def test_fewer_than_three_launches_are_no_value():
     history = simulate(Event("nothing"), normal, 0.01, (2, 20), 6)
     history.counts[0, 19] = 1
-    judgement = judge(history, 19, [], RULES)
+    judgement = NightJudge(history, RULES).judge(19, [])
     assert judgement.judged == 1
     assert judgement.unjudged == {"fewer than 3 valid launches tonight": 1}
