@@ -26,7 +26,7 @@ ARROWS: dict[str, tuple[str, ...]] = {
     "bench": ("records", "virtual_cluster", "checks", "reports", "assay"),
 }
 #: Packages whose sub-packages import each other in no circle, either.
-LAYERED = ("records", "checks", "assay")
+LAYERED = ("records", "checks", "reports", "assay")
 #: What a check may import of its package, besides its own folder.
 SHARED = "checks.common"
 #: Folders that hold only what people write: no Python.

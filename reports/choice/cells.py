@@ -14,6 +14,7 @@ import msgspec
 
 from reports.load.loading import AtKey
 from reports.notation.units import percent, signed_percent
+from reports.notation.values import not_resolved
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio, least_n
 
 ALPHA = 0.05
@@ -70,14 +71,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return f"equivalent (n = {self.n}, 90 % interval inside 0.97–1.03)"
         if self.word != "not resolved":
             return f"{self.word} (n = {self.n}, p = {self.p_holm:.2g} after Holm)"
-        return f"not resolved at n = {self.n}, {self._detectable()}"
-
-    def _detectable(self) -> str:
-        assert self.effect is not None
         blocks = max(self.n, self.needed_n)
         ratio = detectable_ratio(self.effect.log_stddev, blocks, ALPHA / self.family)
         where = f" at n = {blocks}" if blocks > self.n else ""
-        return f"smallest detectable difference {percent(ratio - 1)}{where}"
+        least = f"smallest detectable difference {percent(ratio - 1)}{where}"
+        return f"{not_resolved(self.n)}, {least}"
 
     @property
     def needed_n(self) -> int:

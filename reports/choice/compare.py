@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import msgspec.structs
@@ -17,13 +18,12 @@ from reports.choice.pairing import (
     Planned,
     Point,
     PointKey,
-    Table,
     combine,
     paired_points,
     points_by_environment,
 )
 from reports.choice.score import OverallScore, overall_score
-from reports.load.loading import AtKey, Run
+from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, params_key, point_text
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
 
@@ -66,33 +66,36 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
     are compared with the reference only.
     """
     names, register = list(dict.fromkeys(run.plan.environments)), run.plan.register
-    keys = [params_key(case) for case in run.plan.cases]
+    cases = run.plan.cases
+    keys = [params_key(case) for case in cases]
     table = points_by_environment(run, keys)
-    planned = Planned(run.plan.cases, keys, labels, register)
-    every_pair = _every_pair(table, len(names))
+    planned = Planned(cases, keys, labels, register)
+    points = sum(max(map(len, found.values()), default=0) for found in table.values())
+    every_pair = points * len(names) * (len(names) - 1) // 2 <= MOST_CELLS_OF_ALL_PAIRS
     overall: list[_Cell] = []
-    groups: list[_Cell] = []
     compared: list[_Cells] = []
     unusable = 0
     for reference, environment in combinations(names, 2):
-        for check, metric in table:
+        for (check, metric), found in table.items():
             pairs, without_logarithm = paired_points(
-                table[check, metric], environment, reference, register.metrics[metric].better
+                found, environment, reference, register.metrics[metric].better
             )
             cells = _Cells(planned, check, metric, environment, reference, pairs)
             overall += cells.overall()
             if every_pair or reference == names[0]:
-                groups += cells.groups()
                 compared.append(cells)
                 unusable += without_logarithm
-    wrong = _wrong_environments(run)
-    finer = any(cells.has_longer_curves for cells in compared)
-    points = [cell for cells in compared for cell in cells.points()] if finer else []
+    wrong = frozenset(
+        (cases[case].check, cases[case].environment)
+        for case, status, flags in run.tally
+        if status == "wrong" and INVALID_ON_PURPOSE not in flags
+    )
+    finer = any(len(cells.pairs) > len(cells.curves) for cells in compared)
     return Comparisons(
         reference=names[0] if names else "",
-        overall=_by_scope(_judged(overall)),
-        groups=_by_scope(_judged(groups)),
-        points=_by_scope(_judged(points)),
+        overall=_judged(overall),
+        groups=_judged([cell for cells in compared for cell in cells.groups()]),
+        points=_judged([cell for cells in compared for cell in cells.points()] if finer else []),
         unranked=wrong,
         score=overall_score(run, table, names, wrong),
         every_pair=every_pair,
@@ -100,119 +103,75 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
     )
 
 
-def _every_pair(table: Table, environments: int) -> bool:
-    """Whether curves and points of all pairs can be compared within reason."""
-    most = sum(
-        max((len(found) for found in by_environment.values()), default=0)
-        for by_environment in table.values()
-    )
-    return most * environments * (environments - 1) // 2 <= MOST_CELLS_OF_ALL_PAIRS
-
-
-def _by_scope(cells: list[Comparison]) -> list[Comparison]:
-    """Scope by scope, cell by cell, environments of one cell together."""
-    order: dict[tuple[str, str], int] = {}
-    scopes: dict[str, int] = {}
-    for cell in cells:
-        scopes.setdefault(cell.scope, len(scopes))
-        order.setdefault((cell.scope, cell.label), len(order))
-    return sorted(cells, key=lambda cell: (scopes[cell.scope], order[cell.scope, cell.label]))
-
-
-def _wrong_environments(run: Run) -> frozenset[tuple[str, str]]:
-    cases = run.plan.cases
-    return frozenset(
-        (cases[case].check, cases[case].environment)
-        for case, status, flags in run.tally
-        if status == "wrong" and INVALID_ON_PURPOSE not in flags
-    )
-
-
+@dataclass(frozen=True)
 class _Cells:
     """The cells of one pair of environments for one check's deciding metric."""
 
-    def __init__(  # noqa: PLR0917
-        self,
-        planned: Planned,
-        check: str,
-        metric: str,
-        environment: str,
-        reference: str,
-        pairs: Mapping[PointKey, Point],
-    ) -> None:
-        self._planned = planned
-        self._metric = metric
-        self._environment = environment
-        self._reference = reference
-        self._pairs = pairs
-        self._check = check
-        self._scopes: dict[str, list[PointKey]] = {}
-        self._groups: dict[tuple[str, str], list[PointKey]] = {}
-        for key in pairs:
-            name = planned.names(check, key, environment)
-            self._scopes.setdefault(name[0], []).append(key)
-            self._groups.setdefault(name, []).append(key)
+    planned: Planned
+    check: str
+    metric: str
+    environment: str
+    reference: str
+    pairs: Mapping[PointKey, Point]
 
-    @property
-    def has_longer_curves(self) -> bool:
-        """Whether some curve has more than one point."""
-        return len(self._pairs) > len(self._groups)
+    @cached_property
+    def curves(self) -> dict[tuple[str, str], list[PointKey]]:
+        """The points of each curve, by scope and name of the curve."""
+        found: dict[tuple[str, str], list[PointKey]] = {}
+        for key in self.pairs:
+            name = self.planned.names(self.check, key, self.environment)
+            found.setdefault(name, []).append(key)
+        return found
 
-    def overall(self) -> Iterator[_Cell]:
+    def overall(self) -> list[_Cell]:
         """One cell for each scope, over all its points."""
-        for scope, keys in self._scopes.items():
-            yield from self._cell(scope, "all points", keys)
+        scopes: dict[str, list[PointKey]] = {}
+        for key in self.pairs:
+            scope, _ = self.planned.names(self.check, key, self.environment)
+            scopes.setdefault(scope, []).append(key)
+        return [self._cell(scope, "all points", keys) for scope, keys in scopes.items()]
 
-    def groups(self) -> Iterator[_Cell]:
+    def groups(self) -> list[_Cell]:
         """One cell for each curve."""
-        for (scope, label), keys in self._groups.items():
-            yield from self._cell(scope, label, keys)
+        return [self._cell(scope, label, keys) for (scope, label), keys in self.curves.items()]
 
     def points(self) -> Iterator[_Cell]:
         """One cell for each point: the finest cells there are."""
-        for (scope, curve), keys in self._groups.items():
+        for (scope, curve), keys in self.curves.items():
             for key in keys:
-                text = f"{curve}, {_at_text(key[1])}" if len(keys) > 1 else curve
-                yield from self._cell(scope, text, [key], curve)
+                place = along_curve(key[1])
+                own = point_text(*place) if place else "one point"
+                label = f"{curve}, {own}" if len(keys) > 1 else curve
+                yield self._cell(scope, label, [key], curve)
 
-    def _cell(
-        self, scope: str, label: str, keys: Sequence[PointKey], curve: str = ""
-    ) -> Iterator[_Cell]:
-        combined = combine([self._pairs[key] for key in keys])
-        if combined is None:
-            return
-        point, used = combined
-        cases = [
-            self._planned.case(self._check, keys[0][0], name).id
-            for name in (self._environment, self._reference)
-        ]
-        yield (
-            Comparison(
-                check=self._check,
-                scope=scope,
-                label=label,
-                metric=self._metric,
-                environment=self._environment,
-                reference=self._reference,
-                n=len(point[0]),
-                points=used,
-                points_planned=len(keys),
-                case_ids=(cases[0], cases[1]),
-                curve=curve or label,
-                at=keys[0][1] if len(keys) == 1 else (),
-            ),
-            point,
+    def _cell(self, scope: str, label: str, keys: Sequence[PointKey], curve: str = "") -> _Cell:
+        point, used = combine([self.pairs[key] for key in keys])
+        environment, reference = (
+            self.planned.case(self.check, keys[0][0], name).id
+            for name in (self.environment, self.reference)
         )
-
-
-def _at_text(at: AtKey) -> str:
-    """What tells a point from the others of its curve."""
-    place = along_curve(at)
-    return point_text(*place) if place else "one point"
+        comparison = Comparison(
+            check=self.check,
+            scope=scope,
+            label=label,
+            metric=self.metric,
+            environment=self.environment,
+            reference=self.reference,
+            n=len(point[0]),
+            points=used,
+            points_planned=len(keys),
+            case_ids=(environment, reference),
+            curve=curve or label,
+            at=keys[0][1] if len(keys) == 1 else (),
+        )
+        return comparison, point
 
 
 def _judged(cells: Sequence[_Cell]) -> list[Comparison]:
-    """Add effects, computed together for each n, and Holm over all cells with an effect."""
+    """Add effects, computed together for each n, and Holm over all cells with an effect.
+
+    Scope by scope, cell by cell, environments of one cell together.
+    """
     by_n: dict[int, list[int]] = {}
     for position, (cell, _) in enumerate(cells):
         if cell.n >= LEAST_N:
@@ -222,7 +181,7 @@ def _judged(cells: Sequence[_Cell]) -> list[Comparison]:
         rows = np.stack([cells[position][1][1] for position in positions])
         effects.update(zip(positions, paired_effects(rows), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
-    return [
+    judged = [
         msgspec.structs.replace(
             cell, effect=effects[place], p_holm=adjusted[place], family=len(effects)
         )
@@ -230,3 +189,7 @@ def _judged(cells: Sequence[_Cell]) -> list[Comparison]:
         else cell
         for place, (cell, _) in enumerate(cells)
     ]
+    scopes = {name: place for place, name in enumerate(dict.fromkeys(c.scope for c in judged))}
+    labels = dict.fromkeys((cell.scope, cell.label) for cell in judged)
+    order = {name: (scopes[name[0]], place) for place, name in enumerate(labels)}
+    return sorted(judged, key=lambda cell: order[cell.scope, cell.label])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +11,9 @@ import numpy as np
 
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
-from reports.notation.units import level_text, signed_percent
+from reports.notation.units import signed_percent
+from reports.notation.values import interval_text
+from reports.statistics.signed_rank import PairedEffect
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,67 +36,45 @@ def rankings(comparisons: Comparisons) -> list[Ranking]:
     scopes: dict[tuple[str, str], list[Comparison]] = {}
     for cell in comparisons.overall:
         scopes.setdefault((cell.scope, cell.metric), []).append(cell)
-    return [
-        ranking
-        for (scope, metric), cells in scopes.items()
-        if (ranking := _rank(scope, metric, cells, comparisons)) is not None
-    ]
+    ranked = (_rank(cells, comparisons.unranked) for cells in scopes.values())
+    return [ranking for ranking in ranked if ranking is not None]
 
 
-def _rank(
-    scope: str, metric: str, cells: Sequence[Comparison], comparisons: Comparisons
-) -> Ranking | None:
-    unranked = {name for check, name in comparisons.unranked if check == cells[0].check}
-    usable = [
-        cell for cell in cells if cell.effect and not {cell.environment, cell.reference} & unranked
-    ]
-    if not usable:
+def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ranking | None:
+    """The environment that most often has the better estimate, and the runner-up, in one scope.
+
+    Ties go to the greater sum of ln of the advantages. None without two comparable environments.
+    """
+    unranked = {name for check, name in wrong if check == cells[0].check}
+    scores: defaultdict[str, float] = defaultdict(float)
+    wins: Counter[str] = Counter()
+    against: defaultdict[str, dict[str, tuple[Comparison, PairedEffect]]] = defaultdict(dict)
+    for cell in cells:
+        mine, theirs = cell.environment, cell.reference
+        if cell.effect and not {mine, theirs} & unranked:
+            scores[mine] += float(np.log(cell.effect.ratio))
+            scores[theirs] -= float(np.log(cell.effect.ratio))
+            wins[mine if cell.effect.ratio > 1 else theirs] += 1
+            against[mine][theirs] = cell, cell.effect
+            against[theirs][mine] = cell, cell.effect.inverse()
+    leaders = sorted(scores, key=lambda name: (-wins[name], -scores[name]))[:2]
+    if not leaders or leaders[1] not in against[leaders[0]]:
         return None
-    score: dict[str, float] = {}
-    for cell in usable:
-        assert cell.effect is not None
-        score[cell.environment] = score.get(cell.environment, 0.0) + np.log(cell.effect.ratio)
-        score[cell.reference] = score.get(cell.reference, 0.0) - np.log(cell.effect.ratio)
-    wins = Counter(_better(cell) for cell in usable)
-    best, second = sorted(score, key=lambda name: (-wins[name], -score[name]))[:2]
-    pair = next((c for c in usable if {c.environment, c.reference} == {best, second}), None)
-    if pair is None or pair.effect is None:
-        return None
+    best, second = leaders
+    cell, effect = against[best][second]
     others = [
-        f"{name} {_against(cell, best)}"
-        for name in score
-        for cell in usable
-        if name not in (best, second) and {cell.environment, cell.reference} == {best, name}
+        f"{name} {signed_percent(1 / against[best][name][1].ratio)}"
+        for name in scores
+        if name != second and name in against[best]
     ]
-    ratio, low, high = _oriented(pair, best)
-    level = level_text(pair.effect.interval.level)
     return Ranking(
-        scope,
-        metric,
+        cell.scope,
+        cell.metric,
         best,
         second,
-        pair,
-        signed_percent(ratio),
-        f"{level} interval {signed_percent(low)} to {signed_percent(high)}",
+        cell,
+        signed_percent(effect.ratio),
+        interval_text(effect.interval, signed_percent),
         ", ".join(others),
         tuple(sorted(unranked)),
     )
-
-
-def _better(cell: Comparison) -> str:
-    """The environment with the better estimate."""
-    assert cell.effect is not None
-    return cell.environment if cell.effect.ratio > 1 else cell.reference
-
-
-def _oriented(cell: Comparison, environment: str) -> tuple[float, float, float]:
-    """Ratio and interval as the advantage of `environment` over the other one."""
-    assert cell.effect is not None
-    effect = cell.effect
-    if cell.environment == environment:
-        return effect.ratio, effect.interval.low, effect.interval.high
-    return 1 / effect.ratio, 1 / effect.interval.high, 1 / effect.interval.low
-
-
-def _against(cell: Comparison, best: str) -> str:
-    return signed_percent(1 / _oriented(cell, best)[0])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -61,22 +61,10 @@ def crossovers(cells: Iterable[Comparison]) -> list[Crossover]:
         if isinstance(size, int) and cell.word in ("faster", "slower"):
             key = (cell.scope, cell.metric, cell.curve, cell.environment, cell.reference)
             curves.setdefault(key, []).append((size, cell))
-    return [change for found in curves.values() for change in _changes(found)]
-
-
-def _changes(found: list[tuple[int, Comparison]]) -> Iterator[Crossover]:
-    for (last, below), (first, above) in pairwise(sorted(found, key=lambda item: item[0])):
-        if _winner(below) != _winner(above):
-            yield Crossover(
-                below.scope,
-                below.curve,
-                _winner(below),
-                _winner(above),
-                last,
-                first,
-                (below, above),
-            )
-
-
-def _winner(cell: Comparison) -> str:
-    return cell.environment if cell.word == "faster" else cell.reference
+    changes = []
+    for found in curves.values():
+        for (last, a), (first, b) in pairwise(sorted(found, key=lambda item: item[0])):
+            below, above = (c.environment if c.word == "faster" else c.reference for c in (a, b))
+            if below != above:
+                changes.append(Crossover(a.scope, a.curve, below, above, last, first, (a, b)))
+    return changes

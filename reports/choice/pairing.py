@@ -82,13 +82,14 @@ def _add(  # noqa: PLR0917
             result[key] = blocks, row
 
 
-def combine(points: Sequence[Point]) -> tuple[Point, int] | None:
-    """Mean of d over points for each block that all of them have; points below n = 3 left out."""
+def combine(points: Sequence[Point]) -> tuple[Point, int]:
+    """Mean of d over points (at least one) for each block that all have, and how many went in.
+
+    Points below n = 3 are left out unless all are.
+    """
     if len(points) == 1:
         return points[0], 1
     usable = [point for point in points if len(point[0]) >= LEAST_N] or list(points)
-    if not usable:
-        return None
     first = usable[0][0]
     if all(point[0] is first or np.array_equal(point[0], first) for point in usable[1:]):
         return (first, np.mean([point[1] for point in usable], axis=0)), len(usable)

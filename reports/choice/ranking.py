@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -30,6 +31,12 @@ class Pair:
     def separated(self) -> bool:
         """Whether one of the two is better beyond doubt at the family's level."""
         return self.p_holm <= ALPHA
+
+    @property
+    def by_estimate(self) -> tuple[str, str]:
+        """The environment with the better estimate, then the other."""
+        pair = self.first, self.second
+        return pair if self.effect.ratio < 1 else pair[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +69,17 @@ def standings(names: Sequence[str], costs: Matrix) -> tuple[list[Standing], list
         Pair(names[a], names[b], effect, p)
         for (a, b), effect, p in zip(positions, effects, adjusted, strict=True)
     ]
+    separated = [pair.by_estimate for pair in pairs if pair.separated]
+    worse_than_others = Counter(worse for _, worse in separated)
+    better_than_others = Counter(better for better, _ in separated)
     found = [
         Standing(
             name,
             summary.median,
             summary.median_interval or summary.mean_interval,
-            1 + sum(_beats(pair, other=name) for pair in pairs),
-            len(names) - sum(_loses(pair, other=name) for pair in pairs),
+            1 + worse_than_others[name],
+            len(names) - better_than_others[name],
         )
         for name, summary in zip(names, summarise_rows(costs), strict=True)
     ]
     return sorted(found, key=lambda item: (item.best + item.worst, item.score)), pairs
-
-
-def _beats(pair: Pair, other: str) -> bool:
-    """Whether the pair's one environment is separated as better than `other`."""
-    better = pair.first if pair.effect.ratio < 1 else pair.second
-    return pair.separated and other in (pair.first, pair.second) and better != other
-
-
-def _loses(pair: Pair, other: str) -> bool:
-    """Whether the pair's one environment is separated as worse than `other`."""
-    better = pair.first if pair.effect.ratio < 1 else pair.second
-    return pair.separated and better == other

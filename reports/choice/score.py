@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from records.metric import Register
 from reports.choice.cells import ALPHA
@@ -66,7 +65,9 @@ def overall_score(
 
     An environment with wrong records in a weighted check, or without values in one, has no score.
     """
-    checks = _weighted(table, run.plan.weights)
+    measured = dict.fromkeys((check for check, _ in table), 1.0)
+    weights = run.plan.weights or measured
+    checks = {check: weights[check] for check in measured if weights.get(check, 0) > 0}
     excluded = _vetoed(table, environments, checks, wrong)
     named = {name for name, _ in excluded}
     scored = [name for name in environments if name not in named]
@@ -92,14 +93,6 @@ def overall_score(
         excluded,
         friedman(scores.T),
     )
-
-
-def _weighted(table: Table, weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights of the checks that have values; 1 each when the campaign declares none."""
-    checks = dict.fromkeys(check for check, _ in table)
-    if not weights:
-        return dict.fromkeys(checks, 1.0)
-    return {check: weights[check] for check in checks if weights.get(check, 0) > 0}
 
 
 def _vetoed(
@@ -145,7 +138,8 @@ def _relative_cost(
         series = [other[key] for key in common]
         lengths = [len(item.values) for item in series]
         places = np.repeat(np.arange(len(series)), lengths)
-        values = _logarithm(np.concatenate([item.values for item in series]))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = np.log(np.concatenate([item.values for item in series]))
         at = np.concatenate([item.blocks for item in series]) - 1
         logs[row, places, at] = np.repeat(signs, lengths) * values
     usable = np.isfinite(logs).all(axis=0)
@@ -160,9 +154,3 @@ def _relative_cost(
     cost[:, whole] = np.exp(np.nanmean(logs[:, :, whole], axis=1))
     planned = len({key for other in found for key in other})
     return cost, int(kept.sum()), planned
-
-
-def _logarithm(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs: NDArray[np.float64] = np.log(values)
-    return logs

@@ -39,7 +39,12 @@ def value_text(value: Any) -> str:
     if isinstance(value, int):
         return _whole(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return shortened(text, _LONGEST)
+
+
+def shortened(text: str, longest: int) -> str:
+    """`text` of at most `longest` characters, the last "…" where it is cut."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 @lru_cache(maxsize=4096)

@@ -17,6 +17,7 @@ from records.flags import INVALID_ON_PURPOSE
 from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.loading import Launch
+from reports.notation.labels import shortened
 from reports.notation.units import fixed
 from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
@@ -203,5 +204,4 @@ def _text(value: object) -> str:
         return ", ".join(map(_text, value)) or "none"
     if isinstance(value, Mapping):
         return "; ".join(f"{key}: {_text(item)}" for key, item in value.items()) or "none"
-    text = str(value)
-    return text if len(text) <= 2000 else text[:1999] + "…"
+    return shortened(str(value), 2000)

@@ -33,6 +33,10 @@ class Interval(msgspec.Struct, frozen=True, gc=False):
     level: float
     method: str
 
+    def inverse(self) -> Interval:
+        """The interval of 1/x for x > 0."""
+        return Interval(1 / self.high, 1 / self.low, self.level, self.method)
+
 
 class Summary(msgspec.Struct, frozen=True, gc=False):
     """n launches of one metric. None: not defined at this n (s from 2, median interval from 5).

@@ -38,6 +38,15 @@ class PairedEffect(msgspec.Struct, frozen=True, gc=False):
     least_p: float
     log_stddev: float
 
+    def inverse(self) -> PairedEffect:
+        """The ratio B/A."""
+        return msgspec.structs.replace(
+            self,
+            ratio=1 / self.ratio,
+            interval=self.interval.inverse(),
+            interval90=self.interval90 and self.interval90.inverse(),
+        )
+
 
 def paired_effect(a: Sequence[float], b: Sequence[float]) -> PairedEffect:
     """Effect of one cell from the values of both environments in the same blocks, all > 0."""

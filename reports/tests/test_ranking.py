@@ -11,8 +11,8 @@ from scipy import stats  # type: ignore[import-untyped]
 from reports.analysis import Analysis, analyse
 from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.ranking import standings
-from reports.choice.tables import choice_tables
 from reports.load.loading import load_run
+from reports.show.choice.tables import choice_tables
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
 pytestmark = pytest.mark.numerical

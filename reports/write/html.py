@@ -16,12 +16,12 @@ from markupsafe import Markup
 from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from records.provenance import Harness
 from reports.choice.compare import Comparisons
-from reports.choice.pictures import forest, score_picture
-from reports.choice.tables import choice_tables, comparison_tables
 from reports.notation.palette import Look
 from reports.notation.units import count_text
 from reports.show import listings
 from reports.show.canvas import STYLE, legend_sign
+from reports.show.choice.pictures import forest, score_picture
+from reports.show.choice.tables import choice_tables, comparison_tables
 from reports.show.invalid import invalid_picture, invalid_table
 from reports.show.tables import slug
 from reports.write.content import Content

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from reports.choice.tables import choice_tables, comparison_tables
 from reports.notation.units import count_text
 from reports.show import listings, tables
+from reports.show.choice.tables import choice_tables, comparison_tables
 from reports.show.invalid import invalid_table
 from reports.write.content import Content
 from reports.write.html import power_note

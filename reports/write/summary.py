@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.choice.leaders import Ranking, rankings
-from reports.choice.sentences import Sentence, choice_sentences
 from reports.notation.units import count_text
+from reports.show.choice.sentences import Sentence, choice_sentences
 from reports.show.tables import slug
 
 MOST_SENTENCES = 10

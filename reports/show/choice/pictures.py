@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
+from reports.notation.labels import shortened
 from reports.notation.palette import INK, QUIET
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import MOST_PANELS, Picture, counted_footer
@@ -56,22 +57,17 @@ def forest(analysis: Analysis) -> Picture | None:
         return None
     shown = list(scopes.items())[:MOST_PANELS]
     names = {cell.environment for _, cells in shown for cell in cells}
+    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
+    cut = f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
     return Picture(
         "picture-effects",
         f"Advantage over {comparisons.reference}",
         "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
         " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %."
-        + _cut_note(scopes),
+        + (cut if rows > MOST_FOREST_ROWS or len(scopes) > MOST_PANELS else ""),
         [_forest_panel(analysis, scope, cells) for scope, cells in shown],
         [name for name in analysis.looks if name in names],
     )
-
-
-def _cut_note(scopes: Mapping[str, Sequence[Comparison]]) -> str:
-    rows = max(len({cell.label for cell in cells}) for cells in scopes.values())
-    if rows <= MOST_FOREST_ROWS and len(scopes) <= MOST_PANELS:
-        return ""
-    return f" At most {MOST_PANELS} panels of {MOST_FOREST_ROWS} rows are drawn."
 
 
 def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -> Panel:
@@ -91,7 +87,7 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
         axes.text(
             0.0,
             row + 0.06,
-            _short(label, 52),
+            shortened(label, 52),
             transform=axes.get_yaxis_transform(),
             fontsize=9,
             color=INK,
@@ -124,7 +120,3 @@ def _forest_row(axes: Any, analysis: Analysis, cell: Comparison, height: float) 
         markeredgecolor="white",
         markeredgewidth=0.7,
     )
-
-
-def _short(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"

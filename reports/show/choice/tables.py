@@ -12,10 +12,11 @@ from reports.choice.compare import Comparisons
 from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
-from reports.choice.startup_cost import startup_table
 from reports.notation.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
 from reports.notation.values import between
+from reports.show.choice.startup_cost import startup_table
 from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric, pivot, slug
+from reports.statistics.signed_rank import PairedEffect
 
 
 def choice_tables(analysis: Analysis) -> list[Table]:
@@ -81,24 +82,28 @@ def score_note(score: OverallScore, register: Register) -> str:
 _EFFECT: list[Heading] = numeric("advantage", "interval", "level", "p, Holm")
 
 
+def _effect_cells(effect: PairedEffect | None, p_holm: float | None) -> list[str | Cell]:
+    """What stands below the headings `_EFFECT`."""
+    if effect is None:
+        return ["–"] * len(_EFFECT)
+    return [
+        Cell(signed_percent(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
+        between(effect.interval.low, effect.interval.high, signed_percent),
+        level_text(effect.interval.level),
+        Cell(f"{p_holm:.2g}", title=f"p {effect.p:.3g} before adjustment"),
+    ]
+
+
 def pairs_table(analysis: Analysis) -> Table | None:
     """Every pair's ratio of costs with its interval: what the places rest on."""
     score = analysis.comparisons.score
 
     def cells(pair: Pair) -> list[str | Cell]:
         """The pair with the better estimate first: the cost of the other over its own."""
-        effect, turned = pair.effect, pair.effect.ratio < 1
-        better, other = (pair.first, pair.second) if turned else (pair.second, pair.first)
-        ratio, low, high = effect.ratio, effect.interval.low, effect.interval.high
-        if turned:
-            ratio, low, high = 1 / ratio, 1 / high, 1 / low
+        effect = pair.effect if pair.effect.ratio >= 1 else pair.effect.inverse()
         return [
-            Cell(better, environment=better),
-            Cell(other, environment=other),
-            Cell(signed_percent(ratio), title=f"ratio {ratio:.6g}"),
-            between(low, high, signed_percent),
-            level_text(effect.interval.level),
-            Cell(f"{pair.p_holm:.2g}", title=f"p {effect.p:.3g} before adjustment"),
+            *(Cell(name, environment=name) for name in pair.by_estimate),
+            *_effect_cells(effect, pair.p_holm),
             "separated" if pair.separated else f"not separated at n = {effect.n}",
         ]
 
@@ -209,18 +214,12 @@ def comparison_table(
             Cell(name, environment=name, href=f"#case-{slug(case)}")
             for name, case in zip((cell.environment, cell.reference), cell.case_ids, strict=True)
         ]
-        lead = [Cell(cell.scope, title=register.metric_title(cell.metric)), Cell(cell.label, of)]
-        effect = cell.effect
-        if effect is None:
-            return [*lead, *ends, str(cell.n), *["–"] * 4, cell.verdict]
         return [
-            *lead,
+            Cell(cell.scope, title=register.metric_title(cell.metric)),
+            Cell(cell.label, of),
             *ends,
             str(cell.n),
-            Cell(cell.difference, title=f"ratio {effect.ratio:.6g}"),
-            between(effect.interval.low, effect.interval.high, signed_percent),
-            level_text(effect.interval.level),
-            Cell(f"{cell.p_holm:.2g}", title=f"p {effect.p:.3g} before adjustment"),
+            *_effect_cells(cell.effect, cell.p_holm),
             cell.verdict,
         ]
 
