@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from records.sections import Name, Scalar, Section, key
 
@@ -16,20 +16,15 @@ LEAST_LAUNCHES = 3
 Where = dict[str, Scalar]
 
 
-def _where() -> Where:
-    where: Where = key(
-        "Parameters of the check, or keys of the metric's point, and the values they must have.",
-        default={},
-    )
-    return where
-
-
 class Selection(Section):
     """Values of one metric of one check, for every case and point that `where` selects."""
 
     check: str = key("Check whose records are judged.")
     metric: str = key("Registered name of the metric.")
-    where: Where = _where()
+    where: Where = key(
+        "Parameters of the check, or keys of the metric's point, and the values they must have.",
+        default={},
+    )
 
 
 class Criterion(Selection):
@@ -140,8 +135,7 @@ class Waiver(Section):
 
     @field_validator("expires")
     @classmethod
-    def _is_a_day(cls, value: str, info: ValidationInfo) -> str:
-        del info
+    def _is_a_day(cls, value: str) -> str:
         try:
             date.fromisoformat(value)
         except ValueError:

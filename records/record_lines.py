@@ -75,8 +75,7 @@ def batches(path: Path, plan: Plan) -> Iterator[Batch]:
         )
         if not agree:  # a skipped case has block 0, and is right
             for number, (case, line) in enumerate(zip(cases, lines, strict=True), start=first):
-                wrong = _wrong(line, plan.cases[case] if case >= 0 else None)
-                if wrong:
+                if wrong := _wrong(line, plan.cases[case] if case >= 0 else None):
                     raise AssayError(f"{path}:{number}: {wrong}")
         yield Batch(first, cases, lines)
         first += len(lines)

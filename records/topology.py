@@ -147,33 +147,26 @@ class SwitchTree(Topology):
         self._leaves: dict[str, list[str]] = {}
         self._switch_of: dict[str, str] = {}
         for name, switch in switches.items():
-            self._add_nodes(name, _expand(switch.nodes, f"topology: switch {name}"))
+            nodes = _expand(switch.nodes, f"topology: switch {name}")
+            for node in nodes:
+                if (other := self._switch_of.setdefault(node, name)) != name:
+                    raise AssayError(
+                        f"topology: node {node} is at the switches {other} and {name}; allowed is"
+                        " one"
+                    )
+            if nodes:
+                self._leaves[name] = nodes
             for below in _expand(switch.switches, f"topology: switch {name}"):
-                self._add_switch(name, below, switches)
+                if below not in switches:
+                    raise AssayError(
+                        f"topology: switch {name} names the switch {below}, which is not one"
+                    )
+                if (other := self._above.setdefault(below, name)) != name:
+                    raise AssayError(
+                        f"topology: switch {below} is below {other} and {name}; allowed is one, as"
+                        " in a tree"
+                    )
         self._paths = {name: self._path(name) for name in self._leaves}
-
-    def _add_nodes(self, switch: str, nodes: list[str]) -> None:
-        for node in nodes:
-            if node in self._switch_of:
-                raise AssayError(
-                    f"topology: node {node} is at the switches {self._switch_of[node]} and"
-                    f" {switch}; allowed is one"
-                )
-            self._switch_of[node] = switch
-        if nodes:
-            self._leaves[switch] = nodes
-
-    def _add_switch(
-        self, above: str, below: str, switches: Mapping[str, SwitchDescription]
-    ) -> None:
-        if below not in switches:
-            raise AssayError(f"topology: switch {above} names the switch {below}, which is not one")
-        if below in self._above:
-            raise AssayError(
-                f"topology: switch {below} is below {self._above[below]} and {above}; allowed is"
-                " one, as in a tree"
-            )
-        self._above[below] = above
 
     def _path(self, switch: str) -> list[str]:
         """The switches from this one to the top."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from records.errors import AssayError, InfrastructureError
@@ -32,26 +33,24 @@ class Store:
         with self.explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self.database = sqlite3.connect(path, timeout=60, isolation_level=None)
-            self._prepare()
-
-    def _prepare(self) -> None:
-        self.database.execute("PRAGMA journal_mode=WAL")
-        self.database.execute("PRAGMA synchronous=FULL")
-        self.database.execute("PRAGMA foreign_keys=ON")
-        kind = self.database.execute("PRAGMA application_id").fetchone()[0]
-        version = self.database.execute("PRAGMA user_version").fetchone()[0]
-        empty = not self.database.execute("SELECT 1 FROM sqlite_master").fetchone()
-        if empty:
-            self.database.executescript(TABLES)
-        elif kind != APPLICATION_ID:
-            raise AssayError(f"{self.path}: is a database, but no history of Assay; give another")
-        elif 0 < version < SCHEMA:
-            upgrade(self.database)
-        elif version != SCHEMA:
-            raise AssayError(
-                f"{self.path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
-                " Use the Assay that wrote it."
+            self.database.row_factory = sqlite3.Row
+            for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                self.database.execute(f"PRAGMA {setting}")
+            kind, version = (
+                self.database.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version")
             )
+            if not self.database.execute("SELECT 1 FROM sqlite_master").fetchone():
+                self.database.executescript(TABLES)
+            elif kind != APPLICATION_ID:
+                raise AssayError(f"{path}: is a database, but no history of Assay; give another")
+            elif 0 < version < SCHEMA:
+                upgrade(self.database)
+            elif version != SCHEMA:
+                raise AssayError(
+                    f"{path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
+                    " Use the Assay that wrote it."
+                )
 
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:
@@ -109,23 +108,27 @@ class Store:
         with self._transaction() as database:
             if database.execute("SELECT 1 FROM night WHERE run_id=?", (night.run_id,)).fetchone():
                 raise AssayError(f"run {night.run_id} is already in {self.path}; nothing was added")
-            row = _night_row(night, rerun_of) | {"elsewhere": int(elsewhere)}
-            marks = ",".join("?" * len(row))
-            place = database.execute(
-                f"INSERT INTO night ({','.join(row)}) VALUES ({marks})",  # noqa: S608 own names
-                tuple(row.values()),
-            ).lastrowid
+            row = {
+                "run_id": night.run_id,
+                "site": night.site,
+                "campaign": night.campaign,
+                "started_at": night.started_at,
+                "rerun_of": rerun_of,
+                "elsewhere": int(elsewhere),
+                "context": json.dumps(night.context, sort_keys=True),
+                "nodes": json.dumps(night.nodes),
+                "statuses": json.dumps(night.statuses),
+                "failures": json.dumps(night.failures),
+                "warnings": json.dumps(night.warnings),
+                "run_path": night.run_path,
+                "judged": 0,
+            }
+            place = database.execute(_insert("night", row), row).lastrowid
             for value in values:
-                launches = sorted(value.launches)
+                number, launches = self._series_id(night, value.series), value.launches
                 database.execute(
                     "INSERT INTO value VALUES (?,?,?,?,?)",
-                    (
-                        self._series_id(night, value.series),
-                        place,
-                        len(launches),
-                        statistics.median(launches),
-                        json.dumps(value.launches),
-                    ),
+                    (number, place, len(launches), median(launches), json.dumps(launches)),
                 )
             if rerun_of is not None:
                 database.execute("UPDATE night SET judged=0 WHERE id=?", (rerun_of,))
@@ -134,15 +137,26 @@ class Store:
 
     def _series_id(self, night: Night, key: SeriesKey) -> int:
         """The series of the night's value, new or known; a known one takes the newest titles."""
-        row = _series_row(night, key)
+        row = {
+            "site": night.site,
+            "campaign": night.campaign,
+            "case_id": key.case_id,
+            "check_name": key.check,
+            "environment": key.environment,
+            "params": json.dumps(key.params, sort_keys=True),
+            "metric": key.metric,
+            "unit": key.unit,
+            "better": key.better,
+            "at": json.dumps(key.at, sort_keys=True),
+            "title": key.title,
+            "check_title": key.check_title,
+        }
         number: int
         number, unit, better = self.database.execute(
-            f"INSERT INTO series ({','.join(row)})"  # noqa: S608 own names
-            f" VALUES ({','.join('?' * len(row))})"
-            " ON CONFLICT (site, campaign, case_id, metric, at)"
+            _insert("series", row) + " ON CONFLICT (site, campaign, case_id, metric, at)"
             " DO UPDATE SET title=excluded.title, check_title=excluded.check_title"
             " RETURNING id, unit, better",
-            tuple(row.values()),
+            row,
         ).fetchone()
         if (unit, better) != (key.unit, key.better):
             raise AssayError(
@@ -166,12 +180,11 @@ class Store:
     def groups(self) -> list[tuple[str, str, int]]:
         """Site, campaign and number of nights of each history in the file, newest last."""
         with self.explained("read"):
-            return list(
-                self.database.execute(
-                    "SELECT site, campaign, count(*) FROM night WHERE rerun_of IS NULL"
-                    " GROUP BY site, campaign ORDER BY max(started_at)"
-                )
+            rows = self.database.execute(
+                "SELECT site, campaign, count(*) FROM night WHERE rerun_of IS NULL"
+                " GROUP BY site, campaign ORDER BY max(started_at)"
             )
+            return [(row[0], row[1], row[2]) for row in rows]
 
     def nights(self, site: str, campaign: str) -> list[Night]:
         """All nights of a campaign on a site in order of time, without re-runs."""
@@ -188,13 +201,21 @@ class Store:
         return {row[0]: tuple(json.loads(row[1])) for row in rows}
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
-        columns = "id,run_id,site,campaign,started_at,context,nodes,statuses,failures,warnings"
+        columns = (
+            "id, run_id, site, campaign, started_at, context, nodes, statuses, failures, warnings,"
+            " run_path, judged"
+        )
+        query = f"SELECT {columns} FROM night WHERE {where}"  # noqa: S608 own names
+        nights = []
+        contexts: dict[str, Mapping[str, str]] = {}  # equal ones share an object
         with self.explained("read"):
-            rows = self.database.execute(
-                f"SELECT {columns},run_path,judged FROM night WHERE {where}",  # noqa: S608 own
-                values,
-            ).fetchall()
-            return _as_nights(rows)
+            for row in map(dict, self.database.execute(query, values)):
+                row["context"] = contexts.setdefault(row["context"], json.loads(row["context"]))
+                row["statuses"] = json.loads(row["statuses"])
+                for name in ("nodes", "failures", "warnings"):
+                    row[name] = tuple(json.loads(row[name]))
+                nights.append(Night(**row | {"judged": bool(row["judged"])}))
+        return nights
 
     def keep_judgement(self, night: Night, changes: Sequence[tuple[int, Change]]) -> None:
         """Store what a night's judgement found; pairs of the series' id and the change.
@@ -204,7 +225,16 @@ class Store:
         with self._transaction() as database:
             database.execute("DELETE FROM change WHERE found=? AND author IS NULL", (night.id,))
             for series, change in changes:
-                _write_change(database, series, change)
+                row = asdict(change) | {"series": series}
+                if change.id:
+                    database.execute(
+                        "UPDATE change SET stage=:stage, since=:since, before=:before,"
+                        " after=:after, closed=:closed WHERE id=:id",
+                        row,
+                    )
+                else:
+                    del row["id"], row["accepted"]
+                    database.execute(_insert("change", row), row)
             database.execute("UPDATE night SET judged=1 WHERE id=?", (night.id,))
 
     def accept(self, numbers: Sequence[int], acceptance: Acceptance) -> int:
@@ -223,80 +253,7 @@ class Store:
         return len(set(numbers))
 
 
-def _as_nights(rows: Sequence[Any]) -> list[Night]:
-    shared: dict[str, Mapping[str, str]] = {}
-    return [
-        Night(
-            id=row[0],
-            run_id=row[1],
-            site=row[2],
-            campaign=row[3],
-            started_at=row[4],
-            context=shared.setdefault(row[5], json.loads(row[5])),
-            nodes=tuple(json.loads(row[6])),
-            statuses=json.loads(row[7]),
-            failures=tuple(json.loads(row[8])),
-            warnings=tuple(json.loads(row[9])),
-            run_path=row[10],
-            judged=bool(row[11]),
-        )
-        for row in rows
-    ]
-
-
-def _night_row(night: Night, rerun_of: int | None) -> dict[str, Any]:
-    return {
-        "run_id": night.run_id,
-        "site": night.site,
-        "campaign": night.campaign,
-        "started_at": night.started_at,
-        "rerun_of": rerun_of,
-        "context": json.dumps(night.context, sort_keys=True),
-        "nodes": json.dumps(night.nodes),
-        "statuses": json.dumps(night.statuses),
-        "failures": json.dumps(night.failures),
-        "warnings": json.dumps(night.warnings),
-        "run_path": night.run_path,
-        "judged": 0,
-    }
-
-
-def _series_row(night: Night, key: SeriesKey) -> dict[str, Any]:
-    return {
-        "site": night.site,
-        "campaign": night.campaign,
-        "case_id": key.case_id,
-        "check_name": key.check,
-        "environment": key.environment,
-        "params": json.dumps(key.params, sort_keys=True),
-        "metric": key.metric,
-        "unit": key.unit,
-        "better": key.better,
-        "at": json.dumps(key.at, sort_keys=True),
-        "title": key.title,
-        "check_title": key.check_title,
-    }
-
-
-def _write_change(database: sqlite3.Connection, series: int, change: Change) -> None:
-    if change.id:
-        database.execute(
-            "UPDATE change SET stage=?, since=?, before=?, after=?, closed=? WHERE id=?",
-            (change.stage, change.since, change.before, change.after, change.closed, change.id),
-        )
-        return
-    database.execute(
-        "INSERT INTO change (series,kind,stage,since,found,before,after,n_before,closed)"
-        " VALUES (?,?,?,?,?,?,?,?,?)",
-        (
-            series,
-            change.kind,
-            change.stage,
-            change.since,
-            change.found,
-            change.before,
-            change.after,
-            change.n_before,
-            change.closed,
-        ),
-    )
+def _insert(table: str, row: Mapping[str, object]) -> str:
+    """The statement that inserts a row, column → value, into a table."""
+    marks = ", ".join(f":{name}" for name in row)
+    return f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})"  # noqa: S608 own names
