@@ -14,10 +14,9 @@ from assay.run.start import start_run
 from records.errors import AssayError, ExitStatus
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
+from reports.acceptance.digests import made_with
 from reports.acceptance.dossier import Dossier, make_dossier
-from reports.acceptance.made_with import made_with
-from reports.acceptance.summary import sentences
-from reports.acceptance.wording import bound_text, limit_words
+from reports.acceptance.wording import bound_text, limit_words, sentences
 
 _STATUS = {
     "PASS": ExitStatus.PASS,

@@ -14,7 +14,6 @@ from statistics import median
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.estimators import one_sided_bound
@@ -79,12 +78,11 @@ def spread_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
     (1996)]. Equal values give 0.
     """
     array = np.asarray(values, dtype=np.float64)
-    n = len(array)
+    n, cv = len(array), 0.0
+    if n >= 2 and array.min() != array.max():
+        cv = float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
     if n < max(least_n, 2):
-        return Bounds(n, _cv(array), None, None, confidence, "none")
-    if array.min() == array.max():
-        return Bounds(n, 0.0, 0.0, 0.0, confidence, "chi-squared")
-    cv = _cv(array)
+        return Bounds(n, cv, None, None, confidence, "none")
     low, high = _spread_factors(n, confidence)
     return Bounds(n, cv, cv * low, cv * high, confidence, "chi-squared")
 
@@ -97,13 +95,6 @@ def _spread_factors(n: int, confidence: float) -> tuple[float, float]:
     return low, high
 
 
-def _cv(array: NDArray[np.float64]) -> float:
-    """s/|mean|, ddof 1; 0 for one value."""
-    if len(array) < 2 or array.min() == array.max():
-        return 0.0
-    return float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
-
-
 def decide(
     bounds: Bounds, at_least: float | None, at_most: float | None, least_n: int
 ) -> tuple[Verdict, str]:
@@ -114,9 +105,7 @@ def decide(
         at_most is not None and bounds.low > at_most
     ):
         return "FAIL", ""
-    inside_low = at_least is None or bounds.low >= at_least
-    inside_high = at_most is None or bounds.high <= at_most
-    if inside_low and inside_high:
+    if (at_least is None or bounds.low >= at_least) and (at_most is None or bounds.high <= at_most):
         return "PASS", ""
     return "INCONCLUSIVE", f"at n = {bounds.n} the limit lies inside the bounds"
 

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 
 from records.criteria import (
     Criteria,
+    Criterion,
     EfficiencyCriterion,
     LimitCriterion,
     RatioCriterion,
@@ -16,9 +18,12 @@ from records.criteria import (
     SpreadCriterion,
 )
 from reports.acceptance.bounds import Bounds, decide, median_bounds, spread_bounds
-from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, empty, limit_text
-from reports.acceptance.values import Evidence, Values, environments_of
+from reports.acceptance.model import Item, JudgedCriterion, judged, limit_text
+from reports.acceptance.values import Evidence, Values
 from reports.notation.labels import CheckLabels, check_labels
+
+#: At least and at most.
+Limits = tuple[float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -32,10 +37,6 @@ class Context:
     def labels(self) -> dict[str, CheckLabels]:
         """Short names of the cases of each check."""
         return check_labels(self.evidence.planned)
-
-    def subject(self, values: Values, without: Sequence[str] = ()) -> str:
-        """A value's place in words: its case's varying parameters and its point."""
-        return self.point(values, without) or values.case.check
 
     def metric_title(self, name: str) -> str:
         """Readable name of a metric."""
@@ -52,48 +53,84 @@ class Context:
         )
 
     def point(self, values: Values, without: Sequence[str] = ()) -> str:
-        """The same, "" where nothing tells it from others."""
+        """A value's case and point in words; "" where nothing tells them from others."""
         parts = self.labels[values.case.check].parts(values.case, without)
         parts += [f"{name} {value}" for name, value in values.at.items() if name not in without]
         return ", ".join(parts)
 
+    def item(
+        self,
+        values: Values,
+        numbers: Sequence[float],
+        limits: Limits,
+        *,
+        unit: str = "1",
+        bounds: Bounds | None = None,
+        others: Sequence[Values] = (),
+    ) -> Item:
+        """A value judged by `numbers` in `unit`, one a launch, that `others` may enter too."""
+        bounds = bounds or self.bounds(numbers)
+        verdict, note = decide(bounds, *limits, self.criteria.least_launches)
+        launches = [(v.case.id, int(block)) for v in (values, *others) for block in v.blocks]
+        return Item(
+            subject=self.point(values) or values.case.check,
+            environment=values.case.environment,
+            bounds=bounds,
+            unit=unit,
+            at_least=limits[0],
+            at_most=limits[1],
+            verdict=verdict,
+            note=note,
+            launches=tuple(dict.fromkeys(launches)),
+            place=values.place,
+            metric=values.metric,
+            shares=tuple(numbers),
+        )
 
-def keys_of(*parts: Values) -> tuple[LaunchKey, ...]:
-    """The launches behind these values."""
-    return tuple(dict.fromkeys((v.case.id, int(b)) for v in parts for b in v.blocks))
+    def share_item(
+        self,
+        values: Values,
+        shares: Sequence[float],
+        measured: Sequence[float],
+        limits: Limits,
+        others: Sequence[Values],
+    ) -> Item:
+        """A value judged by its shares of something, with the median of what was measured."""
+        item = replace(
+            self.item(values, shares, limits, others=others),
+            measured=median(measured or [0.0]),
+            measured_unit=self.evidence.register.metrics[values.metric].unit,
+        )
+        if shares:
+            return item
+        return replace(item, verdict="INCONCLUSIVE", note="no block has a value to compare with")
+
+    def judged(
+        self, criterion: Criterion, statement: str, items: Sequence[Item], needs: str = ""
+    ) -> JudgedCriterion:
+        """The criterion with its items, or why there is none; `needs` is what it would take."""
+        if items:
+            return judged(criterion, statement, items)
+        cases = [case for case in self.evidence.planned if case.check == criterion.check]
+        skipped = sum(case.skipped is not None for case in cases)
+        note = f"the campaign has no case of check {criterion.check}"
+        if cases:
+            note = (
+                f"no ok launch of {criterion.check} has {criterion.metric} as selected"
+                f" ({len(cases)} cases planned, {skipped} of them skipped)"
+            )
+        return judged(criterion, statement, (), note + needs)
 
 
 def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
-    limit = limit_text(criterion.at_least, criterion.at_most, criterion.unit)
-    statement = f"{context.metric_title(criterion.metric)} {limit}"
-    items = [_limit_item(criterion, values, context) for values in _selected(criterion, context)]
-    return judged(criterion, statement, items, context)
-
-
-def _limit_item(criterion: LimitCriterion, values: Values, context: Context) -> Item:
-    bounds = context.bounds(values.values.tolist())
-    verdict, note = decide(
-        bounds, criterion.at_least, criterion.at_most, context.criteria.least_launches
-    )
-    return Item(
-        subject=context.subject(values),
-        environment=values.case.environment,
-        bounds=bounds,
-        unit=criterion.unit,
-        at_least=criterion.at_least,
-        at_most=criterion.at_most,
-        verdict=verdict,
-        note=note,
-        launches=keys_of(values),
-        place=_place(values),
-        metric=values.metric,
-        shares=tuple(values.values.tolist()),
-    )
-
-
-def _place(values: Values) -> tuple[str, ...]:
-    return tuple(str(values.at[name]) for name in ("node", "peer") if name in values.at)
+    limits = criterion.at_least, criterion.at_most
+    limit = limit_text(*limits, criterion.unit)
+    items = [
+        context.item(values, values.values.tolist(), limits, unit=criterion.unit)
+        for values in context.evidence.selected(criterion)
+    ]
+    return context.judged(criterion, f"{context.metric_title(criterion.metric)} {limit}", items)
 
 
 def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterion:
@@ -102,195 +139,94 @@ def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterio
         f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
         f" at most {criterion.cv_at_most:g}"
     )
+    confidence, least_n = context.criteria.confidence, context.criteria.least_launches
     items = []
-    for values in _selected(criterion, context):
-        least_n = context.criteria.least_launches
-        bounds = spread_bounds(values.values.tolist(), context.criteria.confidence, least_n)
-        verdict, note = decide(bounds, None, criterion.cv_at_most, context.criteria.least_launches)
-        items.append(
-            Item(
-                subject=context.subject(values),
-                environment=values.case.environment,
-                bounds=bounds,
-                unit="1",
-                at_least=None,
-                at_most=criterion.cv_at_most,
-                verdict=verdict,
-                note=note,
-                launches=keys_of(values),
-                place=_place(values),
-                metric=values.metric,
-            )
-        )
-    return judged(criterion, statement, items, context)
+    for values in context.evidence.selected(criterion):
+        numbers = values.values.tolist()
+        bounds = spread_bounds(numbers, confidence, least_n)
+        items.append(context.item(values, numbers, (None, criterion.cv_at_most), bounds=bounds))
+    return context.judged(criterion, statement, items)
 
 
 def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
     """Every selected value over the reference's value in the same block and environment."""
-    limit = limit_text(criterion.at_least, criterion.at_most, "1")
+    limits = criterion.at_least, criterion.at_most
     reference = criterion.reference
     statement = (
         f"{context.metric_title(criterion.metric)} over {context.metric_title(reference.metric)} of"
-        f" {reference.check} {limit}"
+        f" {reference.check} {limit_text(*limits, '1')}"
     )
     items = []
-    for values in _selected(criterion, context):
+    for values in context.evidence.selected(criterion):
         found = context.evidence.select(reference, values.case.environment)
         if len(found) != 1:
-            return empty(criterion, statement, _not_one(reference, values, len(found)))
-        denominators = found[0].by_block()
-        ratios = {
-            block: value / denominators[block]
-            for block, value in values.by_block().items()
-            if denominators.get(block, 0.0) > 0
-        }
-        items.append(
-            ratio_item(
-                context,
-                values,
-                ratios,
-                at_least=criterion.at_least,
-                at_most=criterion.at_most,
-                launches=keys_of(values, found[0]),
-            )
-        )
-    return judged(criterion, statement, items, context)
-
-
-def _not_one(reference: Selection, values: Values, count: int) -> str:
-    return (
-        f"the reference {reference.metric} of {reference.check} selects {count} values in"
-        f" {values.case.environment}; it must select one"
-    )
-
-
-def ratio_item(
-    context: Context,
-    values: Values,
-    ratios: dict[int, float],
-    *,
-    at_least: float | None,
-    launches: tuple[LaunchKey, ...],
-    at_most: float | None = None,
-) -> Item:
-    """A value judged by ratios, one a block."""
-    numbers = list(ratios.values())
-    bounds = context.bounds(numbers)
-    verdict, note = decide(bounds, at_least, at_most, context.criteria.least_launches)
-    if not numbers:
-        verdict, note = "INCONCLUSIVE", "no block has both values"
-    return Item(
-        subject=context.subject(values),
-        environment=values.case.environment,
-        bounds=bounds,
-        unit="1",
-        at_least=at_least,
-        at_most=at_most,
-        verdict=verdict,
-        note=note,
-        launches=launches,
-        place=_place(values),
-        metric=values.metric,
-        measured=context.bounds(values.values.tolist()).centre,
-        measured_unit=context.evidence.register.metrics[values.metric].unit,
-        shares=tuple(numbers),
-    )
+            return judged(criterion, statement, (), _not_one(reference, values, len(found)))
+        items.append(_ratio_item(context, values, found[0].by_block(), limits, found))
+    return context.judged(criterion, statement, items)
 
 
 def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
-    """A rate over the peak of its ranks."""
-    peak = "measured DGEMM" if criterion.peak == "measured" else "nominal"
+    """A rate over the peak of its ranks: nominal, or the mean over nodes of a rank's DGEMM rate.
+
+    A node's own rate does not depend on the message-passing library: it is that of the same
+    environment, or of the only one that measured it.
+    """
+    evidence, reference = context.evidence, criterion.reference
     statement = (
-        f"{context.metric_title(criterion.metric)} of {criterion.check} over {peak} peak at least"
+        f"{context.metric_title(criterion.metric)} of {criterion.check} over"
+        f" {'nominal' if criterion.peak == 'nominal' else 'measured DGEMM'} peak at least"
         f" {criterion.at_least:g}"
     )
-    if criterion.peak == "nominal":
-        return _nominal(criterion, statement, context)
-    reference = criterion.reference
-    assert reference is not None
+    if criterion.peak == "nominal" and evidence.core_peak_flop_per_s is None:
+        note = "the site declares no core_peak_flop_per_s in its site.yaml"
+        return judged(criterion, statement, (), note)
     items = []
-    for values in _selected(criterion, context):
-        nodes = _reference_nodes(reference, values.case.environment, context)
-        cases = {item.case.id for item in nodes}
-        if len(cases) != 1:
-            return empty(criterion, statement, _not_one(reference, values, len(cases)))
-        rank_rates = _mean_rank_rates(nodes)
-        ratios = {
-            block: value / (values.case.ranks * rank_rates[block])
-            for block, value in values.by_block().items()
-            if rank_rates.get(block, 0.0) > 0
-        }
-        keys = keys_of(values, *nodes)
-        items.append(
-            ratio_item(context, values, ratios, at_least=criterion.at_least, launches=keys)
-        )
-    return judged(criterion, statement, items, context)
-
-
-def _reference_nodes(reference: Selection, environment: str, context: Context) -> list[Values]:
-    """The reference in the same environment, or in the only one that has it.
-
-    A node's own rate does not depend on the message-passing library.
-    """
-    return context.evidence.select(reference, environment) or context.evidence.select(reference)
+    for values in evidence.selected(criterion):
+        nodes: list[Values] = []
+        peaks = dict.fromkeys(values.by_block(), evidence.core_peak_flop_per_s or 0.0)
+        if criterion.peak == "measured":
+            assert reference is not None
+            nodes = evidence.select(reference, values.case.environment)
+            nodes = nodes or evidence.select(reference)
+            cases = {node.case.id for node in nodes}
+            if len(cases) != 1:
+                return judged(criterion, statement, (), _not_one(reference, values, len(cases)))
+            peaks = _mean_rank_rates(nodes)
+        peaks = {block: values.case.ranks * peak for block, peak in peaks.items()}
+        items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), nodes))
+    return context.judged(criterion, statement, items)
 
 
 def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
     """The mean over nodes of the rate of one rank, by block."""
     case = nodes[0].case
     ranks_a_node = -(-case.ranks // max(case.nodes, 1))
-    sums: dict[int, list[float]] = {}
+    rates: dict[int, list[float]] = {}
     for node in nodes:
         for block, value in node.by_block().items():
-            sums.setdefault(block, []).append(value / ranks_a_node)
-    return {block: sum(rates) / len(rates) for block, rates in sums.items()}
+            rates.setdefault(block, []).append(value / ranks_a_node)
+    return {block: sum(row) / len(row) for block, row in rates.items()}
 
 
-def _nominal(criterion: EfficiencyCriterion, statement: str, context: Context) -> JudgedCriterion:
-    peak = context.evidence.core_peak_flop_per_s
-    if peak is None:
-        note = "the site declares no core_peak_flop_per_s in its site.yaml"
-        return empty(criterion, statement, note)
-    items = [
-        ratio_item(
-            context,
-            values,
-            {b: value / (values.case.ranks * peak) for b, value in values.by_block().items()},
-            at_least=criterion.at_least,
-            launches=keys_of(values),
-        )
-        for values in _selected(criterion, context)
+def _ratio_item(
+    context: Context,
+    values: Values,
+    denominators: Mapping[int, float],
+    limits: Limits,
+    others: Sequence[Values],
+) -> Item:
+    """A value judged by its ratios, one a block; `others` are what the denominators come from."""
+    by_block = values.by_block()
+    ratios = [
+        value / denominators[block]
+        for block, value in by_block.items()
+        if denominators.get(block, 0.0) > 0
     ]
-    return judged(criterion, statement, items, context)
+    return context.share_item(values, ratios, list(by_block.values()), limits, others)
 
 
-def _selected(
-    criterion: LimitCriterion | RatioCriterion | SpreadCriterion | EfficiencyCriterion,
-    context: Context,
-) -> Iterator[Values]:
-    for environment in environments_of(criterion, context.evidence):
-        yield from context.evidence.select(criterion, environment)
-
-
-def judged(
-    criterion: LimitCriterion | RatioCriterion | SpreadCriterion | EfficiencyCriterion,
-    statement: str,
-    items: Sequence[Item],
-    context: Context,
-) -> JudgedCriterion:
-    """The criterion with its items; INCONCLUSIVE when nothing was selected."""
-    if not items:
-        return empty(criterion, statement, nothing_found(criterion, context))
-    return JudgedCriterion(criterion.id, criterion.kind, criterion.title, statement, tuple(items))
-
-
-def nothing_found(chosen: Selection, context: Context) -> str:
-    """Why a selection is empty."""
-    cases = [case for case in context.evidence.planned if case.check == chosen.check]
-    if not cases:
-        return f"the campaign has no case of check {chosen.check}"
-    skipped = sum(case.skipped is not None for case in cases)
+def _not_one(reference: Selection, values: Values, count: int) -> str:
     return (
-        f"no ok launch of {chosen.check} has {chosen.metric} as selected ({len(cases)} cases"
-        f" planned, {skipped} of them skipped)"
+        f"the reference {reference.metric} of {reference.check} selects {count} values in"
+        f" {values.case.environment}; it must select one"
     )

@@ -4,24 +4,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 from urllib.parse import quote
 
+from reports.acceptance.bounds import ORDER
+from reports.acceptance.digests import page_made_with
 from reports.acceptance.dossier import FOLDER, Dossier
-from reports.acceptance.made_with import page_made_with
-from reports.acceptance.model import Finding, Item, JudgedCriterion
+from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.pictures import panels
-from reports.acceptance.summary import sentences
+from reports.acceptance.values import LaunchRef
 from reports.acceptance.wording import (
     bound_text,
     centre_text,
     limit_words,
     margin_text,
     measured_text,
+    sentences,
 )
-from reports.load.loading import Run
 from reports.show.canvas import Panel
 from reports.show.listings import provenance_rows
 from reports.write.page import fill_in
@@ -47,7 +47,6 @@ class ItemRow:
     """One judged item in words."""
 
     item: Item
-    subject: str
     measured: str
     observed: str
     bound: str
@@ -72,97 +71,84 @@ class CriterionPart:
 
 def render_document(dossier: Dossier) -> str:
     """The page. The same dossier gives the same text; everything from records is escaped."""
-    return fill_in(
-        "acceptance.html.j2", {**_context(dossier), "mark": lambda verdict: _MARK[verdict]}
-    )
-
-
-def _context(dossier: Dossier) -> Mapping[str, Any]:
-    roots = {run.run_id: _root(run, dossier.run) for run in (dossier.run, *dossier.reruns)}
-    judgement = dossier.judgement
-    parts = [_part(result, dossier, roots) for result in judgement.criteria]
-    return {
+    run, judgement = dossier.run, dossier.judgement
+    rows = _Rows(dossier)
+    titles = {result.id: result.title for result in judgement.criteria}
+    content = {
         "dossier": dossier,
-        "run": dossier.run,
+        "run": run,
         "judgement": judgement,
         "verdict": judgement.verdict,
         "criteria": dossier.criteria,
         "sentences": sentences(dossier),
-        "named": [(f, _finding_rows(f, dossier, roots)) for f in judgement.named],
-        "cleared": [f for f in judgement.findings if f.state == "not confirmed"],
-        "parts": parts,
-        "provenance": provenance_rows(dossier.run.provenance),
-        "started": dossier.run.provenance.started_at or "",
-        "files": _head_files(dossier),
+        "named": [
+            (finding, [(titles[a.criterion], rows.row(a.item)) for a in finding.accusations])
+            for finding in judgement.named
+        ],
+        "cleared": [finding for finding in judgement.findings if not finding.named],
+        "parts": [rows.part(result) for result in judgement.criteria],
+        "provenance": provenance_rows(run.provenance),
+        "started": run.provenance.started_at or "",
+        "files": [(name, value) for name, value in dossier.files.items() if "/" not in name],
         "file_count": len(dossier.files),
         "day": dossier.day.isoformat(),
         "page_made_with": page_made_with(),
+        "mark": _MARK.__getitem__,
     }
+    return fill_in("acceptance.html.j2", content)
 
 
-def _root(run: Run, main: Run) -> str:
-    """The way from the document's folder to a run directory, as a link needs it."""
-    return quote(os.path.relpath(run.directory.resolve(), main.directory.resolve() / FOLDER))
+@dataclass(frozen=True)
+class _Rows:
+    """Judged items as rows of the page, linked with the raw output in their run directories."""
 
+    dossier: Dossier
 
-def _part(result: JudgedCriterion, dossier: Dossier, roots: Mapping[str, str]) -> CriterionPart:
-    order = {"FAIL": 0, "INCONCLUSIVE": 1, "PASS": 2}
-    items = sorted(result.items, key=lambda item: order[item.verdict])
-    shown = items[:MOST_ITEMS] if len(items) > MOST_ITEMS else list(result.items)
-    telling = result.most_telling()
-    day = dossier.day.isoformat()
-    return CriterionPart(
-        result=result,
-        telling=_row(telling, dossier, roots) if telling else None,
-        rows=tuple(_row(item, dossier, roots) for item in shown),
-        omitted=len(items) - len(shown),
-        pictures=tuple(panels(result, dossier.run.run_id, day)),
-        waived=any(item.waived for item in result.items),
-        shares=any(item.measured is not None for item in result.items),
-    )
+    @cached_property
+    def roots(self) -> dict[str, str]:
+        """The way from the document's folder to each run directory, as a link needs it."""
+        here = self.dossier.run.directory.resolve() / FOLDER
+        runs = (self.dossier.run, *self.dossier.reruns)
+        return {run.run_id: quote(os.path.relpath(run.directory.resolve(), here)) for run in runs}
 
+    def part(self, result: JudgedCriterion) -> CriterionPart:
+        """A criterion with the rows of its items; with too many, those of the worst verdicts."""
+        items = list(result.items)
+        if len(items) > MOST_ITEMS:
+            items.sort(key=lambda item: -ORDER.index(item.verdict))
+        telling = result.most_telling()
+        return CriterionPart(
+            result=result,
+            telling=self.row(telling) if telling else None,
+            rows=tuple(self.row(item) for item in items[:MOST_ITEMS]),
+            omitted=max(0, len(items) - MOST_ITEMS),
+            pictures=tuple(panels(result, self.dossier.run.run_id, self.dossier.day.isoformat())),
+            waived=any(item.waived for item in items),
+            shares=any(item.measured is not None for item in items),
+        )
 
-def _finding_rows(
-    finding: Finding, dossier: Dossier, roots: Mapping[str, str]
-) -> list[tuple[str, ItemRow]]:
-    titles = {result.id: result.title for result in dossier.judgement.criteria}
-    return [
-        (titles[accusation.criterion], _row(accusation.item, dossier, roots))
-        for accusation in finding.accusations
-    ]
+    def row(self, item: Item) -> ItemRow:
+        """An item in words, with links to the raw output of its launches."""
+        launches = self.dossier.evidence.launches
+        found = [launches[key] for key in item.launches if key in launches]
+        return ItemRow(
+            item=item,
+            measured=measured_text(item),
+            observed=centre_text(item),
+            bound=bound_text(item),
+            limit=limit_words(item),
+            margin=margin_text(item),
+            links=tuple(self.link(launch) for launch in found[:MOST_LINKS]),
+            further=max(0, len(found) - MOST_LINKS),
+        )
 
-
-def _row(item: Item, dossier: Dossier, roots: Mapping[str, str]) -> ItemRow:
-    links = list(_links(item, dossier, roots))
-    return ItemRow(
-        item=item,
-        subject=item.subject,
-        measured=measured_text(item),
-        observed=centre_text(item),
-        bound=bound_text(item),
-        limit=limit_words(item),
-        margin=margin_text(item),
-        links=tuple(links[:MOST_LINKS]),
-        further=max(0, len(links) - MOST_LINKS),
-    )
-
-
-def _links(item: Item, dossier: Dossier, roots: Mapping[str, str]) -> Iterator[Link]:
-    for key in item.launches:
-        launch = dossier.evidence.launches.get(key)
-        if launch is None:
-            continue
-        path = launch.artifacts.get("stdout", "")
-        again = launch.run_id != dossier.run.run_id
-        root = roots.get(launch.run_id, "")
-        text = f"r{launch.block}" if again else str(launch.block)
-        told = f"{launch.case_id}, block {launch.block}, {launch.status}"
-        flags = f", {', '.join(launch.flags)}" if launch.flags else ""
-        digest = launch.artifacts.get("stdout_sha256", "")
-        title = f"{told}{flags}, SHA-256 {digest}" if digest else f"{told}{flags}"
-        yield Link(text, f"{root}/{quote(path)}" if path else "", title)
-
-
-def _head_files(dossier: Dossier) -> Sequence[tuple[str, str]]:
-    """The files at the top of the run directory with their checksums."""
-    return [(name, value) for name, value in dossier.files.items() if "/" not in name]
+    def link(self, launch: LaunchRef) -> Link:
+        """The raw output of a launch; that of a re-run is called r1, r2, …"""
+        again = launch.run_id != self.dossier.run.run_id
+        path, digest = (launch.artifacts.get(name, "") for name in ("stdout", "stdout_sha256"))
+        told = [f"{launch.case_id}, block {launch.block}, {launch.status}", *launch.flags]
+        return Link(
+            text=f"r{launch.block}" if again else str(launch.block),
+            href=f"{self.roots.get(launch.run_id, '')}/{quote(path)}" if path else "",
+            title=", ".join(told + ([f"SHA-256 {digest}"] if digest else [])),
+        )

@@ -19,9 +19,9 @@ import msgspec
 from records.criteria import Criteria
 from records.errors import AssayError
 from reports.acceptance.bounds import Bounds
+from reports.acceptance.digests import manifest, sums_text
 from reports.acceptance.judge import judge
-from reports.acceptance.manifest import manifest, sums_text
-from reports.acceptance.model import Finding, Item, JudgedCriterion, Judgement
+from reports.acceptance.model import Finding, JudgedCriterion, Judgement
 from reports.acceptance.values import Evidence, gather
 from reports.load.loading import Run, load_run
 
@@ -31,7 +31,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Dossier:
-    """Everything a document shows; `content` is the machine form, `seal` its SHA-256."""
+    """Everything a document shows; `content` is the machine form."""
 
     run: Run
     reruns: tuple[Run, ...]
@@ -40,12 +40,15 @@ class Dossier:
     judgement: Judgement
     day: date
     content: bytes
-    seal: str
     manifest_sha256: str
     criteria_sha256: str
-    criteria_name: str
     made_with: str
     files: Mapping[str, str]
+
+    @property
+    def seal(self) -> str:
+        """The SHA-256 of the machine form."""
+        return _sha256(self.content)
 
 
 def make_dossier(
@@ -84,7 +87,6 @@ def make_dossier(
         "rerun_wanted": list(judgement.rerun),
         "files": sums,
     }
-    encoded = msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n"
     return Dossier(
         run=run,
         reruns=reruns,
@@ -92,11 +94,9 @@ def make_dossier(
         evidence=evidence,
         judgement=judgement,
         day=day,
-        content=encoded,
-        seal=_sha256(encoded),
+        content=msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n",
         manifest_sha256=manifest_sha256,
         criteria_sha256=criteria_sha256,
-        criteria_name=criteria.name,
         made_with=made_with,
         files=sums,
     )
@@ -157,29 +157,28 @@ def _result(result: JudgedCriterion, evidence: Evidence) -> dict[str, Any]:
         "verdict": result.verdict,
         "without_waived": result.effective,
         "note": result.note,
-        "items": [_item(item, sets[item.launches]) for item in result.items],
-        "launches": [[_launch(key, evidence) for key in keys] for keys in sets],
-    }
-
-
-def _item(item: Item, launches: int) -> dict[str, Any]:
-    return {
-        "subject": item.subject,
-        "point": item.group,
-        "environment": item.environment,
-        "metric": item.metric,
-        "unit": item.unit,
-        **_bounds(item.bounds),
-        "at_least": item.at_least,
-        "at_most": item.at_most,
-        "margin": item.margin,
-        "measured": item.measured,
-        "measured_unit": item.measured_unit,
-        "verdict": item.verdict,
-        "state": item.state,
-        "waived": item.waived,
-        "note": item.note,
-        "launches": launches,
+        "items": [
+            {
+                "subject": item.subject,
+                "point": item.group,
+                "environment": item.environment,
+                "metric": item.metric,
+                "unit": item.unit,
+                **_bounds(item.bounds),
+                "at_least": item.at_least,
+                "at_most": item.at_most,
+                "margin": item.margin,
+                "measured": item.measured,
+                "measured_unit": item.measured_unit,
+                "verdict": item.verdict,
+                "state": item.state,
+                "waived": item.waived,
+                "note": item.note,
+                "launches": sets[item.launches],
+            }
+            for item in result.items
+        ],
+        "launches": [[evidence.raw_output(key) for key in keys] for keys in sets],
     }
 
 
@@ -192,11 +191,3 @@ def _bounds(bounds: Bounds) -> Mapping[str, Any]:
         "level": bounds.level,
         "bound": bounds.method,
     }
-
-
-def _launch(key: tuple[str, int], evidence: Evidence) -> str:
-    """A launch's raw output by name: "run id/raw/case.b1.a1.out"."""
-    launch = evidence.launches.get(key)
-    if launch is None:
-        return f"{key[0]} block {key[1]}"
-    return f"{launch.run_id}/{launch.artifacts.get('stdout', f'{key[0]} block {launch.block}')}"

@@ -3,21 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import Any
 
-from records.criteria import (
-    Criteria,
-    Criterion,
-    EfficiencyCriterion,
-    LimitCriterion,
-    LinksCriterion,
-    NodesCriterion,
-    RatioCriterion,
-    SpreadCriterion,
-    Waiver,
-)
+from records.criteria import Criteria, Waiver
+from records.plan import PlannedCase
 from reports.acceptance.bounds import Bounds, Verdict, worst
 from reports.acceptance.criteria_judges import (
     Context,
@@ -33,23 +26,32 @@ from reports.acceptance.model import (
     JudgedCriterion,
     JudgedWaiver,
     Judgement,
-    State,
-    SubjectKind,
+    LaunchKey,
     WaiverState,
     with_waivers,
 )
 from reports.acceptance.peers import judge_links, judge_nodes, natural
-from reports.acceptance.uniformity import Pair, explain_links
 from reports.acceptance.values import Evidence
 
+#: Two nodes, in natural order.
+Pair = tuple[str, ...]
+
 _ANSWERS = "answers"
+_JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
+    "limit": judge_limit,
+    "ratio": judge_ratio,
+    "spread": judge_spread,
+    "efficiency": judge_efficiency,
+    "nodes": judge_nodes,
+    "links": judge_links,
+}
 
 
 def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
     """Every verdict of an acceptance on the day it is judged; pure, so it can be done again."""
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    results = [_answers(context), *(_one(criterion, context) for criterion in criteria.criteria)]
+    results = [_answers(context), *(_JUDGES[c.kind](c, context) for c in criteria.criteria)]
     results = [with_waivers(result, valid) for result in results]
     return Judgement(
         verdict=worst([result.effective for result in results]),
@@ -61,38 +63,25 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
     )
 
 
-def _one(criterion: Criterion, context: Context) -> JudgedCriterion:
-    match criterion:
-        case LimitCriterion():
-            return judge_limit(criterion, context)
-        case RatioCriterion():
-            return judge_ratio(criterion, context)
-        case SpreadCriterion():
-            return judge_spread(criterion, context)
-        case EfficiencyCriterion():
-            return judge_efficiency(criterion, context)
-        case NodesCriterion():
-            return judge_nodes(criterion, context)
-        case LinksCriterion():
-            return judge_links(criterion, context)
-    raise AssertionError(f"no judge for criteria of kind {criterion.kind}")
-
-
 def _answers(context: Context) -> JudgedCriterion:
     """Right answers, and no launch without one: of every check and environment of the run.
 
     Counts, so no interval: a wrong answer fails, as do more launches without an answer than the
     criteria allow; launches lost to the machine or still to come leave it open.
     """
-    groups: dict[tuple[str, str], dict[str, list[tuple[str, int]]]] = {}
-    planned = {case.id: case for case in context.evidence.planned}
-    for key, launch in context.evidence.launches.items():
-        case = planned.get(launch.case_id)
-        if case is not None and launch.status != "skipped":
-            statuses = groups.setdefault((case.check, case.environment), {})
-            statuses.setdefault(launch.status, []).append(key)
-    order = dict.fromkeys((case.check, case.environment) for case in context.evidence.planned)
-    items = [_answers_item(*place, groups[place], context) for place in order if place in groups]
+    evidence = context.evidence
+    cases: dict[tuple[str, str], list[PlannedCase]] = {}
+    for case in evidence.planned:
+        cases.setdefault((case.check, case.environment), []).append(case)
+    place_of = {case.id: place for place, group in cases.items() for case in group}
+    found: dict[tuple[str, str], dict[str, list[LaunchKey]]] = {}
+    for key, launch in evidence.launches.items():
+        place = place_of.get(launch.case_id)
+        if place is not None and launch.status != "skipped":
+            found.setdefault(place, {}).setdefault(launch.status, []).append(key)
+    items = [
+        _answers_item(cases[place], found[place], context) for place in cases if place in found
+    ]
     allowed = context.criteria.failed_launches_at_most
     return JudgedCriterion(
         id=_ANSWERS,
@@ -101,131 +90,110 @@ def _answers(context: Context) -> JudgedCriterion:
         statement=f"no wrong answer, at most {allowed} launches of a check without an answer",
         items=tuple(items),
         note="" if items else "no launch has been recorded",
-        empty=not items,
     )
 
 
 def _answers_item(
-    check: str, environment: str, found: dict[str, list[tuple[str, int]]], context: Context
+    cases: Sequence[PlannedCase], found: Mapping[str, Sequence[LaunchKey]], context: Context
 ) -> Item:
+    """The launches of one check in one environment, `found` by their status."""
+    missing = sum(
+        (case.id, block) not in context.evidence.launches
+        for case in cases
+        if case.skipped is None and not case.params.get("reply_before_wait")
+        for block in range(1, context.evidence.fresh)
+    )
     counts = {status: len(keys) for status, keys in found.items()}
     total = sum(counts.values())
-    good = counts.get("ok", 0)
-    verdict: Verdict = "PASS"
-    if counts.get("lost"):
-        verdict = "INCONCLUSIVE"
+    verdict: Verdict = "INCONCLUSIVE" if counts.get("lost") or missing else "PASS"
     if counts.get("failed", 0) > context.criteria.failed_launches_at_most or counts.get("wrong"):
         verdict = "FAIL"
-    if verdict == "PASS" and _missing(check, environment, context):
-        verdict = "INCONCLUSIVE"
+    told = [f"{count} {status}" for status, count in counts.items() if status != "ok"]
+    told += [f"{missing} not run"] if missing else []
     bad = [key for status, keys in found.items() if status != "ok" for key in keys]
-    told = ", ".join(f"{count} {status}" for status, count in counts.items() if status != "ok")
-    missing = _missing(check, environment, context)
-    told = ", ".join(part for part in (told, f"{missing} not run" if missing else "") if part)
     return Item(
-        subject=check,
-        environment=environment,
-        bounds=Bounds(total, good / total, None, None, 1.0, "count"),
+        subject=cases[0].check,
+        environment=cases[0].environment,
+        bounds=Bounds(total, counts.get("ok", 0) / total, None, None, 1.0, "count"),
         unit="1",
         at_least=None,
         at_most=None,
         verdict=verdict,
-        note=told or f"all {total} ok",
+        note=", ".join(told) or f"all {total} ok",
         launches=tuple(bad or found["ok"]),
         metric=_ANSWERS,
     )
 
 
-def _missing(check: str, environment: str, context: Context) -> int:
-    """Launches of the run that were planned and have no record."""
-    cases = [
-        case
-        for case in context.evidence.planned
-        if (case.check, case.environment) == (check, environment)
-        and case.skipped is None
-        and not case.params.get("reply_before_wait")
-    ]
-    blocks = range(1, context.evidence.fresh)
-    return sum(
-        (case.id, block) not in context.evidence.launches for case in cases for block in blocks
-    )
-
-
 def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
-    """Slow nodes first, then the links that explain the bad pairs."""
-    nodes: dict[str, list[Accusation]] = {}
-    pairs: dict[Pair, list[Accusation]] = {}
-    measured: set[Pair] = set()
+    """Slow nodes first, then the links that explain the bad pairs.
+
+    A slow node's note names the slow pairs that only it explains; those are no findings of their
+    own, nor are the pairs that a node's link explains.
+    """
+    measured = {item.place for r in results if r.kind == "links" for item in r.items}
+    against: dict[tuple[str, ...], list[Accusation]] = {}
     for result in results:
         for item in result.items:
-            if result.kind == "links":
-                measured.add(_pair(item))
-            if item.state is None:
-                continue
-            if result.kind == "nodes":
-                nodes.setdefault(item.subject, []).append(Accusation(result.id, item))
-            elif result.kind == "links":
-                pairs.setdefault(_pair(item), []).append(Accusation(result.id, item))
-    slow = {name for name, against in nodes.items() if _state(against) != "not confirmed"}
-    found = [_finding("node", name, against) for name, against in nodes.items()]
-    links = _link_findings(pairs, measured, slow)
-    other = {finding.name for finding in links if finding.kind == "link"}
-    found = [_with_consequence(f, pairs, other) if f.name in slow else f for f in found]
-    return sorted(found, key=_finding_order) + links
+            if item.state is not None:
+                against.setdefault(item.place, []).append(Accusation(result.id, item))
+    suspects = {
+        place: Finding("node" if len(place) == 1 else "pair", "–".join(place), tuple(accusations))
+        for place, accusations in against.items()
+    }
+    nodes = [finding for finding in suspects.values() if finding.kind == "node"]
+    pairs = {place: finding for place, finding in suspects.items() if finding.kind == "pair"}
+    slow = {node.name for node in nodes if node.named}
+    links, single = explain_links([p for p in pairs if pairs[p].named], measured, slow)
+    found = [pairs[p] for p in pairs if p in single or not pairs[p].named]
+    for name in links:
+        bad = [p for p in pairs if pairs[p].named and name in p and not slow & {*p}]
+        note = f"every measured pair of {name} is slow, the pairs of other nodes are not"
+        accusations = [accusation for p in bad for accusation in pairs[p].accusations]
+        found.append(Finding("link", name, tuple(accusations), note))
+    for index, node in enumerate(nodes):
+        mine = [pairs[p].name for p in sorted(pairs) if node.name in p and not {*p} & {*links}]
+        if node.named and mine:
+            note = f"the slow node explains that pairs of it are slow too: {', '.join(mine)}"
+            nodes[index] = replace(node, note=note)
+    return sorted(nodes, key=_finding_order) + sorted(found, key=_finding_order)
 
 
-def _pair(item: Item) -> Pair:
-    first, second = item.place
-    return first, second
+def _finding_order(finding: Finding) -> tuple[bool, str, list[tuple[int, str]]]:
+    return not finding.named, finding.kind, natural(finding.name)
 
 
-def _link_findings(
-    pairs: dict[Pair, list[Accusation]], measured: set[Pair], slow: set[str]
-) -> list[Finding]:
-    bad = [pair for pair, against in pairs.items() if _state(against) != "not confirmed"]
-    links, single, _ = explain_links(bad, measured, slow)
-    found = []
-    for node in links:
-        mine = [a for pair in bad if node in pair and not set(pair) & slow for a in pairs[pair]]
-        note = f"every measured pair of {node} is slow, the pairs of other nodes are not"
-        found.append(_finding("link", node, mine, note))
-    found += [_finding("pair", "–".join(pair), pairs[pair]) for pair in single]
-    cleared = [pair for pair in pairs if pair not in bad]
-    found += [_finding("pair", "–".join(pair), pairs[pair]) for pair in cleared]
-    return sorted(found, key=_finding_order)
+def explain_links(
+    bad: Collection[Pair], measured: Iterable[Pair], slow_nodes: Collection[str]
+) -> tuple[list[str], list[Pair]]:
+    """What explains the bad pairs: nodes whose link is bad, single bad pairs; both sorted.
+
+    A pair with a slow node is a consequence of that node. Of the rest, a node's own link is bad
+    when every measured pair of it is bad, two at least, and not all other nodes are in the same
+    state; what is left are links between two nodes.
+    """
+    rest = {pair for pair in bad if not set(pair) & set(slow_nodes)}
+    open_pairs = {pair for pair in measured if not set(pair) & set(slow_nodes)}
+    links = []
+    while rest:
+        measured_of, bad_of = _pairs_a_node(open_pairs), _pairs_a_node(rest & open_pairs)
+        counts = {
+            node: count
+            for node, count in sorted(bad_of.items())
+            if count >= 2 and count == measured_of[node]
+        }
+        if not counts or counts.keys() == measured_of.keys():
+            break
+        node = max(counts, key=lambda name: counts[name])
+        links.append(node)
+        rest = {pair for pair in rest if node not in pair}
+        open_pairs = {pair for pair in open_pairs if node not in pair}
+    return sorted(links), sorted(rest)
 
 
-def _finding(
-    kind: SubjectKind, name: str, against: Iterable[Accusation], note: str = ""
-) -> Finding:
-    against = tuple(against)
-    return Finding(kind, name, _state(against), against, note)
-
-
-def _state(against: Sequence[Accusation]) -> State:
-    states = {accusation.item.state for accusation in against}
-    if "confirmed" in states:
-        return "confirmed"
-    return "suspected" if "suspected" in states else "not confirmed"
-
-
-def _with_consequence(
-    finding: Finding, pairs: dict[Pair, list[Accusation]], slow_links: set[str]
-) -> Finding:
-    """The finding of a slow node with the slow pairs that only it explains."""
-    mine = [
-        "–".join(pair)
-        for pair in sorted(pairs)
-        if finding.name in pair and not set(pair) & slow_links
-    ]
-    if not mine:
-        return finding
-    note = f"the slow node explains that pairs of it are slow too: {', '.join(mine)}"
-    return replace(finding, note=note)
-
-
-def _finding_order(finding: Finding) -> tuple[bool, str, tuple[tuple[int, str], ...]]:
-    return finding.state == "not confirmed", finding.kind, natural(finding.name)
+def _pairs_a_node(pairs: Iterable[Pair]) -> Counter[str]:
+    """In how many of these (different) pairs each node is."""
+    return Counter(node for pair in pairs for node in pair)
 
 
 def _waiver_states(

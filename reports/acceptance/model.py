@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
 from records.criteria import Criterion, Waiver
@@ -67,29 +68,25 @@ class JudgedCriterion:
     statement: str
     items: tuple[Item, ...]
     note: str = ""
-    empty: bool = False
 
     @property
     def verdict(self) -> Verdict:
         """The worst of the items; INCONCLUSIVE when there is none."""
-        return "INCONCLUSIVE" if self.empty else worst([item.verdict for item in self.items])
+        return worst([item.verdict for item in self.items]) if self.items else "INCONCLUSIVE"
 
     @property
     def effective(self) -> Verdict:
         """The verdict without what is waived."""
-        if self.empty:
-            return "INCONCLUSIVE"
-        return worst([item.verdict for item in self.items if not item.waived])
+        counted = [item.verdict for item in self.items if not item.waived]
+        return worst(counted) if self.items else "INCONCLUSIVE"
 
     def most_telling(self) -> Item | None:
         """The item nearest to its limit, or farthest beyond, among those of the worst verdict."""
         verdict = self.verdict
         ranked = [item for item in self.items if item.verdict == verdict]
-        return min(ranked, key=_margin, default=None)
-
-
-def _margin(item: Item) -> float:
-    return item.margin if item.margin is not None else float("inf")
+        return min(
+            ranked, key=lambda item: inf if item.margin is None else item.margin, default=None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +103,25 @@ class Finding:
 
     kind: SubjectKind
     name: str
-    state: State
     accusations: tuple[Accusation, ...]
     note: str = ""
 
     @property
+    def state(self) -> State:
+        """Confirmed or suspected if any of its accusations is."""
+        states = [accusation.item.state for accusation in self.accusations]
+        return next((s for s in ("confirmed", "suspected") if s in states), "not confirmed")
+
+    @property
+    def named(self) -> bool:
+        """Whether re-runs have not cleared it."""
+        return self.state != "not confirmed"
+
+    @property
     def title(self) -> str:
-        """The name in words: "slow node n2", "link of n3", "link n1–n2"."""
-        return {"node": "slow node", "link": "slow link of", "pair": "slow link"}[
-            self.kind
-        ] + f" {self.name}"
+        """The name in words: "slow node n2", "slow link of n3", "slow link n1–n2"."""
+        what = {"node": "slow node", "link": "slow link of", "pair": "slow link"}
+        return f"{what[self.kind]} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ class Judgement:
     @property
     def named(self) -> tuple[Finding, ...]:
         """Findings that re-runs have not cleared."""
-        return tuple(f for f in self.findings if f.state != "not confirmed")
+        return tuple(finding for finding in self.findings if finding.named)
 
 
 def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
@@ -154,10 +160,12 @@ def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
     return f"at {'least' if at_most is None else 'most'} {told[0]}{suffix}"
 
 
-def empty(criterion: Criterion, statement: str, note: str) -> JudgedCriterion:
-    """A criterion that could not be judged at all."""
+def judged(
+    criterion: Criterion, statement: str, items: Iterable[Item], note: str = ""
+) -> JudgedCriterion:
+    """A criterion with its items; without any, `note` says why."""
     return JudgedCriterion(
-        criterion.id, criterion.kind, criterion.title, statement, (), note, empty=True
+        criterion.id, criterion.kind, criterion.title, statement, tuple(items), note
     )
 
 

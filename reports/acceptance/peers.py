@@ -1,24 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and pairs of nodes judged against their peers; re-runs confirm a suspect."""
+"""Nodes and pairs of nodes judged against their peers; re-runs confirm a suspect.
+
+Values are paired by block, so that what drifts for all nodes alike does not speak against one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
 
 from records.criteria import LinksCriterion, NodesCriterion
 from reports.acceptance.bounds import Verdict, decide
-from reports.acceptance.criteria_judges import Context, keys_of, nothing_found
-from reports.acceptance.model import Item, JudgedCriterion, State, empty, limit_text
-from reports.acceptance.uniformity import shares_of_best, shares_of_median
-from reports.acceptance.values import Values, environments_of
+from reports.acceptance.criteria_judges import Context, Limits
+from reports.acceptance.model import Item, JudgedCriterion, State, limit_text
+from reports.acceptance.values import Values
 from reports.statistics.estimators import modified_z
 
 #: Re-runs that must show a suspect before it fails.
 CONFIRMATIONS = 2
 
-Members = dict[str, list[Values]]
+#: node or pair -> block -> value
+ByBlock = Mapping[str, Mapping[int, float]]
+
+
+def shares_of_median(values: ByBlock, *, inverse: bool) -> dict[str, dict[int, float]]:
+    """Each value over the median of its block, 1 = like the others; `inverse` turns the ratio over.
+
+    `inverse` is for quantities of which less is better, so that a share below 1 is always worse.
+    Blocks with fewer than two members are left out, as are values of a block whose median is 0.
+    """
+    columns: dict[int, list[float]] = {}
+    for member in values.values():
+        for block, value in member.items():
+            columns.setdefault(block, []).append(value)
+    medians = {block: median(column) for block, column in columns.items() if len(column) >= 2}
+    return {
+        name: {
+            block: (medians[block] / value if inverse else value / medians[block])
+            for block, value in member.items()
+            if medians.get(block, 0.0) > 0 and value > 0
+        }
+        for name, member in values.items()
+    }
+
+
+def shares_of_best(values: ByBlock, *, least: bool) -> dict[str, dict[int, float]]:
+    """Each value over the best member's median over its blocks (`least`: the least is best)."""
+    centres = [median(member.values()) for member in values.values() if member]
+    best = (min if least else max)(centres, default=0.0)
+    return {
+        name: {block: value / best for block, value in member.items() if best > 0}
+        for name, member in values.items()
+    }
 
 
 def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
@@ -29,153 +65,124 @@ def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
         f" nodes' median; a node stands out beyond a modified z of {criterion.modified_z:g}"
     )
     items: list[Item] = []
-    for group, members in _groups(criterion, context, _node_name):
+    for peers in _peer_groups(criterion, context):
         inverse = context.lower_is_better(criterion.metric)
-        by_block = {name: _merged(parts, context) for name, parts in members.items()}
-        shares = shares_of_median(by_block, inverse=inverse)
+        shares = shares_of_median(peers.values, inverse=inverse)
         centres = {name: median(blocks.values()) for name, blocks in shares.items() if blocks}
-        found = modified_z(list(centres.values())).tolist() if centres else []
-        scores = dict(zip(centres, found, strict=True))
-        for name, parts in members.items():
-            item = _item(
-                context, parts, shares[name], by_block[name], limits=(least, None), group=group
-            )
-            out = scores.get(name, 0.0) < -criterion.modified_z
-            items.append(_with_state(item, shares[name], out, scores.get(name), context))
-    return _judged(criterion, statement, items, context)
+        scores = modified_z(list(centres.values())).tolist() if centres else []
+        ordinary = {
+            name: score
+            for name, score in zip(centres, scores, strict=True)
+            if score >= -criterion.modified_z
+        }
+        items += peers.judged(shares, (least, None), ordinary, context)
+    return context.judged(criterion, statement, items, "; at least two nodes are needed")
 
 
 def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
     """Every pair's share of the best pair, or of the pairs' median."""
-    limit = limit_text(criterion.at_least, criterion.at_most, "1")
+    limits = criterion.at_least, criterion.at_most
     other = "best pair's" if criterion.of == "best" else "pairs' median"
     statement = (
-        f"{context.metric_title(criterion.metric)} of every pair of nodes {limit} × the {other}"
+        f"{context.metric_title(criterion.metric)} of every pair of nodes"
+        f" {limit_text(*limits, '1')} × the {other}"
     )
     items: list[Item] = []
-    for group, members in _groups(criterion, context, _pair_name):
-        by_block = {name: _merged(parts, context) for name, parts in members.items()}
+    for peers in _peer_groups(criterion, context):
         if criterion.of == "best":
-            shares = shares_of_best(by_block, least=context.lower_is_better(criterion.metric))
+            least = context.lower_is_better(criterion.metric)
+            shares = shares_of_best(peers.values, least=least)
         else:
-            shares = shares_of_median(by_block, inverse=False)
-        limits = (criterion.at_least, criterion.at_most)
-        for name, parts in members.items():
-            item = _item(context, parts, shares[name], by_block[name], limits=limits, group=group)
-            items.append(_with_state(item, shares[name], True, None, context))
-    return _judged(criterion, statement, items, context)
+            shares = shares_of_median(peers.values, inverse=False)
+        items += peers.judged(shares, limits, {}, context)
+    return context.judged(criterion, statement, items, "; at least two pairs of nodes are needed")
 
 
-def _node_name(values: Values) -> tuple[str, ...]:
-    return (str(values.at["node"]),) if "node" in values.at and "peer" not in values.at else ()
+@dataclass(frozen=True)
+class _Peers:
+    """Nodes or pairs that are compared with each other: one case, one point beside the nodes.
+
+    `parts` has the values of each by name, `values` their value by block: the worse one where both
+    directions of a pair were measured.
+    """
+
+    point: str
+    parts: Mapping[str, list[Values]]
+    values: ByBlock
+
+    def judged(
+        self,
+        shares: ByBlock,
+        limits: Limits,
+        ordinary: Mapping[str, float],
+        context: Context,
+    ) -> list[Item]:
+        """Each member's item; `ordinary` has the modified z of those that do not stand out."""
+        items = []
+        for name, (first, *others) in self.parts.items():
+            mine = dict(sorted(shares[name].items()))
+            measured = list(self.values[name].values())
+            item = context.share_item(first, list(mine.values()), measured, limits, others)
+            place = natural_order(first.place)
+            item = replace(item, subject="–".join(place), place=place, group=self.point)
+            items.append(_with_state(item, mine, ordinary.get(name), context))
+        return items
 
 
-def _pair_name(values: Values) -> tuple[str, ...]:
-    if "node" not in values.at or "peer" not in values.at:
-        return ()
-    return tuple(sorted((str(values.at["node"]), str(values.at["peer"])), key=natural))
+def _peer_groups(criterion: NodesCriterion | LinksCriterion, context: Context) -> list[_Peers]:
+    """The groups of two members or more."""
+    size = 1 if isinstance(criterion, NodesCriterion) else 2
+    groups: dict[tuple[str, str], dict[str, list[Values]]] = {}
+    for values in context.evidence.selected(criterion):
+        if len(values.place) == size:
+            point = context.point(values, ("node", "peer"))
+            members = groups.setdefault((values.case.id, point), {})
+            members.setdefault("–".join(natural_order(values.place)), []).append(values)
+    found = []
+    for (_, point), members in groups.items():
+        worse = max if context.lower_is_better(criterion.metric) else min
+        parts = {name: members[name] for name in natural_order(members)}
+        merged: dict[str, dict[int, float]] = {name: {} for name in parts}
+        for name, several in parts.items():
+            for block, value in (pair for one in several for pair in one.by_block().items()):
+                merged[name][block] = worse(merged[name].get(block, value), value)
+        found.append(_Peers(point, parts, merged))
+    return [peers for peers in found if len(peers.parts) > 1]
 
 
-def natural(name: str) -> tuple[tuple[int, str], ...]:
+def natural_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Names with n2 before n10."""
+    return tuple(sorted(names, key=natural))
+
+
+def natural(name: str) -> list[tuple[int, str]]:
     """A key that puts n2 before n10."""
-    parts: list[tuple[int, str]] = []
-    digits = ""
-    for character in [*name, ""]:
-        if character.isdecimal():
-            digits += character
-            continue
-        if digits:
-            parts.append((int(digits), ""))
-            digits = ""
-        if character:
-            parts.append((-1, character))
-    return tuple(parts)
-
-
-def _groups(
-    criterion: NodesCriterion | LinksCriterion, context: Context, name_of: object
-) -> list[tuple[str, Members]]:
-    """Members that are compared with each other: one case, one point beside the nodes."""
-    assert callable(name_of)
-    groups: dict[tuple[str, str], Members] = {}
-    for environment in environments_of(criterion, context.evidence):
-        for values in context.evidence.select(criterion, environment):
-            name = name_of(values)
-            if not name:
-                continue
-            label = context.point(values, ("node", "peer"))
-            members = groups.setdefault((values.case.id, label), {})
-            members.setdefault("–".join(name), []).append(values)
-    return [
-        (label, dict(sorted(members.items(), key=lambda pair: natural(pair[0]))))
-        for (_, label), members in groups.items()
-        if len(members) > 1
-    ]
-
-
-def _merged(parts: Sequence[Values], context: Context) -> dict[int, float]:
-    """Value by block; where both directions of a pair were measured, the worse of them."""
-    worse = max if context.lower_is_better(parts[0].metric) else min
-    merged: dict[int, float] = {}
-    for part in parts:
-        for block, value in part.by_block().items():
-            merged[block] = worse(merged[block], value) if block in merged else value
-    return merged
-
-
-def _item(
-    context: Context,
-    parts: Sequence[Values],
-    shares: Mapping[int, float],
-    measured: Mapping[int, float],
-    *,
-    limits: tuple[float | None, float | None],
-    group: str,
-) -> Item:
-    values = parts[0]
-    numbers = [shares[block] for block in sorted(shares)]
-    bounds = context.bounds(numbers)
-    verdict, note = decide(bounds, *limits, context.criteria.least_launches)
-    if not numbers:
-        verdict, note = "INCONCLUSIVE", "no block in which a fellow was measured too"
-    place = _pair_name(values) or _node_name(values)
-    return Item(
-        subject="–".join(place),
-        environment=values.case.environment,
-        bounds=bounds,
-        unit="1",
-        at_least=limits[0],
-        at_most=limits[1],
-        verdict=verdict,
-        note=note,
-        launches=keys_of(*parts),
-        place=place,
-        group=group,
-        metric=values.metric,
-        measured=median(measured.values()),
-        measured_unit=context.evidence.register.metrics[values.metric].unit,
-        shares=tuple(numbers),
-    )
+    parts = re.findall(r"\d+|\D", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _with_state(
-    item: Item, shares: Mapping[int, float], out: bool, score: float | None, context: Context
+    item: Item, shares: Mapping[int, float], score: float | None, context: Context
 ) -> Item:
     """The item with what the re-runs say of it; without them a failure is only a suspicion.
+
+    `score` is the modified z of a node that does not stand out, else None.
 
     A suspicion needs a bound that holds for any distribution (5 launches at 95 %): Student's would
     name somebody too often on a machine whose launches scatter much.
     """
     if item.verdict != "FAIL":
         return _cleared(item, shares, context)
-    if not out:
+    if score is not None:
         note = f"beyond the limit, but does not stand out from the others (modified z {score:.1f})"
         return replace(item, note=note)
     if item.bounds.method != "order":
         note = f"beyond the limit, but n = {item.bounds.n} is too few to suspect anybody"
         return replace(item, verdict="INCONCLUSIVE", note=note)
     again = [share for block, share in shares.items() if block >= context.evidence.fresh]
-    beyond = sum(_beyond(share, item) for share in again)
+    least = -inf if item.at_least is None else item.at_least
+    most = inf if item.at_most is None else item.at_most
+    beyond = sum(not least <= share <= most for share in again)
     verdict: Verdict = "INCONCLUSIVE"
     state: State = "not confirmed"
     if not again:
@@ -197,19 +204,3 @@ def _cleared(item: Item, shares: Mapping[int, float], context: Context) -> Item:
     if before != "FAIL":
         return item
     return replace(item, state="not confirmed", note="suspected in the run, cleared by re-runs")
-
-
-def _beyond(share: float, item: Item) -> bool:
-    return (item.at_least is not None and share < item.at_least) or (
-        item.at_most is not None and share > item.at_most
-    )
-
-
-def _judged(
-    criterion: NodesCriterion | LinksCriterion, statement: str, items: list[Item], context: Context
-) -> JudgedCriterion:
-    if not items:
-        what = "two nodes" if isinstance(criterion, NodesCriterion) else "two pairs of nodes"
-        note = f"{nothing_found(criterion, context)}; at least {what} are needed"
-        return empty(criterion, statement, note)
-    return JudgedCriterion(criterion.id, criterion.kind, criterion.title, statement, tuple(items))

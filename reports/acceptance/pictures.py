@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
@@ -26,29 +27,26 @@ _SHADES = LinearSegmentedColormap.from_list("shares", ["#c6dbef", "#f4f8fb"])
 
 def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
     """One picture for each environment and point of a criterion on nodes or links."""
-    groups: dict[tuple[str, str], list[Item]] = {}
-    for item in criterion.items:
-        groups.setdefault((item.environment, item.group), []).append(item)
     draw = {"nodes": _strip, "links": _matrix}.get(criterion.kind)
     if draw is None:
         return []
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return [
-            draw(items, _title(environment, point, len(groups)), _footer(items, run_id, day))
-            for (environment, point), items in groups.items()
-        ]
-
-
-def _title(environment: str, point: str, count: int) -> str:
-    plain = point and len(point) < 26 and count > 1
-    return f"{environment}, {point}" if plain else environment
-
-
-def _footer(items: Sequence[Item], run_id: str, day: str) -> str:
-    counts = sorted({item.bounds.n for item in items})
-    n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"n = {n} launches each, judged {day}\nrun {run_id}"
+    groups: dict[tuple[str, str], list[Item]] = {}
+    for item in criterion.items:
+        groups.setdefault((item.environment, item.group), []).append(item)
+    found = []
+    for (environment, point), items in groups.items():
+        plain = point and len(point) < 26 and len(groups) > 1
+        counts = sorted({item.bounds.n for item in items})
+        n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            panel = draw(
+                items,
+                f"{environment}, {point}" if plain else environment,
+                f"n = {n} launches each, judged {day}\nrun {run_id}",
+            )
+        found.append(panel)
+    return found
 
 
 def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
@@ -62,7 +60,9 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         axes.plot(place + np.asarray(spread), percents, "o", color=colour, alpha=0.45, ms=4)
         axes.plot([place - 0.28, place + 0.28], [100 * item.bounds.centre] * 2, color=colour, lw=2)
         if item.state is not None:
-            axes.add_patch(_outline(place, percents))
+            low, height = min(percents), max(percents) - min(percents)
+            room = 0.15 * height + 1.5
+            _outline(axes, (place - 0.4, low - room), 0.8, height + 2 * room, 1.4)
     axes.axhline(100 * limit, color=INK, lw=1, ls=(0, (5, 3)))
     axes.annotate(
         f"limit {100 * limit:g} %",
@@ -77,8 +77,8 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
     )
     _node_ticks(axes.xaxis, [item.subject for item in items])
     axes.set_xlim(-0.6, len(items) - 0.4)
-    low = min([limit, *(share for item in items for share in item.shares)])
-    high = max([1.0, *(share for item in items for share in item.shares)])
+    shares = [share for item in items for share in item.shares]
+    low, high = min([limit, *shares]), max([1.0, *shares])
     room = 0.12 * (high - low) + 0.01
     axes.set_ylim(100 * (low - room), 100 * (high + room))
     axes.set_ylabel("% of the nodes' median")
@@ -88,14 +88,6 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         figure,
         f"Nodes against their median, {title}: {count_text(len(items), 'node')}, the lowest is"
         f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {100 * limit:g} %.",
-    )
-
-
-def _outline(place: int, percents: Sequence[float]) -> Rectangle:
-    low, high = min(percents), max(percents)
-    room = 0.15 * (high - low) + 1.5
-    return Rectangle(
-        (place - 0.4, low - room), 0.8, high - low + 2 * room, fill=False, ec=BAD, lw=1.4
     )
 
 
@@ -109,16 +101,9 @@ def _matrix(items: Sequence[Item], title: str, footer: str) -> Panel:
     for item in items:
         row, column = sorted((place[name] for name in item.place), reverse=True)
         shares[row, column] = item.bounds.centre
-    upside = items[0].at_most is not None
-    shades = _SHADES if not upside else _SHADES.reversed()
-    axes.imshow(np.ma.masked_invalid(shares), cmap=shades, aspect="auto")
-    for item in items:
-        row, column = sorted((place[name] for name in item.place), reverse=True)
-        bad = item.state is not None and item.state != "not confirmed"
+        bad = item.state in ("suspected", "confirmed")
         if bad:
-            axes.add_patch(
-                Rectangle((column - 0.46, row - 0.46), 0.92, 0.92, fill=False, ec=BAD, lw=1.8)
-            )
+            _outline(axes, (column - 0.46, row - 0.46), 0.92, 0.92, 1.8)
         if len(nodes) <= MOST_NAMES:
             text = f"{(item.measured or 0.0) / unit.factor:.3g}"
             axes.text(
@@ -131,19 +116,26 @@ def _matrix(items: Sequence[Item], title: str, footer: str) -> Panel:
                 color=BAD if bad else INK,
                 fontweight="bold" if bad else "normal",
             )
+    shades = _SHADES if items[0].at_most is None else _SHADES.reversed()
+    axes.imshow(np.ma.masked_invalid(shares), cmap=shades, aspect="auto")
     _node_ticks(axes.xaxis, nodes)
     _node_ticks(axes.yaxis, nodes)
     axes.set_xlim(-0.5, len(nodes) - 1.5)
     axes.set_ylim(len(nodes) - 0.5, 0.5)
     axes.grid(visible=False)
     axes.set_xlabel(f"{unit.label}; outlined: beyond the limit", color=QUIET)
-    bad_names = [item.subject for item in items if item.state is not None]
-    told = ", ".join(bad_names) if bad_names else "none"
+    told = ", ".join(item.subject for item in items if item.state is not None) or "none"
     return finish(
         figure,
         f"Pairs of nodes in {unit.label}, {title}: {count_text(len(items), 'pair')},"
         f" beyond the limit: {told}.",
     )
+
+
+def _outline(
+    axes: Axes, corner: tuple[float, float], width: float, height: float, line: float
+) -> None:
+    axes.add_patch(Rectangle(corner, width, height, fill=False, ec=BAD, lw=line))
 
 
 def _node_ticks(axis: mpl.axis.Axis, names: Sequence[str]) -> None:

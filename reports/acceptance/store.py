@@ -5,21 +5,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.rerun import rerun_campaign
+from reports.acceptance.digests import digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
-from reports.acceptance.manifest import digest, sums_text
-from reports.acceptance.reruns import rerun_file
 from reports.write.pdf import find_browser, html_to_pdf
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"
 SUMS = "SHA256SUMS"
 _SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
+_NAME_LENGTH = 64
 
 
 def write(dossier: Dossier, criteria_text: str) -> list[Path]:
@@ -28,16 +29,17 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     The PDF is left out where no browser is installed. Raises InfrastructureError when a file cannot
     be written; the files of an earlier judgement are replaced only after all texts are complete.
     """
-    folder = dossier.run.directory / FOLDER
+    folder, here = dossier.run.directory / FOLDER, dossier.run.directory.resolve()
+    paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
     texts = {
         MACHINE: dossier.content,
         CRITERIA: criteria_text.encode(),
         MANIFEST: sums_text(dossier.files).encode(),
-        RERUNS: _reruns_text(dossier).encode(),
+        RERUNS: (json.dumps(paths, indent=1) + "\n").encode(),
         DOCUMENT: render_document(dossier).encode("utf-8", "replace"),
     }
     if dossier.judgement.rerun:
-        texts[RERUN] = rerun_file(dossier).encode()
+        texts[RERUN] = _rerun_file(dossier).encode()
     try:
         folder.mkdir(exist_ok=True)
         for name in (SUMS, PRINT, RERUN):
@@ -57,10 +59,22 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     return [folder / name for name in names if (folder / name).is_file()]
 
 
-def _reruns_text(dossier: Dossier) -> str:
-    here = dossier.run.directory.resolve()
-    paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
-    return json.dumps(paths, indent=1) + "\n"
+def _rerun_file(dossier: Dossier) -> str:
+    """The text of a campaign file (JSON, which is YAML) that runs the wanted cases once more."""
+    run, plan, wanted = dossier.run, dossier.run.plan, dossier.judgement.rerun
+    content = rerun_campaign(
+        plan,
+        wanted,
+        name=f"{plan.campaign[: _NAME_LENGTH - 6]}-rerun",
+        question=f"Do the undecided verdicts of run {run.run_id} hold in fresh launches?",
+        blocks=dossier.criteria.rerun_blocks,
+        seed=plan.seed + 1 + len(dossier.reruns),
+    )
+    head = (
+        "# SPDX-License-Identifier: Apache-2.0\n"
+        f"# Written by assay accept: re-runs of {len(wanted)} cases of run {run.run_id}.\n"
+    )
+    return head + json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def known_reruns(run_dir: Path) -> list[Path]:
@@ -70,24 +84,18 @@ def known_reruns(run_dir: Path) -> list[Path]:
         return []
     try:
         names = json.loads(path.read_bytes())
-        return [_rerun_path(run_dir, name) for name in names]
+        found = [Path(os.path.normpath(run_dir.resolve() / name)) for name in names]
     except (ValueError, TypeError) as error:
         raise AssayError(
             f"{path}: is no list of run directories ({error}); remove it and name the re-runs with"
             " --with"
         ) from error
-
-
-def _rerun_path(run_dir: Path, name: str) -> Path:
-    path = Path(os.path.normpath(run_dir.resolve() / name))
-    if not path.is_dir():
-        raise AssayError(
-            f"{run_dir / FOLDER / RERUNS}: the re-run {name} is not there; bring it back to {path}"
-        )
-    return path
+    for name, rerun in zip(names, found, strict=True):
+        if not rerun.is_dir():
+            raise AssayError(f"{path}: the re-run {name} is not there; bring it back to {rerun}")
+    return found
 
 
 def merged_reruns(known: Sequence[Path], added: Sequence[Path]) -> list[Path]:
     """The re-runs in the order they came, each once."""
-    found: Mapping[Path, None] = dict.fromkeys(path.resolve() for path in [*known, *added])
-    return list(found)
+    return list(dict.fromkeys(path.resolve() for path in [*known, *added]))

@@ -24,7 +24,7 @@ Blocks = NDArray[np.int64]
 class Values:
     """One metric at one point of one case: `values[i]` is the launch of `blocks[i]`, SI units.
 
-    Blocks of re-runs are numbered on after those of the run; `fresh` says from which block on.
+    Blocks of re-runs are numbered on after those of the run.
     """
 
     case: PlannedCase
@@ -32,22 +32,16 @@ class Values:
     at: Mapping[str, Any]
     blocks: Blocks
     values: Floats
-    fresh: int
 
     @property
-    def first(self) -> Values:
-        """Only the launches of the run itself."""
-        return self._part(self.blocks < self.fresh)
+    def place(self) -> tuple[str, ...]:
+        """The nodes that it belongs to: one, a pair, or none."""
+        return tuple(str(self.at[name]) for name in ("node", "peer") if name in self.at)
 
-    @property
-    def again(self) -> Values:
-        """Only the launches of re-runs."""
-        return self._part(self.blocks >= self.fresh)
-
-    def _part(self, chosen: NDArray[np.bool_]) -> Values:
-        return Values(
-            self.case, self.metric, self.at, self.blocks[chosen], self.values[chosen], self.fresh
-        )
+    def has(self, name: str, wanted: object) -> bool:
+        """Whether a coordinate, or else a parameter, is as wanted; True is not 1."""
+        found = self.at[name] if name in self.at else self.case.params.get(name)
+        return isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
 
     def by_block(self) -> dict[int, float]:
         """Value by block."""
@@ -61,16 +55,17 @@ class LaunchRef:
     run_id: str
     case_id: str
     block: int
-    attempt: int
     status: str
-    reason: str | None
     flags: tuple[str, ...]
     artifacts: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """All values, all launches, the run's metrics, and what the site declares of itself."""
+    """All values, all launches, the run's metrics, and what the site declares of itself.
+
+    Blocks from `fresh` on are those of re-runs.
+    """
 
     values: list[Values]
     launches: Mapping[tuple[str, int], LaunchRef]
@@ -81,31 +76,28 @@ class Evidence:
 
     def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
         """The values a selection names, in the plan's order."""
-        return [v for v in self.values if matches(v, chosen, environment)]
+        return [
+            values
+            for values in self.values
+            if (values.case.check, values.metric) == (chosen.check, chosen.metric)
+            and environment in (None, values.case.environment)
+            and all(values.has(name, wanted) for name, wanted in chosen.where.items())
+        ]
 
+    def selected(self, criterion: Criterion) -> list[Values]:
+        """The values a criterion names, environment by environment in the plan's order."""
+        names = [criterion.environment]
+        if criterion.environment is None:
+            planned = (case for case in self.planned if case.check == criterion.check)
+            names = list(dict.fromkeys(case.environment for case in planned))
+        return [values for name in names for values in self.select(criterion, name)]
 
-def matches(values: Values, chosen: Selection, environment: str | None) -> bool:
-    """Whether a selection names these values."""
-    case = values.case
-    if (case.check, values.metric) != (chosen.check, chosen.metric):
-        return False
-    if environment is not None and case.environment != environment:
-        return False
-    return all(_has(values, name, wanted) for name, wanted in chosen.where.items())
-
-
-def _has(values: Values, name: str, wanted: object) -> bool:
-    found = values.at[name] if name in values.at else values.case.params.get(name)
-    same_kind = isinstance(found, bool) == isinstance(wanted, bool)
-    return same_kind and bool(found == wanted)
-
-
-def environments_of(criterion: Criterion, evidence: Evidence) -> list[str]:
-    """The environments a criterion is judged in, in the plan's order."""
-    if criterion.environment is not None:
-        return [criterion.environment]
-    planned = (case.environment for case in evidence.planned if case.check == criterion.check)
-    return list(dict.fromkeys(planned))
+    def raw_output(self, key: tuple[str, int]) -> str:
+        """A launch's raw output by name: "run id/raw/case.b1.a1.out"."""
+        launch = self.launches.get(key)
+        if launch is None:
+            return f"{key[0]} block {key[1]}"
+        return f"{launch.run_id}/{launch.artifacts.get('stdout', f'{key[0]} block {launch.block}')}"
 
 
 def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
@@ -120,7 +112,6 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         launches |= dict(_launches(part, offset))
         offset += part.plan.blocks
     cases = {case.id: case for case in run.plan.cases}
-    fresh = run.plan.blocks + 1
     values = [
         Values(
             cases[case_id],
@@ -128,7 +119,6 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
             dict(at),
             np.concatenate([blocks for blocks, _ in parts]),
             np.concatenate([numbers for _, numbers in parts]),
-            fresh,
         )
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
@@ -140,7 +130,7 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         list(run.plan.cases),
         run.plan.register,
         peak if peak and peak > 0 else None,
-        fresh,
+        run.plan.blocks + 1,
     )
 
 
@@ -148,17 +138,7 @@ def _launches(part: Run, offset: int) -> Iterator[tuple[tuple[str, int], LaunchR
     for launch in part.counted():
         if INVALID_ON_PURPOSE in launch.flags:
             continue
-        case = part.case(launch)
-        yield (
-            (case.id, launch.block + (offset if launch.block else 0)),
-            LaunchRef(
-                run_id=part.run_id,
-                case_id=case.id,
-                block=launch.block,
-                attempt=launch.attempt,
-                status=launch.status,
-                reason=launch.reason,
-                flags=launch.flags,
-                artifacts=launch.artifacts or {},
-            ),
-        )
+        case_id, block = part.case(launch).id, launch.block
+        files = launch.artifacts or {}
+        found = LaunchRef(part.run_id, case_id, block, launch.status, launch.flags, files)
+        yield (case_id, block + offset if block else 0), found

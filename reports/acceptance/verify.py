@@ -8,7 +8,7 @@ is still found by its seal, which stands on the signed paper.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,10 +18,9 @@ from records.criteria import Criteria
 from records.errors import AssayError
 from records.record import read_records
 from reports.acceptance import store
+from reports.acceptance.digests import digest, made_with, page_made_with, read_sums
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
-from reports.acceptance.made_with import made_with, page_made_with
-from reports.acceptance.manifest import digest, read_sums
 
 ReadCriteria = Callable[[str, str], Criteria]
 #: Faults of one kind that are listed one by one.
@@ -55,23 +54,23 @@ def verify(
     `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper.
     """
     folder = run_dir / FOLDER
-    checks = [_raw_files(run_dir)]
+    checks = [Check("raw output against the records", _clipped(_raw_faults(run_dir)))]
     if not (folder / store.MACHINE).is_file():
         note = "there is no acceptance document yet: only raw output could be verified"
         told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
         return [*checks, Check("document", told, note)]
-    checks.append(_folder(folder))
-    checks += _judged_again(run_dir, folder, read_criteria)
+    checks += [_folder(folder), *_judged_again(run_dir, folder, read_criteria)]
     if document is not None and document.resolve().parent != folder.resolve():
-        checks.append(_copy(document, folder))
+        kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
+        same = digest(document) in [digest(path) for path in kept if path.is_file()]
+        told = () if same else (f"{document} is none of the run's documents",)
+        checks.append(Check(f"the copy {document.name}", told))
     if seal is not None:
-        checks.append(_seal(seal, folder))
+        found = digest(folder / store.MACHINE)
+        same = len(seal) >= 8 and found.startswith(seal.strip().lower())
+        told = () if same else (f"the seal of this document is {found}, not {seal}",)
+        checks.append(Check("seal", told))
     return checks
-
-
-def _raw_files(run_dir: Path) -> Check:
-    """The raw output against the checksums that stand in the records."""
-    return Check("raw output against the records", tuple(_clip(_raw_faults(run_dir))))
 
 
 def _raw_faults(run_dir: Path) -> Iterator[str]:
@@ -103,15 +102,14 @@ def _folder(folder: Path) -> Check:
         sums = read_sums(folder / store.SUMS)
     except AssayError as error:
         return Check(what, (str(error),))
-    faults = [f"{name} was changed" for name in _changed(folder, sums)]
-    unlisted = [name for name in (store.MACHINE, store.CRITERIA) if name not in sums]
-    return Check(what, (*faults, *(f"{name} is not listed" for name in unlisted)))
-
-
-def _changed(folder: Path, sums: Mapping[str, str]) -> Iterator[str]:
-    for name, value in sums.items():
-        if not (folder / name).is_file() or digest(folder / name) != value:
-            yield name
+    faults = [
+        f"{name} was changed"
+        for name, value in sums.items()
+        if not (folder / name).is_file() or digest(folder / name) != value
+    ]
+    needed = (store.MACHINE, store.CRITERIA)
+    faults += [f"{name} is not listed" for name in needed if name not in sums]
+    return Check(what, tuple(faults))
 
 
 def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
@@ -135,36 +133,22 @@ def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> l
         )
     except (AssayError, OSError, UnicodeDecodeError) as error:
         return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
+    now, told = dossier.files, stored.get("criteria")
+    files = [
+        f"{name} was changed" if name in now else f"{name} is missing"
+        for name, value in recorded.items()
+        if name not in now or now[name] != value
+    ]
+    files += [f"{name} was added" for name in now if name not in recorded]
+    same = isinstance(told, dict) and told.get("sha256") == dossier.criteria_sha256
+    criteria = () if same else (f"{store.CRITERIA} was changed",)
+    verdicts = _clipped(_verdicts(stored, results, dossier))
     return [
-        Check(
-            "every file of the run against the document", tuple(_clip(_files(recorded, dossier)))
-        ),
-        _criteria(stored, dossier),
-        Check(
-            "verdicts from the records",
-            tuple(_clip(_verdicts(stored, results, dossier))),
-            note=_other_code(dossier),
-        ),
+        Check("every file of the run against the document", _clipped(files)),
+        Check("criteria file against the document", criteria),
+        Check("verdicts from the records", verdicts, note=_other_code(dossier)),
         _page(folder, dossier),
     ]
-
-
-def _files(recorded: Mapping[str, Any], dossier: Dossier) -> Iterator[str]:
-    for name, value in recorded.items():
-        if name not in dossier.files:
-            yield f"{name} is missing"
-        elif dossier.files[name] != value:
-            yield f"{name} was changed"
-    for name in dossier.files:
-        if name not in recorded:
-            yield f"{name} was added"
-
-
-def _criteria(stored: Mapping[str, Any], dossier: Dossier) -> Check:
-    told = stored.get("criteria")
-    wanted = told.get("sha256") if isinstance(told, dict) else None
-    faults = () if wanted == dossier.criteria_sha256 else (f"{store.CRITERIA} was changed",)
-    return Check("criteria file against the document", faults)
 
 
 def _verdicts(
@@ -211,28 +195,8 @@ def _page(folder: Path, dossier: Dossier) -> Check:
     return Check(what, () if same else (f"{store.DOCUMENT} does not say what the records say",))
 
 
-def _copy(document: Path, folder: Path) -> Check:
-    kept = {store.PRINT, store.DOCUMENT, store.MACHINE}
-    found = digest(document)
-    same = any((folder / name).is_file() and digest(folder / name) == found for name in kept)
-    fault = f"{document} is none of the run's documents"
-    return Check(f"the copy {document.name}", () if same else (fault,))
-
-
-def _seal(seal: str, folder: Path) -> Check:
-    found = digest(folder / store.MACHINE)
-    same = len(seal) >= 8 and found.startswith(seal.strip().lower())
-    fault = f"the seal of this document is {found}, not {seal}"
-    return Check("seal", () if same else (fault,))
-
-
-def _clip(faults: Iterator[str]) -> Iterator[str]:
+def _clipped(faults: Iterable[str]) -> tuple[str, ...]:
     """At most MOST_LISTED of them, then how many more."""
-    more = 0
-    for number, fault in enumerate(faults):
-        if number < MOST_LISTED:
-            yield fault
-        else:
-            more += 1
-    if more:
-        yield f"and {more} more"
+    found = list(faults)
+    more = len(found) - MOST_LISTED
+    return (*found[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))

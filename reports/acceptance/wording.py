@@ -1,37 +1,124 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers of judged items in words: readable units, shares as percentages or multiples."""
+"""A judgement in words: the sentences on top of the document, and the numbers of judged items."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from records.flags import OVERSUBSCRIBED
+from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Item
-from reports.notation.units import decimals, fixed, readable_unit
+from reports.notation.units import count_text, fixed, percent, readable_unit
+from reports.notation.values import quantity
 
 
-def _is_multiple(item: Item) -> bool:
-    """Whether a number without unit is a multiple (2.1 ×) rather than a share (93 %)."""
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, the place that backs it, and its kind: "bad", "open", "good" or "plain"."""
+
+    text: str
+    href: str
+    kind: str
+
+
+def sentences(dossier: Dossier) -> list[Sentence]:
+    """The verdict first, then what is named, what is open and what limits the verdict."""
+    return [*_outcome(dossier), *_still_open(dossier), *_caveats(dossier)]
+
+
+def _outcome(dossier: Dossier) -> Iterator[Sentence]:
+    """How many criteria are met, and who is named."""
+    results, named = dossier.judgement.criteria, dossier.judgement.named
+    parts = []
+    for verdict, word in (("FAIL", "not met"), ("INCONCLUSIVE", "undecided")):
+        titles = [result.title for result in results if result.effective == verdict]
+        if titles:
+            more = " and others" if len(titles) > 4 else ""
+            parts.append(f"{len(titles)} {word} ({'; '.join(titles[:4])}{more})")
+    if parts:
+        met = sum(result.effective == "PASS" for result in results)
+        failed = any(result.effective == "FAIL" for result in results)
+        text = ", ".join([f"{met} of {len(results)} criteria are met", *parts])
+        yield Sentence(f"{text}.", "criteria", "bad" if failed else "open")
+    else:
+        text = f"All {count_text(len(results), 'criterion', 'criteria')} are met."
+        yield Sentence(text, "criteria", "good")
+    for state, word in (("confirmed", "Confirmed by re-runs"), ("suspected", "Suspected")):
+        mine = [finding.title for finding in named if finding.state == state]
+        if mine:
+            shown = ", ".join(mine[:8]) + (" and others" if len(mine) > 8 else "")
+            yield Sentence(f"{word}: {shown}.", "named", "bad")
+    if not named:
+        yield Sentence("No slow node and no slow link is named.", "named", "good")
+
+
+def _still_open(dossier: Dossier) -> Iterator[Sentence]:
+    """Launches that are missing, re-runs, waivers."""
+    judgement, run = dossier.judgement, dossier.run
+    planned = sum(case.skipped is None for case in run.plan.cases) * run.plan.blocks
+    done = len({(launch.case, launch.block) for launch in run.counted() if launch.block})
+    if done < planned:
+        yield Sentence(
+            f"The run is not finished, {count_text(planned - done, 'launch', 'launches')} are"
+            " still to come: assay run --resume goes on with it.",
+            "details",
+            "open",
+        )
+    if judgement.rerun:
+        yield Sentence(
+            f"Re-runs of {count_text(len(judgement.rerun), 'case')} are wanted before this can be"
+            " signed; the campaign file lies beside this document.",
+            "reruns",
+            "open",
+        )
+    elif judgement.rerun_count:
+        runs = count_text(judgement.rerun_count, "re-run")
+        text = f"Launches of {runs} enter these verdicts with those of the run."
+        yield Sentence(text, "reruns", "plain")
+    applied = [w.waiver for w in judgement.waivers if w.state == "applied"]
+    expired = [w.waiver.criterion for w in judgement.waivers if w.state == "expired"]
+    if applied:
+        told = "; ".join(f"{w.criterion} by {w.author} until {w.expires}" for w in applied[:3])
+        yield Sentence(f"Waived: {told}.", "waivers", "open")
+    if expired:
+        text = f"Expired waivers do not count: {', '.join(expired[:5])}."
+        yield Sentence(text, "waivers", "open")
+
+
+def _caveats(dossier: Dossier) -> Iterator[Sentence]:
+    """What limits the verdict: shared cores, a virtual site, warnings of the run."""
+    launches = dossier.evidence.launches.values()
+    shared = sum(OVERSUBSCRIBED in launch.flags for launch in launches)
+    if shared:
+        yield Sentence(
+            f"{shared} of {count_text(len(launches), 'launch', 'launches')} had more busy ranks"
+            " than cores: their numbers judge this arrangement, not a real machine.",
+            "method",
+            "open",
+        )
+    if dossier.run.provenance.site.virtual:
+        yield Sentence(
+            "The site is a virtual cluster on one machine: this is a rehearsal of an acceptance.",
+            "provenance",
+            "open",
+        )
+    for warning in dossier.run.warnings[:2]:
+        yield Sentence(warning, "provenance", "open")
+
+
+def number(item: Item, value: float) -> str:
+    """A value of the item's own unit; without a unit a share (93 %) or a multiple (2.1 ×)."""
     limits = [limit for limit in (item.at_least, item.at_most) if limit is not None]
-    return bool(limits) and max(limits) > 1
-
-
-def number(item: Item, value: float | None) -> str:
-    """A value of the item's own unit, readable."""
-    if value is None:
-        return "–"
     if item.unit == "1":
-        if _is_multiple(item):
-            return f"{fixed(value, 2)} ×"
-        return f"{fixed(100 * value, 1)} %"
-    limits = [limit for limit in (item.at_least, item.at_most) if limit]
-    unit = readable_unit(item.unit, limits or [item.bounds.centre])
-    scaled = value / unit.factor
-    return f"{fixed(scaled, decimals(scaled, None))} {unit.label}"
+        return f"{fixed(value, 2)} ×" if max(limits, default=0.0) > 1 else percent(value)
+    typical = [limit for limit in limits if limit] or [item.bounds.centre]
+    return quantity(value, readable_unit(item.unit, typical))
 
 
 def centre_text(item: Item) -> str:
     """What was observed: the median, or how many launches were ok."""
-    if item.bounds.method == "count":
-        return item.note
-    return number(item, item.bounds.centre)
+    return item.note if item.bounds.method == "count" else number(item, item.bounds.centre)
 
 
 def bound_text(item: Item) -> str:
@@ -39,11 +126,10 @@ def bound_text(item: Item) -> str:
     low, high = item.bounds.low, item.bounds.high
     if low is None or high is None:
         return "–"
-    if item.at_least is not None and item.at_most is None:
-        return f"≤ {number(item, high)}" if item.verdict == "FAIL" else f"≥ {number(item, low)}"
-    if item.at_most is not None and item.at_least is None:
-        return f"≥ {number(item, low)}" if item.verdict == "FAIL" else f"≤ {number(item, high)}"
-    return f"{number(item, low)} … {number(item, high)}"
+    if (item.at_least is None) == (item.at_most is None):
+        return f"{number(item, low)} … {number(item, high)}"
+    lower_matters = (item.at_most is None) != (item.verdict == "FAIL")
+    return f"≥ {number(item, low)}" if lower_matters else f"≤ {number(item, high)}"
 
 
 def limit_words(item: Item) -> str:
@@ -60,14 +146,11 @@ def margin_text(item: Item) -> str:
     """The margin as a signed percentage."""
     if item.margin is None or item.bounds.low is None:
         return "–"
-    sign = "+" if item.margin >= 0 else "−"
-    return f"{sign}{fixed(abs(100 * item.margin), 1)} %"
+    return f"{'+' if item.margin >= 0 else '−'}{percent(abs(item.margin))}"
 
 
 def measured_text(item: Item) -> str:
     """The plain value behind a share."""
     if item.measured is None:
         return ""
-    unit = readable_unit(item.measured_unit, [item.measured])
-    scaled = item.measured / unit.factor
-    return f"{fixed(scaled, decimals(scaled, None))} {unit.label}"
+    return quantity(item.measured, readable_unit(item.measured_unit, [item.measured]))

@@ -40,25 +40,20 @@ def _of_environment(a: EnvironmentAsRun, b: EnvironmentAsRun) -> Iterator[tuple[
         yield "our C sources", _text(a.spack.sources), _text(b.spack.sources)
     packages_a, packages_b = _packages(a), _packages(b)
     for name in sorted(packages_a.keys() | packages_b.keys()):
-        yield from _of_package(name, packages_a.get(name), packages_b.get(name))
+        one, other = packages_a.get(name), packages_b.get(name)
+        if one is None or other is None:
+            yield name, _in_a_line(one), _in_a_line(other)
+            continue
+        for fact in SpackPackage.__struct_fields__:
+            of_a, of_b = getattr(one, fact), getattr(other, fact)
+            if of_a != of_b:
+                yield f"{name}: {fact}", _text(of_a), _text(of_b)
 
 
 def _packages(environment: EnvironmentAsRun) -> dict[str, SpackPackage]:
     """Packages of the distribution, of which only the version is known, and those of Spack."""
     found = {name: SpackPackage(version=v) for name, v in environment.packages.items()}
     return found | (environment.spack.packages if environment.spack else {})
-
-
-def _of_package(
-    name: str, a: SpackPackage | None, b: SpackPackage | None
-) -> Iterator[tuple[str, str, str]]:
-    if a is None or b is None:
-        yield name, _in_a_line(a), _in_a_line(b)
-        return
-    for fact in SpackPackage.__struct_fields__:
-        of_a, of_b = getattr(a, fact), getattr(b, fact)
-        if of_a != of_b:
-            yield f"{name}: {fact}", _text(of_a), _text(of_b)
 
 
 def _in_a_line(package: SpackPackage | None) -> str:

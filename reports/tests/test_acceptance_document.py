@@ -16,9 +16,9 @@ from assay.criteria.loading import criteria_from_text
 from records.errors import AssayError
 from reports.acceptance import store
 from reports.acceptance import verify as verification
+from reports.acceptance.digests import made_with
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
-from reports.acceptance.made_with import made_with
 from reports.acceptance.verify import verify
 from reports.write.pdf import find_browser
 

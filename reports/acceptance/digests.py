@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verdicts and page are made with: versions, and a digest of the code that each comes from.
+"""SHA-256 of everything a document rests on: the files of all runs, and the code that made it.
 
-The digest covers the modules that can have a part, found by their imports, without comments,
+The list of files has the form of sha256sum, so that anybody can check it without Assay. The digest
+of code covers the modules that can have a part, found by their imports, without comments,
 docstrings, descriptions and blank lines: an edited explanation changes no seal.
 """
 
@@ -10,17 +11,68 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import os
+import re
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from records.errors import AssayError, InfrastructureError
+
+#: Files and folders of a run directory that are made from it, or come and go.
+NOT_EVIDENCE = frozenset({"acceptance", "report", "work", ".lock"})
 _ROOT = Path(__file__).resolve().parents[2]
 #: What is judged and sealed begins here; what is drawn for people, there.
 _JUDGING, _PAGE = "reports.acceptance.dossier", "reports.acceptance.document"
 _METRICS = "records/schema_1.json"
 _TEMPLATES = "reports/write/templates/*"
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file in hexadecimal. Raises InfrastructureError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise InfrastructureError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def manifest(run: Path, reruns: Sequence[Path]) -> dict[str, str]:
+    """Name relative to `run` -> SHA-256, of every file of the run and its re-runs, sorted."""
+    names = []
+    for folder in (run, *reruns):
+        for place, folders, files in os.walk(folder):
+            left_out = NOT_EVIDENCE if Path(place) == folder else frozenset[str]()
+            folders[:] = [name for name in folders if name not in left_out]
+            names += [
+                os.path.relpath(Path(place, name), run) for name in files if name not in left_out
+            ]
+    return {name: digest(run / name) for name in sorted(names)}
+
+
+def sums_text(sums: Mapping[str, str]) -> str:
+    """The text of a sha256sum file; names with a line break are refused."""
+    bad = [name for name in sums if "\n" in name or "\\" in name]
+    if bad:
+        raise AssayError(f"{bad[0]!r}: such a name cannot stand in a list of checksums; rename it")
+    return "".join(f"{value}  {name}\n" for name, value in sums.items())
+
+
+def read_sums(path: Path) -> dict[str, str]:
+    """The checksums of a sha256sum file. Raises AssayError naming the line that is none."""
+    sums: dict[str, str] = {}
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise AssayError(f"{path}: cannot be read ({error.strerror})") from error
+    for number, line in enumerate(lines, start=1):
+        found = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
+        if found is None:
+            raise AssayError(f"{path}:{number}: is no line of a sha256sum file")
+        sums[found[2]] = found[1]
+    return sums
 
 
 @cache
@@ -41,7 +93,7 @@ def page_made_with() -> str:
 def code_digest(root: Path, module: str, data: str) -> str:
     """Twelve hexadecimal digits of a module below `root`, of all that it imports from there, and
     of the data files that match a pattern."""
-    texts = {file: code_of(file.read_text("utf-8")).encode() for file in _closure(root, module)}
+    texts = {file: code_of(file.read_text("utf-8")).encode() for file in _imported(root, module)}
     texts |= {file: file.read_bytes() for file in root.glob(data) if file.is_file()}
     found = hashlib.sha256()
     for file, text in sorted(texts.items()):
@@ -49,8 +101,11 @@ def code_digest(root: Path, module: str, data: str) -> str:
     return found.hexdigest()[:12]
 
 
-def _closure(root: Path, module: str) -> set[Path]:
-    """The files of a module and of all modules below `root` that it imports, however far."""
+def _imported(root: Path, module: str) -> set[Path]:
+    """The files of a module and of all modules below `root` that it imports, however far.
+
+    Imports inside functions count; a name from a module may be a module itself.
+    """
     files: set[Path] = set()
     rest = [module]
     while rest:
@@ -58,19 +113,15 @@ def _closure(root: Path, module: str) -> set[Path]:
         for count in range(1, len(parts) + 1):
             path = root.joinpath(*parts[:count])
             file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-            if file.is_file() and file not in files:
-                files.add(file)
-                rest += _imported(ast.parse(file.read_text("utf-8")))
+            if not file.is_file() or file in files:
+                continue
+            files.add(file)
+            for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+                if isinstance(node, ast.Import):
+                    rest += [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    rest += [f"{node.module}.{alias.name}" for alias in node.names]
     return files
-
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """Names that may be modules, of every import, those inside functions too."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def code_of(source: str) -> str:

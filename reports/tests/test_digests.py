@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reports.acceptance.made_with import code_digest, code_of
+from reports.acceptance.digests import code_digest, code_of
 
 ROOT = Path(__file__).resolve().parents[2]
 JUDGING = ("reports.acceptance.dossier", "records/schema_1.json")
