@@ -51,35 +51,30 @@ class Lock:
 
     def packages(self, roots: list[str]) -> dict[str, dict[str, Any]]:
         """Facts of each package below `roots` that is linked or run, by name."""
-        found = {self.specs[h]["name"]: self._facts(h) for h in self._below(roots, _STAYING)}
+        found = {}
+        for spec_hash in self._below(roots, _STAYING):
+            spec = self.specs[spec_hash]
+            target = spec["arch"]["target"]
+            compilers = (
+                self.specs[dependency["hash"]]
+                for dependency in spec.get("dependencies", ())
+                if "c" in dependency.get("parameters", {}).get("virtuals", ())
+            )
+            found[spec["name"]] = {
+                "version": spec["version"],
+                "variants": _variants(spec.get("parameters", {})),
+                "compiler": next((f"{c['name']}@{c['version']}" for c in compilers), None),
+                "target": target if isinstance(target, str) else target["name"],
+                "os": spec["arch"]["platform_os"],
+                "hash": spec_hash,
+                "external": (spec.get("external") or {}).get("path"),
+                "namespace": spec["namespace"],
+            }
         return dict(sorted(found.items()))
 
     def hashes_of(self, names: Collection[str], roots: list[str]) -> list[str]:
         """Hashes of the packages of these names that `roots` need."""
         return sorted(h for h in self._below(roots, _STAYING) if self.specs[h]["name"] in names)
-
-    def _facts(self, spec_hash: str) -> dict[str, Any]:
-        spec = self.specs[spec_hash]
-        arch = spec["arch"]
-        target = arch["target"]
-        external = spec.get("external") or {}
-        return {
-            "version": spec["version"],
-            "variants": _variants(spec.get("parameters", {})),
-            "compiler": self._compiler(spec),
-            "target": target if isinstance(target, str) else target["name"],
-            "os": arch["platform_os"],
-            "hash": spec_hash,
-            "external": external.get("path"),
-            "namespace": spec["namespace"],
-        }
-
-    def _compiler(self, spec: dict[str, Any]) -> str | None:
-        for dependency in spec.get("dependencies", ()):
-            if "c" in dependency.get("parameters", {}).get("virtuals", ()):
-                compiler = self.specs[dependency["hash"]]
-                return f"{compiler['name']}@{compiler['version']}"
-        return None
 
 
 def _variants(parameters: dict[str, Any]) -> str:

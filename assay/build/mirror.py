@@ -57,7 +57,20 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
     or one has a wrong checksum: that one is not taken.
     """
     mirror = home / MIRROR
-    archives = [a for a in _archives(built) if not _is_right(a.path_in(mirror), a.sha256)]
+    path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
+    if not path.is_file():
+        raise AssayError(
+            f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
+            " --from web where the web can be reached"
+        )
+    archives = [
+        archive
+        for archive in TypeAdapter(list[SourceArchive]).validate_python(
+            yaml.safe_load(path.read_text())
+        )
+        if archive.environment in (None, built.environment)
+        and not _is_right(archive.path_in(mirror), archive.sha256)
+    ]
     if not archives:
         say(f"mirror {mirror}: all archives are there, checksums right")
         return 0
@@ -70,17 +83,6 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
     except OSError as error:
         raise InfrastructureError(f"mirror {mirror}: {error.strerror}; make room") from error
     return len(archives)
-
-
-def _archives(built: SpackDescription) -> list[SourceArchive]:
-    path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
-    if not path.is_file():
-        raise AssayError(
-            f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
-            " --from web where the web can be reached"
-        )
-    stated = TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
-    return [archive for archive in stated if archive.environment in (None, built.environment)]
 
 
 def _fetch(packages: list[str], folder: str) -> None:

@@ -54,7 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _accept(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name)
-    criteria, text = _criteria_of(run, arguments.criteria)
+    last = run.path / "acceptance" / "criteria.yaml"
+    if arguments.criteria is None and not last.is_file():
+        raise AssayError(
+            f"{run.path} has not been judged before: say by what with --criteria FILE, a name in"
+            " campaigns/criteria/ or a file"
+        )
+    criteria, text = load_criteria(arguments.criteria or str(last))
     added = [open_run(name).path for name in arguments.reruns]
     dossier = _judge(run, criteria, text, added)
     if arguments.rerun and dossier.judgement.rerun:
@@ -69,17 +75,6 @@ def _accept(arguments: argparse.Namespace) -> int:
     else:
         _tell(dossier)
     return _STATUS[dossier.judgement.verdict]
-
-
-def _criteria_of(run: RunDirectory, name: str | None) -> tuple[Any, str]:
-    """The criteria called `name`, else those of the run's last judgement, and their text."""
-    last = run.path / "acceptance" / "criteria.yaml"
-    if name is None and not last.is_file():
-        raise AssayError(
-            f"{run.path} has not been judged before: say by what with --criteria FILE, a name in"
-            " campaigns/criteria/ or a file"
-        )
-    return load_criteria(name or str(last))
 
 
 def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Dossier:

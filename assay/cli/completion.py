@@ -86,11 +86,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _completion(arguments: argparse.Namespace) -> int:
-    if arguments.of in _GLUE:
-        print(_script(arguments.of), end="")
-    else:
+    if arguments.of in _KINDS:
         # Only names that need no quoting in a shell.
         print(*(n for n in _KINDS[arguments.of]() if re.fullmatch(r"[\w.:-]+", n)), sep="\n")
+        return ExitStatus.PASS
+    cases = _Cases()
+    cases.add("", make_parser(COMMANDS))
+    shared = _SHARED.format(
+        shell=arguments.of,
+        commands="|".join(map(shlex.quote, cases.commands)),
+        values="\n".join(
+            f"        {'|'.join(patterns)}) {candidates or ':'}; return ;;"
+            for candidates, patterns in cases.values.items()
+        ),
+        words="\n".join(f"        {branch}" for branch in cases.words),
+    )
+    print(shared + _GLUE[arguments.of], end="")
     return ExitStatus.PASS
 
 
@@ -131,18 +142,3 @@ def _candidates(action: argparse.Action) -> Iterator[str]:
     for word in str(action.metavar).split("|"):
         if word in _NAMES:
             yield f'"$program" completion {_NAMES[word][0]} 2>/dev/null'
-
-
-def _script(shell: str) -> str:
-    cases = _Cases()
-    cases.add("", make_parser(COMMANDS))
-    shared = _SHARED.format(
-        shell=shell,
-        commands="|".join(map(shlex.quote, cases.commands)),
-        values="\n".join(
-            f"        {'|'.join(patterns)}) {candidates or ':'}; return ;;"
-            for candidates, patterns in cases.values.items()
-        ),
-        words="\n".join(f"        {branch}" for branch in cases.words),
-    )
-    return shared + _GLUE[shell]

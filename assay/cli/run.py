@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if (arguments.campaign is None) == (arguments.resume is None):
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = False if arguments.plain else None
     if arguments.resume:
         status = resume_run(arguments.resume, arguments.site, live)
@@ -40,8 +40,3 @@ def _run(arguments: argparse.Namespace) -> int:
         status = start_run(arguments.campaign, site, live, arguments.builder)
     good = status.complete and set(status.counts) <= {"ok"}
     return ExitStatus.PASS if good else ExitStatus.FAIL
-
-
-def _interrupt(signum: int, frame: object) -> None:
-    del signum, frame
-    raise KeyboardInterrupt

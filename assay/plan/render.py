@@ -23,7 +23,10 @@ def render_plan(plan: Plan) -> str:
     rows: list[tuple[str, ...]] = [HEADINGS]
     skipped = []
     for case in plan.cases:
-        params = _short_params(case.check, case.params)
+        defaults = _defaults(case.check)
+        params = brief(
+            {k: v for k, v in case.params.items() if k not in defaults or v != defaults[k]}
+        )
         if case.skipped is not None:
             skipped.append(f"  {case.id}  {case.environment}  {params}: {case.skipped}")
             continue
@@ -51,11 +54,6 @@ def render_plan(plan: Plan) -> str:
             "",
         ]
     )
-
-
-def _short_params(check: str, params: dict[str, Any]) -> str:
-    defaults = _defaults(check)
-    return brief({k: v for k, v in params.items() if k not in defaults or v != defaults[k]})
 
 
 @cache

@@ -11,7 +11,6 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from msgspec import UNSET
 
@@ -22,7 +21,7 @@ from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase
-from records.record import CASE_ID, Record, RecordWriter, latest_attempts
+from records.record import CASE_ID, Attempt, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
@@ -85,40 +84,21 @@ class Driver:
         recorded = {record.case_id for record in self.run_directory.records()}
         for case in self.plan.cases:
             if case.skipped is not None and case.id not in recorded:
-                record = Record(
-                    **self._identity(case.id, case),
-                    block=0,
-                    attempt=1,
-                    status="skipped",
-                    reason=case.skipped,
-                    started_at=None,
-                    ended_at=None,
-                    job_id=None,
-                    nodes=[],
-                    metrics=[],
-                    flags=[],
-                    artifacts={},
-                )
-                writer.append(record)
-
-    def _identity(self, case_id: str, case: PlannedCase | Launch) -> dict[str, Any]:
-        """The fields of a record that say what was asked, and where."""
-        return {
-            "run_id": self.run_directory.run_id,
-            "case_id": case_id,
-            "check": case.check,
-            "environment": case.environment,
-            "site": self.site.name,
-            "params": case.params,
-            "ranks": case.ranks,
-        }
+                skipped = Outcome("skipped", reason=case.skipped)
+                writer.append(self._as_record(case, skipped, {}, case.id))
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> None:
         waiting = {launch.index: launch for launch in batch}
         patience_s = PATIENCE_S + max(launch.limit_s for launch in batch)
+        limit_s = self.plan.limits.get("wall_time_s")
         with Session(self.site, self.work, self.run_directory.run_id, batch) as session:
             for message in session.messages(patience_s):
-                self._keep_wall_time()
+                if limit_s and time.monotonic() - self.begun > limit_s:
+                    raise AssayError(
+                        f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
+                        f" Continue with: assay run --resume {self.run_directory.path}",
+                        ExitStatus.INCONCLUSIVE,
+                    )
                 if message is None:
                     self.progress.tick()
                 elif message.status is None:
@@ -129,36 +109,44 @@ class Driver:
             if waiting:
                 self._explain(waiting, session, status, writer)
 
-    def _keep_wall_time(self) -> None:
-        limit_s = self.plan.limits.get("wall_time_s")
-        if limit_s and time.monotonic() - self.begun > limit_s:
-            raise AssayError(
-                f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept. Continue with:"
-                f" assay run --resume {self.run_directory.path}",
-                ExitStatus.INCONCLUSIVE,
-            )
-
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
         artifacts = self.run_directory.keep_raw(stem, message.files)
-        assert message.status is not None
-        record = Record(
-            **self._identity(launch.case_id, launch),
-            block=launch.block,
-            attempt=launch.attempt,
-            status=message.status,
-            reason=message.reason,
-            started_at=message.started_at,
-            ended_at=message.ended_at,
-            job_id=message.job_id,
-            nodes=message.nodes,
-            metrics=message.metrics,
-            flags=message.flags,
-            artifacts=artifacts,
-            profile=UNSET if message.profile is None else message.profile,
-        )
+        record = self._as_record(launch, message, artifacts, launch.case_id, launch)
         writer.append(record)
         self.progress.record(record)
+
+    def _as_record(
+        self,
+        asked: PlannedCase | Launch,
+        outcome: Outcome,
+        artifacts: dict[str, str],
+        case_id: str,
+        place: Attempt | None = None,
+    ) -> Record:
+        """What was asked, where, and what came of it; without a place it was not launched."""
+        assert outcome.status is not None
+        return Record(
+            run_id=self.run_directory.run_id,
+            case_id=case_id,
+            check=asked.check,
+            environment=asked.environment,
+            site=self.site.name,
+            params=asked.params,
+            ranks=asked.ranks,
+            block=place.block if place else 0,
+            attempt=place.attempt if place else 1,
+            status=outcome.status,
+            reason=outcome.reason,
+            started_at=outcome.started_at,
+            ended_at=outcome.ended_at,
+            job_id=outcome.job_id,
+            nodes=outcome.nodes,
+            metrics=outcome.metrics,
+            flags=outcome.flags,
+            artifacts=artifacts,
+            profile=UNSET if outcome.profile is None else outcome.profile,
+        )
 
     def _explain(
         self, waiting: dict[int, Launch], session: Session, status: int, writer: RecordWriter

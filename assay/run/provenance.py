@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from assay import ROOT
 from assay.outputs import output_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
@@ -53,11 +54,21 @@ def gather(
 ) -> Provenance:
     """The provenance of a run, as known when it begins; the last three are the command line's."""
     described = site.description.environments
+    lines = site.slurm_output("scontrol", "show", "config").splitlines()
+    pairs = (line.split("=", 1) for line in lines if "=" in line)
+    slurm = {key.strip(): value.strip() for key, value in pairs}
     return Provenance(
         run_id=run_id,
         started_at=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         order_seed=plan.seed,
-        harness=_harness(),
+        harness=Harness(
+            version=metadata.version("assay"),
+            reframe=metadata.version("ReFrame-HPC"),
+            git_commit=output_of(["git", "rev-parse", "HEAD"], ROOT) or None,
+            git_dirty=bool(
+                output_of(["git", "status", "--porcelain", "--untracked-files=no"], ROOT)
+            ),
+        ),
         site=replace(
             site.provenance(),
             asked_as=asked_as,
@@ -65,22 +76,15 @@ def gather(
             nodes_left_out=sorted(nodes_left_out),
         ),
         host=_host(),
-        slurm=_slurm(site),
+        slurm=SlurmAsRun(
+            version=slurm.get("SLURM_VERSION"),
+            settings={name: slurm[name] for name in _SLURM_SETTINGS if name in slurm},
+        ),
         environments={
             name: environment_as_run(described[name], site.spack_facts(name))
             for name in plan.environments
         },
         variables={k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
-    )
-
-
-def _harness() -> Harness:
-    here = Path(__file__).resolve().parent
-    return Harness(
-        version=metadata.version("assay"),
-        reframe=metadata.version("ReFrame-HPC"),
-        git_commit=output_of(["git", "rev-parse", "HEAD"], here) or None,
-        git_dirty=bool(output_of(["git", "status", "--porcelain", "--untracked-files=no"], here)),
     )
 
 
@@ -94,14 +98,6 @@ def _host() -> Host:
         kernel=platform.release(),
         nics=sorted(nic.name for nic in Path("/sys/class/net").glob("*") if nic.name != "lo"),
     )
-
-
-def _slurm(site: Site) -> SlurmAsRun:
-    lines = site.slurm_output("scontrol", "show", "config").splitlines()
-    pairs = (line.split("=", 1) for line in lines if "=" in line)
-    config = {key.strip(): value.strip() for key, value in pairs}
-    settings = {name: config[name] for name in _SLURM_SETTINGS if name in config}
-    return SlurmAsRun(version=config.get("SLURM_VERSION"), settings=settings)
 
 
 def environment_as_run(

@@ -99,25 +99,21 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line + 1
-        _refuse_tag_or_reference(event, line)
+        anchor = getattr(event, "anchor", None)
+        if isinstance(event, yaml.AliasEvent):
+            raise _Refused(line, f"the alias *{clipped(str(anchor))} is not allowed; write it out")
+        if anchor is not None:
+            raise _Refused(line, f"the anchor &{clipped(anchor)} is not allowed; write it out")
+        tag = getattr(event, "tag", None)
+        if tag is not None:
+            shown = clipped(str(tag).replace(_YAML, "!!"))
+            raise _Refused(line, f"the tag {shown} is not allowed; write a plain value")
         if self.depth >= MAX_DEPTH:
             raise _Refused(line, f"nested more than {MAX_DEPTH} deep; about 6 are needed")
         self.depth += 1
         node = super().compose_node(parent, index)
         self.depth -= 1
         return node
-
-
-def _refuse_tag_or_reference(event: yaml.Event, line: int) -> None:
-    anchor = getattr(event, "anchor", None)
-    if isinstance(event, yaml.AliasEvent):
-        raise _Refused(line, f"the alias *{clipped(str(anchor))} is not allowed; write it out")
-    if anchor is not None:
-        raise _Refused(line, f"the anchor &{clipped(anchor)} is not allowed; write it out")
-    tag = getattr(event, "tag", None)
-    if tag is not None:
-        shown = clipped(str(tag).replace(_YAML, "!!"))
-        raise _Refused(line, f"the tag {shown} is not allowed; write a plain value")
 
 
 def parse(file: str, text: str, needs: str) -> Document:

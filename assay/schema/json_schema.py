@@ -36,7 +36,16 @@ def _branch(check: str, definitions: JsonSchema) -> JsonSchema:
     )
     definitions |= model.pop("$defs", {})
     parameters: JsonSchema = model["properties"]
-    axes = {name: _axis(parameter) for name, parameter in parameters.items()}
+    axes = {
+        name: {
+            "type": "array",
+            "minItems": 1,
+            "items": {k: v for k, v in parameter.items() if k != "default"},
+            "description": parameter["description"],
+            "unit": parameter["unit"],
+        }
+        for name, parameter in parameters.items()
+    }
     together = {"type": "object", "properties": parameters, "additionalProperties": False}
     return {
         "if": {"properties": {"check": {"const": check}}, "required": ["check"]},
@@ -49,17 +58,6 @@ def _branch(check: str, definitions: JsonSchema) -> JsonSchema:
                 },
             }
         },
-    }
-
-
-def _axis(parameter: JsonSchema) -> JsonSchema:
-    value = {k: v for k, v in parameter.items() if k != "default"}
-    return {
-        "type": "array",
-        "minItems": 1,
-        "items": value,
-        "description": parameter["description"],
-        "unit": parameter["unit"],
     }
 
 

@@ -162,10 +162,10 @@ def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     if kind == "value_error":
         return str(detail["ctx"]["error"])
     if kind == "extra_forbidden":
-        names = _descend(location[:-1], schema).get("properties", {})
+        names = _descend(location[:-1], schema, schema).get("properties", {})
         hint = did_you_mean(str(location[-1]), names)
         return f"unknown key{hint}; allowed are {listed(names)}"
-    node = _descend(location, schema)
+    node = _descend(location, schema, schema)
     if kind == "missing":
         meaning = node.get("description", "")
         return f"is missing; allowed is {allowed_text(node, schema)}. {meaning}".strip()
@@ -202,21 +202,18 @@ def _resolved(node: JsonSchema, schema: JsonSchema) -> JsonSchema:
     return target | {k: v for k, v in node.items() if k != "$ref"}
 
 
-def _descend(location: Location, schema: JsonSchema) -> JsonSchema:
-    """The part of a JSON Schema that describes a location; {} where it says nothing."""
-    node = _resolved(schema, schema)
-    for part in location:
-        node = _step(node, part, schema)
-    return node
-
-
-def _step(node: JsonSchema, part: str | int, schema: JsonSchema) -> JsonSchema:
+def _descend(location: Location, node: JsonSchema, schema: JsonSchema) -> JsonSchema:
+    """What `node` of a JSON Schema says of a location below it; {} where it says nothing."""
+    node = _resolved(node, schema)
+    if not location:
+        return node
+    part, rest = location[0], location[1:]
     branches = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
     for option in (_resolved(branch, schema) for branch in branches):
         if isinstance(part, int) and "items" in option:
-            return _resolved(option["items"], schema)
+            return _descend(rest, option["items"], schema)
         if part in option.get("properties", {}):
-            return _resolved(option["properties"][part], schema)
+            return _descend(rest, option["properties"][part], schema)
         if isinstance(option.get("additionalProperties"), dict):
-            return _resolved(option["additionalProperties"], schema)
+            return _descend(rest, option["additionalProperties"], schema)
     return {}

@@ -55,35 +55,30 @@ def with_spack(described: SiteDescription) -> SiteDescription:
     assert described.spack is not None
     environments = dict(described.environments)
     for view, names in described.spack.views.items():
+        folder = view_folder(described.name, view)
+        modules = described.spack.modules.get(view, [])
+        # LD_RUN_PATH: not every wrapper writes the library's folder into what it links.
+        variables = (
+            {} if modules else {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
+        )
         for name in names:
-            served = _served(described, name, view)
-            environments[described.spack.name_of(name)] = served
+            like = described.environments[name]
+            served = {
+                "description": f"as {name}, with library and programs as Spack built them ({view})",
+                "compiler": str(folder / "bin" / "mpicc"),
+                "mpirun": str(folder / "bin" / "mpirun"),
+                "ready_programs": str(folder / "libexec" / "assay"),
+                "programs": {program: str(folder / path) for program, path in _PROGRAMS.items()},
+                "spack_view": view,
+                "variables": {**like.variables, **variables},
+                "modules": modules,
+                "modules_folder": str(modules_folder(described.name)) if modules else "",
+                "preload": "",
+                "packages": [],
+                "source": "spack",
+            }
+            environments[described.spack.name_of(name)] = like.model_copy(update=served)
     return described.model_copy(update={"environments": environments})
-
-
-def _served(described: SiteDescription, name: str, view: str) -> EnvironmentDescription:
-    assert described.spack is not None
-    environment = described.environments[name]
-    folder = view_folder(described.name, view)
-    modules = described.spack.modules.get(view, [])
-    # Not every wrapper writes the library's folder into what it links; the linker reads it here.
-    path = {} if modules else {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
-    return environment.model_copy(
-        update={
-            "description": f"as {name}, with library and programs as Spack built them ({view})",
-            "compiler": str(folder / "bin" / "mpicc"),
-            "mpirun": str(folder / "bin" / "mpirun"),
-            "ready_programs": str(folder / "libexec" / "assay"),
-            "programs": {program: str(folder / path) for program, path in _PROGRAMS.items()},
-            "spack_view": view,
-            "variables": {**environment.variables, **path},
-            "modules": modules,
-            "modules_folder": str(modules_folder(described.name)) if modules else "",
-            "preload": "",
-            "packages": [],
-            "source": "spack",
-        }
-    )
 
 
 def replaced_by_spack(described: SiteDescription) -> dict[str, EnvironmentDescription]:
