@@ -10,7 +10,6 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any
 
 from records.errors import AssayError, ExitStatus
@@ -101,20 +100,15 @@ def _say(line: str) -> None:
 
 def _up(args: argparse.Namespace) -> None:
     spec = ClusterSpec(args.name, args.nodes, args.cpus_per_node, args.network, args.switches)
-    signal.signal(signal.SIGTERM, _end_tidily)
+    # Exit through the clean-up of `up` instead of ending at once.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     api.up(spec, _say)
 
 
-def _end_tidily(_signal: int, _frame: FrameType | None) -> None:
-    """Exit through the clean-up of `up` instead of ending at once."""
-    raise SystemExit(128 + signal.SIGTERM)
-
-
 def _down(args: argparse.Namespace) -> None:
-    if api.down(args.name, _say):
-        _say(f"cluster {args.name}: down, nothing is left")
-    else:
-        _say(f"cluster {args.name}: there is nothing to take down")
+    found = api.down(args.name, _say)
+    said = "down, nothing is left" if found else "there is nothing to take down"
+    _say(f"cluster {args.name}: {said}")
 
 
 def _status(args: argparse.Namespace) -> None:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import host, network, power, processes
 from virtual_cluster import spec as plans
-from virtual_cluster.spec import Network
 from virtual_cluster.state import State, cluster_lock
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -25,15 +25,25 @@ _QUOTA_US = 1000
 def degrade(state: State, node: str, cpu_share: float | None, link_share: float | None) -> None:
     """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate."""
     host.require_rights("degrade")
-    _check("--cpu", cpu_share)
-    _check("--link", link_share)
+    for option, share in (("--cpu", cpu_share), ("--link", link_share)):
+        if share is not None and not 0.01 <= share < 1:
+            raise AssayError(
+                f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5"
+            )
     if cpu_share is None and link_share is None:
         raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
     with cluster_lock(state.spec.name):
         power.check_node(state, node)
         power.first_process(state, node)
         if link_share is not None:
-            network.shape_link(state.spec, node, _slower(state, link_share))
+            link = state.spec.link
+            if link.bits_per_s is None:
+                raise AssayError(
+                    f"the links of cluster {state.spec.name} are unlimited, so there is no rate to"
+                    " take a share of; bring the cluster up with --network gigabit or fast-ethernet"
+                )
+            rate = max(1000, round(link.bits_per_s * link_share))
+            network.shape_link(state.spec, node, replace(link, bits_per_s=rate))
         if cpu_share is not None:
             _cap(state, node, cpu_share)
 
@@ -53,22 +63,6 @@ def remove_caps(cluster: str) -> None:
         for group in _root().glob(f"assay-{cluster}-n*"):
             if plans.is_namespace_of(cluster, group.name):
                 _release(group)
-
-
-def _check(option: str, share: float | None) -> None:
-    if share is not None and not 0.01 <= share < 1:
-        raise AssayError(f"{option} {share:g}: allowed are shares from 0.01 to below 1, e.g. 0.5")
-
-
-def _slower(state: State, share: float) -> Network:
-    link = state.spec.link
-    if link.bits_per_s is None:
-        raise AssayError(
-            f"the links of cluster {state.spec.name} are unlimited, so there is no rate to take a"
-            " share of; bring the cluster up with --network gigabit or fast-ethernet"
-        )
-    rate = max(1000, round(link.bits_per_s * share))
-    return Network(link.name, rate, link.burst_bytes, link.limit_bytes)
 
 
 def _root() -> Path:

@@ -42,14 +42,16 @@ class Process:
 
 def start_ticks(pid: int) -> int | None:
     """Start time of a running process; None when there is none or it is a zombie."""
+    fields = _stat(pid)
+    return int(fields[19]) if len(fields) >= 20 and fields[0] not in "ZX" else None
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/ID/stat from the state (field 3) on; none when there is no process."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()
-    if len(fields) < 20 or fields[0] in "ZX":
-        return None
-    return int(fields[19])
+        return []
 
 
 def start(argv: Sequence[str], log: Path, record: Callable[[Process], None]) -> Process:
@@ -149,11 +151,8 @@ def ancestors() -> set[int]:
     pid = os.getpid()
     while pid > 0 and pid not in found:
         found.add(pid)
-        try:
-            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
-        except OSError:
-            break
-        pid = int(stat.rpartition(")")[2].split()[1])
+        fields = _stat(pid)
+        pid = int(fields[1]) if fields else 0
     return found
 
 

@@ -25,45 +25,23 @@ _MACHINE_LOCK = ".lock"
 _FOLDER_MARK = ".made-netns-folder"
 
 
-@dataclass(frozen=True)
 class Folders:
-    """Where the files of one cluster lie."""
+    """Where the files of one cluster lie, below `root`."""
 
-    root: Path
-
-    @property
-    def slurm_conf(self) -> Path:
-        """The configuration file of Slurm."""
-        return self.root / "etc" / "slurm.conf"
-
-    @property
-    def hosts(self) -> Path:
-        """The file the nodes see as /etc/hosts."""
-        return self.root / "etc" / "hosts"
-
-    @property
-    def work(self) -> Path:
-        """Where jobs are staged; belongs to the ordinary user."""
-        return self.root / "work"
-
-    @property
-    def sbatch(self) -> Path:
-        """The sbatch that stands first in the ordinary user's PATH."""
-        return self.root / "bin" / "sbatch"
-
-    @property
-    def home(self) -> Path:
-        """Home of the ordinary user."""
-        return self.root / "home"
-
-    @property
-    def munge(self) -> Path:
-        """Key and socket of munge."""
-        return self.root / "munge"
-
-    def node(self, node: str) -> Path:
-        """What slurmd of a node keeps."""
-        return self.root / "nodes" / node
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        #: The configuration file of Slurm.
+        self.slurm_conf = root / "etc" / "slurm.conf"
+        #: The file the nodes see as /etc/hosts.
+        self.hosts = root / "etc" / "hosts"
+        #: Where jobs are staged; belongs to the ordinary user.
+        self.work = root / "work"
+        #: The sbatch that stands first in the ordinary user's PATH.
+        self.sbatch = root / "bin" / "sbatch"
+        #: Home of the ordinary user.
+        self.home = root / "home"
+        #: Key and socket of munge.
+        self.munge = root / "munge"
 
     def console(self, name: str) -> Path:
         """The output of a daemon or node as it starts; its own log lies beside it."""
@@ -71,16 +49,12 @@ class Folders:
 
     def make(self, nodes: list[str]) -> None:
         """Make all of them, readable to everybody."""
-        for folder in ("bin", "etc", "log", "spool", "nodes", "work", "home", "munge"):
-            _make_folder(self.root / folder)
+        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge"]
         for node in nodes:
-            _make_folder(self.node(node))
-            _make_folder(self.node(node) / "spool")
-
-
-def _make_folder(path: Path) -> None:
-    path.mkdir(parents=True, exist_ok=True)
-    path.chmod(0o755)
+            names += [f"nodes/{node}", f"nodes/{node}/spool"]
+        for folder in (self.root / name for name in names):
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
 
 
 def folders(cluster: str) -> Folders:
