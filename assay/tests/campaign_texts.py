@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small right campaign as text, for tests to spoil."""
+"""A small right campaign as text, for tests to spoil, and a site to plan it on."""
 
 from __future__ import annotations
+
+from assay.sites.facts import SiteFacts
 
 GOOD = """\
 schema: 1
@@ -22,6 +24,14 @@ cases:
 limits: {node_hours: 5, launch_s: 100}
 weights: {hpl: 2, pt2pt: 0.5}
 """
+MPI = frozenset({"mpi"})
+SITE = SiteFacts(
+    name="virtual",
+    nodes=4,
+    cores_per_node=1,
+    memory_bytes_per_node=1_400_000_000,
+    environments={"mpich": MPI, "openmpi": MPI, "lam": MPI, "lam-lamd": MPI},
+)
 
 
 def spoiled(old: str, new: str) -> str:

@@ -2,6 +2,7 @@
 """assay build without Spack: what it refuses, what it takes, and what it says when Spack fails."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -40,19 +41,12 @@ def virtual():
     return description
 
 
-def archive(content: bytes, folder: Path) -> SourceArchive:
-    (folder / "x_1.orig.tar.gz").write_bytes(content)
-    return SourceArchive(package="x", archive="x_1.orig.tar.gz", sha256="a" * 64)
-
-
 def test_no_spack_is_told_with_its_remedy(monkeypatch, tmp_path, capsys):
     monkeypatch.delenv("SPACK_ROOT", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(paths, "CLONES", tmp_path)
     assert main(["build", "--site", "virtual"]) == 4
-    said = capsys.readouterr().err
-    assert "no Spack found" in said
-    assert "make spack" in said
+    assert re.search("no Spack found.*make spack", capsys.readouterr().err)
 
 
 def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
@@ -67,9 +61,8 @@ def test_a_package_repository_that_is_none_is_refused(monkeypatch, tmp_path):
 
 def test_an_unknown_environment_is_refused_with_those_there_are(capsys, home):
     assert main(["build", "--site", "virtual", "--environments", "mvapich-spack"]) == 2
-    said = capsys.readouterr().err
-    assert "'mvapich-spack'" in said
-    assert "allowed are lam-spack, lam-lamd-spack" in said
+    told = "'mvapich-spack'.* allowed are lam-spack, lam-lamd-spack"
+    assert re.search(told, capsys.readouterr().err)
 
 
 def test_environments_ask_for_the_views_they_need():
@@ -112,23 +105,22 @@ def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
     assert stand_ins.description.environments == environments
 
 
-def test_an_archive_with_a_wrong_checksum_is_not_taken(tmp_path):
-    download, mirror = tmp_path / "download", tmp_path / "mirror"
-    download.mkdir()
-    with pytest.raises(InfrastructureError, match=r"checksum is .*states a{64}; not taken"):
-        _take(archive(b"forged", download), download, mirror, print)
-    assert not mirror.exists()
-
-
-def test_a_source_package_of_another_version_is_told(tmp_path):
-    wanted = SourceArchive(package="x", archive="x_2.orig.tar.gz", sha256="a" * 64)
-    with pytest.raises(InfrastructureError, match="another version"):
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [(1, r"checksum is .*states a{64}; not taken"), (2, "this distribution has another version")],
+)
+def test_an_archive_of_wrong_checksum_or_version_is_not_taken(tmp_path, version, told):
+    (tmp_path / "x_1.orig.tar.gz").write_bytes(b"forged")
+    wanted = SourceArchive(package="x", archive=f"x_{version}.orig.tar.gz", sha256="a" * 64)
+    with pytest.raises(InfrastructureError, match=told):
         _take(wanted, tmp_path, tmp_path / "mirror", print)
+    assert not (tmp_path / "mirror").exists()
 
 
 @pytest.mark.parametrize(
     ("sample", "status", "said"),
     [
+        (None, 4, "==> Error: it broke"),
         ("checksum", 4, "lam-7.1.4.tar.gz has not the checksum that its recipe states"),
         ("no-source", 4, "no source for lam-7.1.4: "),
         ("full-disk", 4, "the disk is full below /home"),
@@ -136,18 +128,13 @@ def test_a_source_package_of_another_version_is_told(tmp_path):
     ],
 )
 def test_what_spack_printed_becomes_one_message(sample, status, said):
-    text = (SPACK_ENV / "tests" / "samples" / f"{sample}.txt").read_text()
+    samples = SPACK_ENV / "tests" / "samples"
+    text = (samples / f"{sample}.txt").read_text() if sample else "==> Error: it broke\n\nbye\n"
     error = explained("building", text, Path("/log"), Path("/home"))
     assert error.status == status
     assert said in str(error)
     assert "\n" not in str(error)
     assert "(log: /log)" in str(error)
-
-
-def test_an_unknown_failure_quotes_its_error_line():
-    error = explained("building", "==> Error: it broke\n\nbye\n", Path("/log"), Path("/home"))
-    assert error.status == 4
-    assert "==> Error: it broke" in str(error)
 
 
 def test_offline_the_mirror_replaces_every_other(home):
@@ -219,16 +206,14 @@ def test_a_changed_source_changes_the_digest(tmp_path):
 
 
 def test_what_one_site_has_built_is_not_built_again_for_another(home):
-    first, second = (home / name for name in ("first", "second"))
-    for site in (first, second):
-        site.mkdir(parents=True)
-    executable = home / "spack"
-    executable.write_text("#!/bin/sh\necho abc\n")
-    executable.chmod(0o755)
-    spack = Spack(executable, None, home)
-    assert changed(SpackCommands(spack, first, print, False), ["abc"]) == ["abc"]
-    note(SpackCommands(spack, first, print, False), ["abc"])
-    assert changed(SpackCommands(spack, second, print, False), ["abc"]) == []
+    home.mkdir()
+    spack = Spack(home / "spack", None, home)
+    spack.executable.write_text("#!/bin/sh\necho abc\n")
+    spack.executable.chmod(0o755)
+    first, second = (SpackCommands(spack, home / s, print, False) for s in ("first", "second"))
+    assert changed(first, ["abc"]) == ["abc"]
+    note(first, ["abc"])
+    assert changed(second, ["abc"]) == []
 
 
 def test_the_lock_tells_what_a_view_is_built_from():

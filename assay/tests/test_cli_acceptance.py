@@ -10,18 +10,10 @@ import pytest
 from assay.cli import main
 from assay.plan import make_plan
 from assay.schema import load_campaign
-from assay.sites.facts import SiteFacts
+from assay.tests.campaign_texts import SITE
 from reports.acceptance import store
 from reports.tests import acceptance_runs as runs
 
-MPI = frozenset({"mpi"})
-SITE = SiteFacts(
-    name="virtual",
-    nodes=4,
-    cores_per_node=1,
-    memory_bytes_per_node=1_400_000_000,
-    environments={"mpich": MPI, "openmpi": MPI, "lam": MPI},
-)
 CRITERIA = """\
 schema: 1
 name: mine

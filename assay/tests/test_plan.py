@@ -6,25 +6,18 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import re
 
 import pytest
 
 from assay.plan import launch_limit_s, make_plan, render_plan
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
-from assay.tests.campaign_texts import GOOD, spoiled
+from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from records.errors import AssayError, ExitStatus
 from records.identity import case_id, case_ids
 from records.plan import Plan, PlannedCase
 
-MPI = frozenset({"mpi"})
-SITE = SiteFacts(
-    name="virtual",
-    nodes=4,
-    cores_per_node=1,
-    memory_bytes_per_node=1_400_000_000,
-    environments={"mpich": MPI, "openmpi": MPI, "lam": MPI, "lam-lamd": MPI},
-)
 WYEAST = dataclasses.replace(
     SITE, name="wyeast", nodes=12, cores_per_node=2, memory_bytes_per_node=2**29
 )
@@ -47,11 +40,8 @@ def with_n(n: int) -> str:
 
 def test_every_combination_in_every_environment_is_a_case() -> None:
     plan = plan_of(GOOD)
-    points = {
-        (c.environment, c.params["p"], c.params["q"], c.params["n"])
-        for c in plan.cases
-        if c.check == "hpl"
-    }
+    hpl = [(c.environment, c.params) for c in plan.cases if c.check == "hpl"]
+    points = {(e, params["p"], params["q"], params["n"]) for e, params in hpl}
     assert points == {(e, 1, q, n) for e in ("mpich", "lam") for q in (1, 2) for n in (1000, 2000)}
     assert [c.environment for c in plan.cases if c.check == "pt2pt"] == ["lam"]
 
@@ -112,9 +102,7 @@ def test_a_case_given_by_two_entries_is_refused_naming_both() -> None:
 
 
 def test_the_same_value_spelt_twice_is_the_same_case() -> None:
-    said = refusal(
-        spoiled("{nb: 64}", "{nb: 64}").replace("    n: [", "    threshold: [16, 16.0]\n    n: [")
-    )
+    said = refusal(spoiled("    n: [", "    threshold: [16, 16.0]\n    n: ["))
     assert "c.yaml:8: cases[0] gives a case that c.yaml:8: cases[0] gives too" in said
 
 
@@ -154,12 +142,8 @@ def test_more_nodes_than_the_site_has_are_skipped_with_numbers() -> None:
 
 def test_a_missing_feature_skips_only_that_environment() -> None:
     bare = dataclasses.replace(SITE, environments={"mpich": MPI, "lam": frozenset()})
-    plan = plan_of(GOOD, bare)
-    reasons = {c.environment: c.skipped for c in plan.cases if c.check == "hpl"}
-    assert reasons == {
-        "mpich": None,
-        "lam": "environment lam lacks mpi, which check hpl needs",
-    }
+    reasons = {c.environment: c.skipped for c in plan_of(GOOD, bare).cases if c.check == "hpl"}
+    assert reasons == {"mpich": None, "lam": "environment lam lacks mpi, which check hpl needs"}
 
 
 def test_an_environment_the_site_lacks_names_those_it_has() -> None:
@@ -173,10 +157,7 @@ def test_an_environment_the_site_lacks_names_those_it_has() -> None:
 )
 def test_an_estimate_above_a_limit_is_refused_with_numbers(key: str, value: str) -> None:
     said = refusal(spoiled("node_hours: 5, launch_s: 100", f"{key}: {value}"))
-    assert f"limits.{key}" in said
-    assert value in said
-    assert "estimated at" in said
-    assert "raise it" in said
+    assert re.search(rf"estimated at .*limits\.{key} .*{re.escape(value)}.*: raise it", said)
 
 
 def test_a_launch_limit_is_the_stated_one_or_ten_times_the_estimate() -> None:
@@ -223,12 +204,12 @@ def test_a_plan_of_another_schema_is_refused() -> None:
 def test_the_table_shows_every_case_the_skipped_ones_and_the_totals() -> None:
     plan = plan_of(with_n(20000))
     table = render_plan(plan)
-    assert all(case.id in table for case in plan.cases)
-    assert "skipped (4):" in table
-    assert "N = 20000 needs 8·N²" in table
-    assert "9 cases, 4 skipped; 3 blocks, order seed 7" in table
-    assert "15 launches" in table
-    assert "p=1 q=2 n=2000 nb=64 " in table
+    for told in (
+        *(case.id for case in plan.cases),
+        *("skipped (4):", "N = 20000 needs 8·N²", "p=1 q=2 n=2000 nb=64 ", "15 launches"),
+        "9 cases, 4 skipped; 3 blocks, order seed 7",
+    ):
+        assert told in table
 
 
 def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:

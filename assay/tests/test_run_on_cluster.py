@@ -37,14 +37,17 @@ question: does the run hold?
 environments: [{environments}]
 blocks: {blocks}
 seed: 11
-limits: {{launch_s: 400}}
+limits: {{launch_s: {launch_s}}}
+{variants}
 cases:
 """
 
 
-def campaign(folder, name, environments, blocks, cases):
+def campaign(folder, name, environments, blocks, cases, **more):
+    given = {"launch_s": 400, "variants": "", **more}
+    head = HEAD.format(name=name, environments=environments, blocks=blocks, **given)
     path = folder / f"{name}.yaml"
-    path.write_text(HEAD.format(name=name, environments=environments, blocks=blocks) + cases)
+    path.write_text(head + cases)
     return str(path)
 
 
@@ -89,13 +92,27 @@ def records_of(path):
     return list(read_records(file)) if file.exists() else []
 
 
-def wait_for_records(folder, name, count):
+def wait_for(seen):
+    """What `seen()` gives once that is true; programs are built first."""
     for _ in range(6000):
-        runs = list((folder / "results").glob(f"{name}/*"))
-        if runs and len(records_of(runs[0])) >= count:
-            return runs[0]
+        if found := seen():
+            return found
         time.sleep(0.1)
-    raise AssertionError(f"never saw {count} records")
+    raise AssertionError("never saw what was waited for")
+
+
+def wait_for_records(folder, name, count):
+    runs = (folder / "results").glob
+    return wait_for(
+        lambda: next((r for r in runs(f"{name}/*") if len(records_of(r)) >= count), None)
+    )
+
+
+def kill_one_of_two(cluster, name):
+    """Kill one of a launch's two processes of this program."""
+    pids = wait_for(lambda: len(found := _processes_of(cluster, name)) == 2 and found)
+    time.sleep(0.5)
+    os.kill(int(pids[1]), signal.SIGKILL)
 
 
 def planned_keys(path):
@@ -148,28 +165,18 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
         1,
         "  - check: pt2pt\n    fixed: {sizes: [1000000], iterations: 100000, warmup: 1,"
         " constructs: [Send/Recv]}\n",
+        launch_s=1000,
     )
-    text = Path(name).read_text().replace("launch_s: 400", "launch_s: 1000")
-    Path(name).write_text(text)
     process = start(name, "--site", SITE)
-    for _ in range(6000):
-        if _processes_of(cluster, "lamd"):
-            break
-        time.sleep(0.1)
+    wait_for(lambda: _processes_of(cluster, "lamd"))
     time.sleep(1)
     command = cluster.user_command(["scancel", "--me"])
     subprocess.run(command, check=True, cwd="/")
-    deadline = time.monotonic() + 300
-    while _processes_of(cluster, "lamd") and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert not _processes_of(cluster, "lamd")
+    wait_for(lambda: not _processes_of(cluster, "lamd"))
     process.send_signal(signal.SIGTERM)
     status, output = finish(process)
     assert status == 4, output
-    deadline = time.monotonic() + 300
-    while _processes_of(cluster, "lamd") and time.monotonic() < deadline:
-        time.sleep(0.2)
-    assert not _processes_of(cluster, "lamd")
+    wait_for(lambda: not _processes_of(cluster, "lamd"))
 
 
 def _processes_of(cluster, name):
@@ -181,16 +188,9 @@ def _processes_of(cluster, name):
 @pytest.mark.parametrize("environment", ["lam", "lam-lamd"])
 def test_a_lam_rank_that_dies_does_not_leave_the_job_hanging(cluster, folder, environment):
     cases = PING_PONG.replace("iterations: 10", "iterations: 1000000, constructs: [Send/Recv]")
-    name = campaign(folder, "dead", environment, 1, cases)
-    Path(name).write_text(Path(name).read_text().replace("launch_s: 400", "launch_s: 1200"))
+    name = campaign(folder, "dead", environment, 1, cases, launch_s=1200)
     process = start(name, "--site", SITE)
-    for _ in range(6000):  # the programs are built first
-        ranks = _processes_of(cluster, "pt2pt")
-        if len(ranks) == 2:
-            break
-        time.sleep(0.1)
-    time.sleep(0.5)
-    os.kill(int(ranks[0]), signal.SIGKILL)
+    kill_one_of_two(cluster, "pt2pt")
     status, output = finish(process)
     (record,) = records_of(the_run(folder, "dead"))
     assert (status, record.status) == (1, "failed"), output
@@ -214,9 +214,7 @@ def test_mpich_through_shared_memory_of_one_kernel_is_caught(folder):
 
 def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
     plan = subprocess.run(
-        [ASSAY, "plan", "quick", "--site", SITE, "--json"],
-        capture_output=True,
-        check=True,
+        [ASSAY, "plan", "quick", "--site", SITE, "--json"], capture_output=True, check=True
     )
     assert json.loads(plan.stdout)["totals"]["cases"] == 52
     doctor = subprocess.run(
@@ -237,7 +235,7 @@ PVM_ECHO = """
     matrix: {route: [direct, daemon]}
     fixed: {sizes: [0, 1000], iterations: 5}
 """
-VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}}\n"
+VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}}"
 needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make setup")
 
 
@@ -252,9 +250,9 @@ def _left_behind(cluster, records):
 
 @needs_pvm
 def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, folder):
-    file = Path(campaign(folder, "daemons", "pvm, lam-short", 1, PING_PONG + PVM_ECHO))
-    file.write_text(file.read_text().replace("cases:", VARIANT + "cases:"))
-    status, output = run(str(file), "--site", SITE)
+    cases = PING_PONG + PVM_ECHO
+    name = campaign(folder, "daemons", "pvm, lam-short", 1, cases, variants=VARIANT)
+    status, output = run(name, "--site", SITE)
     assert status == 0, output
     records = records_of(the_run(folder, "daemons"))
     found = sorted((r.environment, r.check, r.params.get("route", ""), r.status) for r in records)
@@ -272,15 +270,9 @@ def test_pvm_and_a_variant_of_lam_run_between_nodes_and_leave_nothing(cluster, f
 @needs_pvm
 def test_a_pvm_task_that_dies_does_not_leave_the_job_hanging(cluster, folder):
     endless = "  - check: pvm_echo\n    fixed: {sizes: [1000], iterations: 100000}\n"
-    file = Path(campaign(folder, "dead-pvm", "pvm", 1, endless))
-    file.write_text(file.read_text().replace("launch_s: 400", "launch_s: 1200"))
-    process = start(str(file), "--site", SITE)
-    for _ in range(6000):  # the program is built first
-        tasks = _processes_of(cluster, "pvm_echo")
-        if len(tasks) == 2:
-            break
-        time.sleep(0.1)
-    os.kill(int(tasks[1]), signal.SIGKILL)
+    name = campaign(folder, "dead-pvm", "pvm", 1, endless, launch_s=1200)
+    process = start(name, "--site", SITE)
+    kill_one_of_two(cluster, "pvm_echo")
     status, output = finish(process)
     (record,) = records_of(the_run(folder, "dead-pvm"))
     assert (status, record.status) == (1, "failed"), output

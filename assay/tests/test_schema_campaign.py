@@ -44,11 +44,7 @@ FAULTS = {
     "no environments": ("[mpich, lam]", "[]", "c.yaml:4: environments: found a list of 0 values"),
     "environment twice": ("[mpich, lam]", "[lam, mpich, lam]", "c.yaml:4: environments[2]"),
     "one environment as text": ("[mpich, lam]", "lam", "allowed is a list of at least 1 value"),
-    "no blocks": (
-        "blocks: 3",
-        "blocks: 0",
-        "c.yaml:5: blocks: found 0 (an integer); allowed is an",
-    ),
+    "no blocks": ("blocks: 3", "blocks: 0", "c.yaml:5: blocks: found 0 (an integer); allowed is"),
     "too many blocks": ("blocks: 3", "blocks: 1001", "allowed is an integer from 1 to 1000"),
     "blocks with a fraction": ("blocks: 3", "blocks: 3.0", "found 3.0 (a number); allowed is an"),
     "blocks in quotes": ("blocks: 3", 'blocks: "3"', 'found "3" (text); allowed is an integer'),
@@ -66,9 +62,9 @@ FAULTS = {
     "value twice in an axis": ("[1000, 2000]", "[1000, 1000]", "1000 (an integer) is listed twice"),
     "parameter set twice": ("{nb: 64}", "{nb: 64, q: 1}", "sets q, which fixed sets too"),
     "no parameter q": (
-        "[{p: 1, q: 1}, {p: 1, q: 2}]",
-        "[{p: 1}]",
-        "c.yaml:8: cases[0]: the parameter q is missing",
+        ", q: 1}, {p: 1, q: 2}",
+        "}",
+        "c.yaml:8: cases[0]: the parameter q is",
     ),
     "negative threshold": ("{nb: 64}", "{threshold: -1}", "makes HPL skip its residual check"),
     "threshold zero": ("{nb: 64}", "{threshold: 0}", "allowed is a number above 0"),
@@ -77,27 +73,11 @@ FAULTS = {
     "size zero": ("[300, 600]", "[0]", "cases[1].fixed.sizes[0]: found 0 (an integer)"),
     "no sizes": ("[300, 600]", "[]", "cases[1].fixed.sizes: found a list of 0 values"),
     "range half given": ("[300, 600]", "[{from: 3, step: 1}]", "sizes[0].to: is missing"),
-    "range without step": (
-        "[300, 600]",
-        "[{from: 3, to: 5}]",
-        "exactly one of step and per_octave",
-    ),
+    "range without step": ("[300, 600]", "[{from: 3, to: 5}]", "one of step and per_octave"),
     "range backwards": ("[300, 600]", "[{from: 5, to: 3, step: 1}]", "from = 5 is greater than"),
-    "range without end": (
-        "[300, 600]",
-        "[{from: 1, to: 1073741824, step: 1}]",
-        "gives 1073741824 sizes; allowed are at most 10000",
-    ),
-    "too many samples": (
-        "{sizes: [300, 600]}",
-        "{sizes: [300, 600], iterations: 1000000}",
-        "8 constructs × 2 sizes × 1000000 iterations = 16000000 samples",
-    ),
-    "foreign environment": (
-        "[lam]\nlimits",
-        "[lamm]\nlimits",
-        "(did you mean lam?); allowed is lam",
-    ),
+    "range too long": ("[300, 600]", "[{from: 1, to: 20000, step: 1}]", "are at most 10000"),
+    "too many samples": ("600]}", "600], iterations: 1000000}", "iterations = 16000000 samples"),
+    "foreign environment": ("[lam]\nlimits", "[lamm]\nlimits", "mean lam?); allowed is lam"),
     "negative limit": ("node_hours: 5", "node_hours: -5", "allowed is a number above 0"),
     "too many retries": ("launch_s: 100", "retries: 4", "allowed is an integer from 0 to 3"),
     "criteria of its own": (
@@ -111,26 +91,17 @@ FAULTS = {
 }
 
 
+#: Faults from which others follow; each other one gives one line.
+FOLLOWED = {"unknown check", "foreign environment", "axis of one number", "unknown axis"}
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_named_with_its_place_and_what_is_allowed(fault: str) -> None:
     old, new, message = FAULTS[fault]
     said = refusal(spoiled(old, new))
     assert message in said
     assert all(line.startswith("c.yaml:") for line in said.splitlines())
-
-
-ONE_LINE = set(FAULTS) - {
-    "unknown check",
-    "foreign environment",
-    "axis of one number",
-    "unknown axis",
-}
-
-
-@pytest.mark.parametrize("fault", sorted(ONE_LINE))
-def test_one_fault_gives_one_line(fault: str) -> None:
-    old, new, _ = FAULTS[fault]
-    assert len(refusal(spoiled(old, new)).splitlines()) == 1
+    assert fault in FOLLOWED or "\n" not in said
 
 
 def test_several_faults_are_shown_together_in_the_order_of_the_file() -> None:
@@ -151,10 +122,9 @@ def test_a_refused_value_is_not_judged_again() -> None:
 
 
 def test_too_many_cases_are_refused_by_arithmetic_alone() -> None:
-    axes = "\n".join(
-        f"    {name}: [{', '.join(map(str, range(1, 1001)))}]" for name in ("n", "nb", "nbmin")
-    )
-    text = spoiled("    n: [1000, 2000]\n  fixed: {nb: 64}\n", axes + "\n")
+    values = list(range(1, 1001))
+    axes = f"    n: {values}\n    nb: {values}\n    nbmin: {values}\n"
+    text = spoiled("    n: [1000, 2000]\n  fixed: {nb: 64}\n", axes)
     assert refusal(text) == (
         "c.yaml:8: cases[0]: 2 × 1000 × 1000 × 1000 × 2 environments = 4000000000 cases,"
         " 4000000001 in the whole campaign; allowed are at most 1000000; shorten the axes or split"
@@ -185,23 +155,24 @@ def test_a_name_that_is_no_campaign_lists_those_there_are(name: str) -> None:
     assert len(str(caught.value)) < 300
 
 
-def test_a_misspelt_name_is_recognised() -> None:
-    with pytest.raises(AssayError, match="did you mean quick"):
-        load_campaign("quikc")
-
-
-def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
-    binary, big = tmp_path / "binary.yaml", tmp_path / "big.yaml"
-    binary.write_bytes(b"name: x\n\xff\xfe\x00")
-    big.write_bytes(b"#" * (2**20 + 1))
-    for path, message in [
-        (tmp_path, "is a directory"),
-        (Path("/dev/zero"), "is not a regular file"),
-        (binary, "binary.yaml:2: is not UTF-8 text"),
-        (big, "is larger than 1048576 bytes"),
-    ]:
-        with pytest.raises(AssayError, match=message):
-            load_campaign(str(path))
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("quikc", "did you mean quick"),
+        (".", "is a directory"),
+        ("/dev/zero", "is not a regular file"),
+        ("binary.yaml", "binary.yaml:2: is not UTF-8 text"),
+        ("big.yaml", "is larger than 1048576 bytes"),
+    ],
+)
+def test_what_is_no_campaign_file_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("binary.yaml").write_bytes(b"name: x\n\xff\xfe\x00")
+    Path("big.yaml").write_bytes(b"#" * (2**20 + 1))
+    with pytest.raises(AssayError, match=message):
+        load_campaign(name)
 
 
 def test_an_unreadable_file_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

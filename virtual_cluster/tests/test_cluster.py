@@ -21,11 +21,8 @@ from virtual_cluster.api import Cluster, processes_of
 from virtual_cluster.command import main
 from virtual_cluster.spec import ClusterSpec
 
-REASON = (
-    "needs root"
-    if os.geteuid() != 0
-    else ", ".join([*host.missing_capabilities(), *host.missing_programs()])
-)
+LACKING = [*host.missing_capabilities(), *host.missing_programs()]
+REASON = "needs root" if os.geteuid() != 0 else ", ".join(LACKING)
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}"),
@@ -149,25 +146,26 @@ def test_two_clusters_run_side_by_side(shared: Cluster, name: str) -> None:
 
 @pytest.mark.parametrize("stage", ["network", "munged", "slurmd on", "up after"])
 def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
-    command = [sys.executable, "-m", "virtual_cluster", "up", "--name", name, "--nodes", "2"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout is not None
-        while stage not in first.stdout.readline():
-            assert first.poll() is None
-        first.kill()
+    killed_up(name, stage)
     if stage == "up after":
-        kill_controller(name)
+        state = json.loads(Path(f"/var/lib/assay/{name}/cluster.json").read_text())
+        pid = state["processes"]["slurmctld"]["pid"]
+        os.kill(pid, 9)
+        wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
     said: list[str] = []
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2), said.append)
     assert "remains" in said[0]
     assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
 
 
-def kill_controller(name: str) -> None:
-    state = json.loads(Path(f"/var/lib/assay/{name}/cluster.json").read_text())
-    pid = state["processes"]["slurmctld"]["pid"]
-    os.kill(pid, 9)
-    wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
+def killed_up(name: str, stage: str) -> None:
+    """Begin to bring up a cluster, and kill that once it prints `stage`."""
+    command = [sys.executable, "-m", "virtual_cluster", "up", "--name", name, "--nodes", "2"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as up:
+        assert up.stdout is not None
+        while stage not in up.stdout.readline():
+            assert up.poll() is None
+        up.kill()
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
@@ -178,12 +176,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def test_down_removes_what_a_killed_up_left(name: str) -> None:
-    command = [sys.executable, "-m", "virtual_cluster", "up", "--name", name]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout is not None
-        while "slurmd" not in first.stdout.readline():
-            assert first.poll() is None
-        first.kill()
+    killed_up(name, "slurmd on")
     assert virtual_cluster.down(name)
     assert traces(name) == {}
 
@@ -300,13 +293,11 @@ def test_the_harness_may_read_anywhere_and_the_jobs_may_not(
     secret = tmp_path / "secret"
     secret.write_text("text")
     secret.chmod(0o600)
-    for argv, status in ((["cat", str(secret)], 0), (["srun", "cat", str(secret)], 1)):
-        command = shared.user_command(argv, read_anywhere=True)
-        assert subprocess.run(command, cwd="/", capture_output=True, check=False).returncode == (
-            status
-        )
-    plain = shared.user_command(["cat", str(secret)])
-    assert subprocess.run(plain, cwd="/", capture_output=True, check=False).returncode == 1
+    cat = ["cat", str(secret)]
+    for argv, anywhere, status in ((cat, True, 0), (["srun", *cat], True, 1), (cat, False, 1)):
+        command = shared.user_command(argv, read_anywhere=anywhere)
+        done = subprocess.run(command, cwd="/", capture_output=True, check=False)
+        assert done.returncode == status
 
 
 def test_commands_start_with_a_clean_environment(
@@ -322,10 +313,8 @@ def test_commands_start_with_a_clean_environment(
 def test_each_node_has_its_own_names_processes_ipc_and_shared_memory(shared: Cluster) -> None:
     spaces = "for s in net uts ipc pid mnt; do readlink /proc/self/ns/$s; done | tr '\\n' ' '"
     seen = [line.split() for line in on_nodes(shared, spaces)]
-    ours = [
-        str(Path(f"/proc/self/ns/{space}").readlink())
-        for space in ("net", "uts", "ipc", "pid", "mnt")
-    ]
+    names = ("net", "uts", "ipc", "pid", "mnt")
+    ours = [str(Path(f"/proc/self/ns/{space}").readlink()) for space in names]
     for each in zip(*seen, ours, strict=True):
         assert len(set(each)) == 5
     on_nodes(shared, "echo x > /dev/shm/$(hostname); echo x > /tmp/$(hostname)")
