@@ -142,27 +142,20 @@ def _lock(path: Path, patience_s: float) -> int | None:
     last command it had started has ended too, so nobody cleans up while something still appears.
     """
     for _ in tries(patience_s, LOCK_POLL_S):
-        if (handle := _try_lock(path)) is not None:
-            return handle
-    return None
-
-
-def _try_lock(path: Path) -> int | None:
-    """Descriptor of the locked file, or None if it is held, or removed by who held it."""
-    with suppress(FileExistsError):
-        path.parent.mkdir(mode=0o755)
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except FileNotFoundError:
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(handle), path.stat()):
-            os.set_inheritable(handle, True)
-            return handle
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(handle)
+        with suppress(FileExistsError):
+            path.parent.mkdir(mode=0o755)
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except FileNotFoundError:  # the folder was removed by who held the lock
+            continue
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), path.stat()):  # else the file was removed
+                os.set_inheritable(handle, True)
+                return handle
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        os.close(handle)
     return None
 
 

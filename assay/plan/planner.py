@@ -32,6 +32,9 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
             )
     planned = list(_lay_out(expand(campaign), site))
     used = sorted({case.check for case in planned})
+    feasible = [case for case in planned if case.skipped is None]
+    node_s = sum(case.nodes * case.estimate_s for case in feasible)
+    wall_s = sum(case.estimate_s for case in feasible)
     plan = Plan(
         campaign=campaign.name,
         question=campaign.question,
@@ -42,7 +45,13 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
         weights=dict(campaign.weights),
         limits=campaign.limits.model_dump(),
-        totals=_totals(planned, campaign.blocks),
+        totals=Totals(
+            cases=len(planned),
+            skipped=len(planned) - len(feasible),
+            launches=len(feasible) * campaign.blocks,
+            node_hours=round(node_s * campaign.blocks / 3600, 3),
+            wall_s=round(wall_s * campaign.blocks, 1),
+        ),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
         checks_folders=folders_of(used),
@@ -101,18 +110,6 @@ def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:
         where = f"programs.{program} of the environment in its site.yaml"
         text += f"; {where}: {reason}" if reason else f"; give its path as {where}"
     return text
-
-
-def _totals(cases: list[PlannedCase], blocks: int) -> Totals:
-    feasible = [case for case in cases if case.skipped is None]
-    node_s = sum(case.nodes * case.estimate_s for case in feasible)
-    return Totals(
-        cases=len(cases),
-        skipped=len(cases) - len(feasible),
-        launches=len(feasible) * blocks,
-        node_hours=round(node_s * blocks / 3600, 3),
-        wall_s=round(sum(case.estimate_s for case in feasible) * blocks, 1),
-    )
 
 
 def _refuse_above_limits(plan: Plan) -> None:

@@ -69,7 +69,11 @@ class Driver:
         """Run every launch without a final record; lost ones once more as limits.retries allows."""
         cancel_jobs(self.site, self.run_directory.run_id)
         with RecordWriter(self.run_directory.records_file) as writer:
-            self._record_skipped(writer)
+            recorded = {record.case_id for record in self.run_directory.records()}
+            for case in self.plan.cases:
+                if case.skipped is not None and case.id not in recorded:
+                    skipped = Outcome("skipped", reason=case.skipped)
+                    writer.append(self._as_record(case, skipped, {}, case.id))
             for _ in range(1 + int(self.plan.limits.get("retries") or 0)):
                 records = self.run_directory.records()
                 coming = list(launches_to_come(self.plan, records))
@@ -79,13 +83,6 @@ class Driver:
                 for first in range(0, len(coming), LAUNCHES_PER_SESSION):
                     self._run_batch(coming[first : first + LAUNCHES_PER_SESSION], writer)
         shutil.rmtree(self.work, ignore_errors=True)
-
-    def _record_skipped(self, writer: RecordWriter) -> None:
-        recorded = {record.case_id for record in self.run_directory.records()}
-        for case in self.plan.cases:
-            if case.skipped is not None and case.id not in recorded:
-                skipped = Outcome("skipped", reason=case.skipped)
-                writer.append(self._as_record(case, skipped, {}, case.id))
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> None:
         waiting = {launch.index: launch for launch in batch}

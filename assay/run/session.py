@@ -64,11 +64,7 @@ class Session:
         (self.work / "site.json").write_text(json.dumps(described))
         lines = (json.dumps(launch.__dict__) for launch in launches)
         (self.work / "launches.jsonl").write_text("".join(f"{line}\n" for line in lines))
-        self._start()
-
-    def _start(self) -> None:
-        read_end, write_end = os.pipe()
-        self._pipe = read_end
+        self._pipe, write_end = os.pipe()
         archive = min((ROOT / "build/sources").glob("hpcc_*.orig.tar.gz"), default="absent")
         variables = {
             "ASSAY_SITE_FILE": str(self.work / "site.json"),
@@ -83,10 +79,7 @@ class Session:
             str(Path(sys.executable).with_name("reframe")),
             f"--config-file={CHECKS / 'common' / 'settings.py'}",
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
-            "--run",
-            "--exec-policy=serial",
-            "--exec-order=name",
-            "--keep-stage-files",
+            *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
         ]
         argv, environment = self.site.command(reframe, variables)
         with (self.work / "reframe.out").open("wb") as out:

@@ -16,7 +16,7 @@ from assay.schema.model import Variant
 from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
-from assay.sites.variants import with_variants
+from assay.sites.variants import varied
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
@@ -129,7 +129,8 @@ class Site(ABC):
         Raises AssayError for a variant that it cannot give.
         """
         own = self.description.environments
-        return self._changed(environments=with_variants(own, variants, self.name))
+        made = {name: varied(name, variant, own, self.name) for name, variant in variants.items()}
+        return self._changed(environments={**own, **made})
 
     def with_builds(self, builder: str | None) -> Self:
         """The site with `builder`'s builds under the names of what they replace.

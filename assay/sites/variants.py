@@ -15,23 +15,14 @@ from assay.schema.problems import did_you_mean, listed
 from assay.sites.description import VALUE, EnvironmentDescription
 from records.errors import AssayError
 
-Environments = Mapping[str, EnvironmentDescription]
 
-
-def with_variants(
-    environments: Environments, variants: Mapping[str, Variant], site: str
-) -> dict[str, EnvironmentDescription]:
-    """The environments of `site` and the variants of them.
+def varied(
+    name: str, variant: Variant, environments: Mapping[str, EnvironmentDescription], site: str
+) -> EnvironmentDescription:
+    """The variant called `name` of one of the environments of `site`.
 
     Raises AssayError for a variant that the site cannot give.
     """
-    made = {name: _varied(name, variant, environments, site) for name, variant in variants.items()}
-    return {**environments, **made}
-
-
-def _varied(
-    name: str, variant: Variant, environments: Environments, site: str
-) -> EnvironmentDescription:
     place = f"variants.{name}"
     if name in environments:
         raise AssayError(f"{place}: site {site} has an environment of this name; choose another")
