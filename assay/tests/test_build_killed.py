@@ -4,11 +4,11 @@
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from virtual_cluster.host import tries
 
 RUN = """
 from pathlib import Path
@@ -38,15 +38,6 @@ def running(mark: str) -> list[str]:
     return found
 
 
-def becomes(condition: Callable[[], bool]) -> bool:
-    """Whether `condition` holds within 300 s."""
-    for _ in range(3000):
-        if condition():
-            return True
-        time.sleep(0.1)
-    return False
-
-
 @pytest.mark.skipif(os.geteuid() != 0, reason="a process namespace needs root: sudo make test")
 def test_a_killed_build_leaves_no_compiler_behind(tmp_path):
     mark = f"{600 + os.getpid() / 1e7:.7f}"
@@ -57,6 +48,6 @@ def test_a_killed_build_leaves_no_compiler_behind(tmp_path):
         assert build.stdout is not None
         while "Installing compiler" not in build.stdout.readline():
             assert build.poll() is None
-        assert becomes(lambda: running(mark) != [])
+        assert any(running(mark) for _ in tries(300, 0.1))
         build.kill()
-    assert becomes(lambda: running(mark) == [])
+    assert any(not running(mark) for _ in tries(300, 0.1))

@@ -80,13 +80,10 @@ def complete(shell_and_script, tmp_path):
     return ask
 
 
-def test_commands_and_their_subcommands(complete):
+def test_commands_options_and_their_values(complete):
     assert complete("assay", "") == set(COMMANDS)
     assert complete("assay", "st") == {"status"}
     assert complete("assay", "history", "accept") == {"accept-change"}
-
-
-def test_options_and_their_values(complete):
     assert complete("assay", "report", "--f") == {"--format"}
     assert complete("assay", "report", "--format", "p") == {"parquet", "pdf"}
     assert complete("assay", "cluster", "up", "--") >= {"--nodes", "--network", "--switches"}

@@ -15,6 +15,7 @@ import pytest
 from records.plan import Plan
 from records.record import read_records
 from virtual_cluster import ClusterSpec, up
+from virtual_cluster.host import tries
 
 ASSAY = str(Path(sys.executable).with_name("assay"))
 #: Two test runs on one machine do not meet.
@@ -94,11 +95,9 @@ def records_of(path):
 
 def wait_for(seen):
     """What `seen()` gives once that is true; programs are built first."""
-    for _ in range(6000):
-        if found := seen():
-            return found
-        time.sleep(0.1)
-    raise AssertionError("never saw what was waited for")
+    found = next(filter(None, (seen() for _ in tries(600, 0.1))), None)
+    assert found, "never saw what was waited for"
+    return found
 
 
 def wait_for_records(folder, name, count):

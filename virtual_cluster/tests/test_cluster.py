@@ -8,7 +8,6 @@ import os
 import pwd
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -169,10 +168,7 @@ def killed_up(name: str, stage: str) -> None:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    assert any(condition() for _ in host.tries(PATIENCE_S, 0.02))
 
 
 def test_down_removes_what_a_killed_up_left(name: str) -> None:

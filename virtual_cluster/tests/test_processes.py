@@ -6,13 +6,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from virtual_cluster import processes
+from virtual_cluster import host, processes
 from virtual_cluster.processes import Process
 
 
@@ -21,6 +20,10 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(["sleep", "infinity"]) as child:
         yield child
         child.kill()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    assert any(condition() for _ in host.tries(60, 0.01))
 
 
 def identity(child: subprocess.Popen[bytes]) -> Process:
@@ -63,9 +66,7 @@ def test_the_identity_is_recorded_before_the_program_runs(tmp_path: Path) -> Non
     process = processes.start(
         ["touch", str(proof)], tmp_path / "log", lambda _: seen.append(proof.exists())
     )
-    deadline = time.monotonic() + 60
-    while process.alive() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: not process.alive())
     assert seen == [False]
     assert proof.exists()
 
@@ -80,9 +81,7 @@ def test_a_program_whose_starter_is_killed_before_recording_never_runs(tmp_path:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == -9
-    deadline = time.monotonic() + 60
-    while processes.start_ticks(int(done.stdout)) is not None and time.monotonic() < deadline:
-        time.sleep(0.01)
+    wait_until(lambda: processes.start_ticks(int(done.stdout)) is None)
     assert not proof.exists()
 
 
