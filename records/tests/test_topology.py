@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from assay.plan import make_plan
 from assay.schema import campaign_from_text
 from assay.sites import loading, site_file
-from assay.tests.test_plan import SITE
+from assay.tests.campaign_texts import SITE
 from records.errors import AssayError
 from records.topology import SwitchTree, TopologyDescription, switches_of
 
