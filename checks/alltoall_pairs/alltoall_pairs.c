@@ -159,27 +159,15 @@ static void measure(void *context) {
     }
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     report_timer(&run->timer);
     report_note_integer("rounds", tournament_rounds(run->ranks));
     report_note_text("payload_verified", "every reply, and every byte once a pair and size");
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    free(run->outgoing);
-    free(run->incoming);
-    free(run->samples);
-    free(run->order);
-    free(run->place);
-    free(run->hosts);
-    free(run->times);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

@@ -104,7 +104,7 @@ static void measure(void *context) {
     }
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     size_t count = (size_t)settings.matchings;
     struct timing_summary rates = timing_summarise(run->rates, (int)count);
@@ -116,17 +116,8 @@ static void report_notes(const void *context) {
                      "the number of every message, and every byte of a window once a matching");
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    window_free(&run->window);
-    free(run->samples);
-    free(run->rates);
-    free(run->order);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

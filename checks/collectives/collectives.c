@@ -13,7 +13,6 @@
 #include "operations.h"
 
 #include <mpi.h>
-#include <stdlib.h>
 
 #define PROGRAM "collectives"
 #define PURPOSE "time of collective operations over all ranks; JSON lines on standard output"
@@ -167,7 +166,7 @@ static void measure(void *context) {
     shuffled_each(run->count, (uint64_t)settings.seed, measure_point, run);
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
@@ -177,19 +176,8 @@ static void report_notes(const void *context) {
     report_note_text("results_verified", "before and after the timed calls of each point");
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    sizes_free(&run->sizes);
-    free(run->points);
-    free(run->samples);
-    free(run->exchange.outgoing);
-    free(run->exchange.incoming);
-    free(run->exchange.counts);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

@@ -65,23 +65,17 @@ static void measure(void *context) {
     if (run->pingpong.comm != MPI_COMM_NULL)
         shuffled_each(count, (uint64_t)echo_settings.seed, measure_point, run);
     rest_until_all(MPI_COMM_WORLD);
+    if (run->pingpong.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&run->pingpong.comm);
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     points_notes(&run->timer);
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    if (run->pingpong.comm != MPI_COMM_NULL)
-        MPI_Comm_free(&run->pingpong.comm);
-    points_release(&run->points);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

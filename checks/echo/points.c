@@ -4,8 +4,6 @@
 #include "assay/buffer.h"
 #include "assay/report.h"
 
-#include <stdlib.h>
-
 struct echo_settings echo_settings = {"0,log:1:4194304:2,1000000", 100, 10, 1, 0};
 
 void points_prepare(struct points *points, const char *program) {
@@ -36,11 +34,4 @@ void points_notes(const struct timer *timer) {
     report_timer(timer);
     report_note_text("buffers", "reused");
     report_note_text("payload_verified", "every reply, and every byte once a size");
-}
-
-void points_release(struct points *points) {
-    sizes_free(&points->sizes);
-    free(points->outgoing);
-    free(points->incoming);
-    free(points->samples);
 }

@@ -29,8 +29,8 @@ struct points {
     double *samples;
 };
 
-/* Allocate by the settings; a wrong one or lack of memory ends the run (fail_all, fail_if).
- * Collective. */
+/* Allocate by the settings, to the end of the process; a wrong one or lack of memory ends the run
+ * (fail_all, fail_if). Collective. */
 void points_prepare(struct points *points, const char *program);
 
 /* Print the metrics of one size. points->samples and loop_s are whole round trips, s; the samples
@@ -39,5 +39,3 @@ void points_report(struct points *points, long long bytes, double loop_s);
 
 /* Print the notes of an echo. */
 void points_notes(const struct timer *timer);
-
-void points_release(struct points *points);

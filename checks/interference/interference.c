@@ -124,7 +124,7 @@ static void measure(void *context) {
     free(all);
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct phases *p = &((const struct run *)context)->phases;
     report_timer(&p->timer);
     report_note_integer("warmup", settings.warmup);
@@ -134,17 +134,8 @@ static void report_notes(const void *context) {
     report_note_text("verified", "every message and every count");
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    sizes_free(&run->sizes);
-    free(run->phases.traffic.outgoing);
-    free(run->phases.traffic.incoming);
-    free(run->phases.traffic.requests);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

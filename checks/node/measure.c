@@ -5,8 +5,6 @@
 #include "assay/fail.h"
 #include "counters.h"
 
-#include <stdlib.h>
-
 /* One run of a part on this rank: its duration, s, or the amount that it returned. Collective over
  * the node. */
 static double run_once(const struct kernel *kernel, void *state, const struct part *part, int index,
@@ -71,5 +69,3 @@ struct measured measure(const struct kernel *kernel, const struct node_settings 
     kernel->release(state);
     return measured;
 }
-
-void measured_free(struct measured *measured) { free(measured->samples); }

@@ -10,7 +10,7 @@
 struct measured {
     struct part parts[PARTS];
     int count;
-    double *samples;              /* count × repetitions values in the units of the parts */
+    double *samples;              /* count × repetitions, in the units of the parts; never freed */
     double instructions_per_work; /* of the last part on this rank, 0 if not counted */
 };
 
@@ -19,4 +19,3 @@ struct measured {
  * corrupt the result before it is verified. Collective over turns->node. */
 struct measured measure(const struct kernel *kernel, const struct node_settings *settings,
                         const struct turns *turns, const struct timer *timer, int fault);
-void measured_free(struct measured *measured);

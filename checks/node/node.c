@@ -11,7 +11,6 @@
 #include "measure.h"
 
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PROGRAM "node"
@@ -143,8 +142,6 @@ int main(int argc, char **argv) {
         report_note_text("results_verified", "every kernel on every rank");
         report_end(PROGRAM, 1);
     }
-    for (size_t i = 0; i < KERNELS; i++)
-        measured_free(&measured[i]);
     MPI_Finalize();
     return 0;
 }

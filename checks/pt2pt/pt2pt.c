@@ -13,7 +13,6 @@
 #include "assay/timing.h"
 
 #include <mpi.h>
-#include <stdlib.h>
 
 #define PROGRAM "pt2pt"
 #define PURPOSE "ping-pong between exactly two ranks; JSON lines on standard output"
@@ -113,7 +112,7 @@ static void measure(void *context) {
                   run);
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
@@ -129,17 +128,8 @@ static void report_notes(const void *context) {
     }
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    sizes_free(&run->sizes);
-    free(run->outgoing);
-    free(run->incoming);
-    free(run->samples);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

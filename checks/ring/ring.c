@@ -12,7 +12,6 @@
 #include "assay/timing.h"
 
 #include <mpi.h>
-#include <stdlib.h>
 
 #define PROGRAM "ring"
 #define PURPOSE "a message around a ring of all ranks; JSON lines on standard output"
@@ -176,25 +175,15 @@ static void measure(void *context) {
     shuffled_each(ORDERS * run->sizes.count, (uint64_t)settings.seed, measure_point, run);
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     report_timer(&run->timer);
     report_note_text("payload_verified",
                      "at every position in every turn, and every byte once a point");
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    sizes_free(&run->sizes);
-    free(run->ring);
-    free(run->message);
-    free(run->pattern);
-    free(run->samples);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

@@ -96,27 +96,19 @@ static void measure(void *context) {
     if (run->window.comm != MPI_COMM_NULL)
         shuffled_each(DIRECTIONS * run->sizes.count, (uint64_t)settings.seed, measure_point, run);
     rest_until_all(MPI_COMM_WORLD);
+    if (run->window.comm != MPI_COMM_NULL)
+        MPI_Comm_free(&run->window.comm);
 }
 
-static void report_notes(const void *context) {
+static void report(const void *context) {
     const struct run *run = context;
     report_timer(&run->timer);
     report_note_text("payload_verified",
                      "the number of every message, and every byte of a window once a point");
 }
 
-static void release(void *context) {
-    struct run *run = context;
-    if (run->window.comm != MPI_COMM_NULL)
-        MPI_Comm_free(&run->window.comm);
-    sizes_free(&run->sizes);
-    window_free(&run->window);
-    free(run->samples);
-}
-
 int main(int argc, char **argv) {
     struct run run = {0};
-    const struct program program = {PROGRAM, PURPOSE, options,      OPTIONS,
-                                    prepare, measure, report_notes, release};
+    const struct program program = {PROGRAM, PURPOSE, options, OPTIONS, prepare, measure, report};
     return program_main(&program, &run, argc, argv);
 }

@@ -86,6 +86,5 @@ int main(int argc, char **argv) {
         report_note_text("peer_address", peer);
         report_end(PROGRAM, 1);
     }
-    points_release(&run.points);
     return 0;
 }

@@ -16,7 +16,6 @@ int program_main(const struct program *program, void *run, int argc, char **argv
         program->report(run);
         report_end(program->name, 1);
     }
-    program->release(run);
     MPI_Finalize();
     return 0;
 }

@@ -5,8 +5,6 @@
 #include "fail.h"
 #include "payload.h"
 
-#include <stdlib.h>
-
 #define TAG 3
 #define TAG_RECEIVED 4
 
@@ -75,10 +73,4 @@ void window_reserve(struct window *w, int messages, long long bytes) {
     w->outgoing = buffer_make((size_t)messages, (size_t)bytes);
     w->incoming = buffer_make((size_t)messages, (size_t)bytes);
     w->requests = buffer_make(2 * (size_t)messages, sizeof *w->requests);
-}
-
-void window_free(struct window *w) {
-    free(w->outgoing);
-    free(w->incoming);
-    free(w->requests);
 }

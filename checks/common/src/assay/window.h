@@ -27,7 +27,6 @@ void window_pass(void *context);
  * (fail_answer). Collective over comm. */
 void window_verify(struct window *window, uint64_t seed);
 
-/* Allocate buffers for so many messages of at most so many bytes each. Out of memory ends the run
- * (fail_if). Local. */
+/* Allocate buffers for so many messages of at most so many bytes each, to the end of the process.
+ * Out of memory ends the run (fail_if). Local. */
 void window_reserve(struct window *window, int messages, long long bytes);
-void window_free(struct window *window);

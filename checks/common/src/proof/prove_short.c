@@ -11,7 +11,6 @@
 #include "assay/timing.h"
 
 #include <mpi.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PROGRAM "prove_short"
@@ -71,8 +70,6 @@ int main(int argc, char **argv) {
         report_note_text("library", library);
         report_end(PROGRAM, 1);
     }
-    sizes_free(&sizes);
-    free(buffer);
     MPI_Finalize();
     return 0;
 }
