@@ -54,8 +54,6 @@ static void exchange_and_count(void *context) {
 
 static void stream(void *context) { traffic_stream(&((struct phases *)context)->traffic); }
 
-static void nothing(void *context) { (void)context; }
-
 /* Median duration of body over the plan's samples, s, valid on rank 0 of comm. Collective over
  * comm. */
 static double median(struct phases *p, MPI_Comm comm, void (*before)(void *),
@@ -71,13 +69,13 @@ static double median(struct phases *p, MPI_Comm comm, void (*before)(void *),
  */
 static void measure_overlap(struct phases *p) {
     traffic_fill(&p->traffic);
-    p->exchange_s = median(p, p->roles.pair, nothing, exchange);
+    p->exchange_s = median(p, p->roles.pair, NULL, exchange);
     traffic_verify(&p->traffic, 1, p->fault_message);
     double seconds = p->exchange_s;
     MPI_Bcast(&seconds, 1, MPI_DOUBLE, 0, p->roles.pair);
     p->hidden_turns = counting_calibrate(seconds);
-    double compute_s = median(p, p->roles.pair, nothing, count_hidden);
-    double both_s = median(p, p->roles.pair, nothing, exchange_and_count);
+    double compute_s = median(p, p->roles.pair, NULL, count_hidden);
+    double both_s = median(p, p->roles.pair, NULL, exchange_and_count);
     p->overlap = fmin(1, fmax(0, 1 - (both_s - compute_s) / p->exchange_s));
     p->availability = fmin(1, compute_s / both_s);
 }
@@ -92,7 +90,7 @@ static double stream_for(struct phases *p, double least_s) {
     traffic_fill(&p->traffic);
     do {
         double start = p->timer.now();
-        seconds = median(p, p->roles.pair, nothing, stream);
+        seconds = median(p, p->roles.pair, NULL, stream);
         longer = p->timer.now() - start < least_s && p->plan.iterations < MOST_WINDOWS;
         MPI_Bcast(&longer, 1, MPI_INT, 0, p->roles.pair);
         p->plan.iterations *= 2;
@@ -124,7 +122,7 @@ struct outcome phases_run(struct phases *p) {
     struct outcome own = {(int)roles->mine, 0, 0};
     for (int turn = 0; turn < roles->ranks; turn++) {
         if (turn == roles->rank)
-            own.alone_s = median(p, MPI_COMM_SELF, nothing, count_loop);
+            own.alone_s = median(p, MPI_COMM_SELF, NULL, count_loop);
         rest_until_all(MPI_COMM_WORLD);
     }
     if (roles->mine != ENDPOINT) {

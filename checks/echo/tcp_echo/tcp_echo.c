@@ -32,8 +32,6 @@ struct run {
     struct timer timer;
 };
 
-static void nothing(void *context) { (void)context; }
-
 static void agree(int *batch, void *with) {
     const struct round_trip *trip = with;
     if (trip->asks)
@@ -46,13 +44,12 @@ static void agree(int *batch, void *with) {
 static void measure_point(void *context, size_t point) {
     struct run *run = context;
     struct round_trip *trip = &run->trip;
-    const struct sampling sampling = {(int)echo_settings.warmup,
-                                      (int)echo_settings.iterations,
-                                      nothing,
-                                      round_trip,
-                                      trip,
-                                      agree,
-                                      trip};
+    const struct sampling sampling = {.warmup = (int)echo_settings.warmup,
+                                      .iterations = (int)echo_settings.iterations,
+                                      .body = round_trip,
+                                      .context = trip,
+                                      .agree = agree,
+                                      .with = trip};
     trip->bytes = (size_t)run->points.sizes.bytes[point];
     trip->counter = (uint64_t)point << 32;
     round_trip_verify(trip, (uint64_t)echo_settings.seed + point);

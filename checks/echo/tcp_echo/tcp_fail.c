@@ -7,17 +7,11 @@
 
 #include <stdlib.h>
 
-#define DEFINE_FAIL(name, wrong)                                                                   \
-    void name(int condition, const char *where, const char *format, ...) {                         \
-        va_list values;                                                                            \
-        if (!condition)                                                                            \
-            return;                                                                                \
-        va_start(values, format);                                                                  \
-        fail_line(where, format, values, 0, wrong);                                                \
-        va_end(values);                                                                            \
-        exit(FAIL_STATUS);                                                                         \
-    }
+static void end(const char *where, const char *format, va_list values, int wrong) {
+    fail_line(where, format, values, 0, wrong);
+    exit(FAIL_STATUS);
+}
 
-DEFINE_FAIL(fail_if, 0)
-DEFINE_FAIL(fail_all, 0)
-DEFINE_FAIL(fail_answer, 1)
+DEFINE_FAIL(fail_if, end, 0)
+DEFINE_FAIL(fail_all, end, 0)
+DEFINE_FAIL(fail_answer, end, 1)

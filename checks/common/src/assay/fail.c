@@ -6,7 +6,6 @@
 
 #include <mpi.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -51,24 +50,31 @@ static void print_error(const char *where, const char *format, va_list values, i
 
 /* LAM's mpirun calls a run of one rank that aborts a success (status 0), but not one that exits
  * before MPI_Finalize. */
-static void leave_alone(void) {
-    int ranks = 1;
-    if (mpi_is_up())
+static void end_alone(const char *where, const char *format, va_list values, int wrong) {
+    int rank = 0, ranks = 1, up = mpi_is_up();
+    if (up) {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    }
+    print_error(where, format, values, rank, wrong);
 #ifdef LAM_MPI
-    if (ranks == 1)
-        exit(FAIL_STATUS);
+    up = up && ranks > 1;
 #endif
-    if (mpi_is_up())
+    if (up)
         MPI_Abort(MPI_COMM_WORLD, FAIL_STATUS);
     exit(FAIL_STATUS);
 }
 
-/* Every rank is here, and rank 0 has printed: no abort is needed, so that every launcher reads the
- * output to its end. PMPI: a refused run has no evidence and no profile. MPICH over UCX may hang in
+/* Every rank is here; rank 0 prints. No abort is needed, so that every launcher reads the output to
+ * its end. PMPI: a refused run has no evidence and no profile. MPICH over UCX may hang in
  * MPI_Finalize; LAM's mpirun ignores the exit status of a rank that has called it. */
-static void leave_together(void) {
-    if (mpi_is_up()) {
+static void end_together(const char *where, const char *format, va_list values, int wrong) {
+    int rank = 0, up = mpi_is_up();
+    if (up)
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        print_error(where, format, values, rank, wrong);
+    if (up) {
         signal(SIGALRM, SIG_DFL);
         alarm(FINALISE_PATIENCE_S);
         PMPI_Barrier(MPI_COMM_WORLD);
@@ -79,41 +85,6 @@ static void leave_together(void) {
     exit(FAIL_STATUS);
 }
 
-static int own_rank(void) {
-    int rank = 0;
-    if (mpi_is_up())
-        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
-}
-
-void fail_if(int condition, const char *where, const char *format, ...) {
-    if (!condition)
-        return;
-    va_list values;
-    va_start(values, format);
-    print_error(where, format, values, own_rank(), 0);
-    va_end(values);
-    leave_alone();
-}
-
-void fail_answer(int condition, const char *where, const char *format, ...) {
-    if (!condition)
-        return;
-    va_list values;
-    va_start(values, format);
-    print_error(where, format, values, own_rank(), 1);
-    va_end(values);
-    leave_alone();
-}
-
-void fail_all(int condition, const char *where, const char *format, ...) {
-    if (!condition)
-        return;
-    if (own_rank() == 0) {
-        va_list values;
-        va_start(values, format);
-        print_error(where, format, values, 0, 0);
-        va_end(values);
-    }
-    leave_together();
-}
+DEFINE_FAIL(fail_if, end_alone, 0)
+DEFINE_FAIL(fail_answer, end_alone, 1)
+DEFINE_FAIL(fail_all, end_together, 0)

@@ -25,7 +25,8 @@ int timing_sample(const struct timer *timer, const struct sampling *s, double *s
     s->agree(&batch, s->with);
     s->body(s->context); /* after agree one process may be ahead: synchronise */
     for (int sample = 0; sample < s->iterations; sample++) {
-        s->before(s->context);
+        if (s->before)
+            s->before(s->context);
         double start = timer->now();
         for (int call = 0; call < batch; call++)
             s->body(s->context);

@@ -13,7 +13,7 @@
 struct sampling {
     int warmup;                    /* calls before the first sample, at least 1, excluded */
     int iterations;                /* samples */
-    void (*before)(void *context); /* untimed, before each sample */
+    void (*before)(void *context); /* untimed, before each sample; may be NULL */
     void (*body)(void *context);   /* what is timed */
     void *context;
     /* Broadcast the batch of the process whose samples count; need not synchronise. */

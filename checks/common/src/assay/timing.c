@@ -16,11 +16,9 @@ struct timer timing_choose(void) {
 
 static void agree(int *batch, void *comm) { MPI_Bcast(batch, 1, MPI_INT, 0, *(MPI_Comm *)comm); }
 
-static void nothing(void *context) { (void)context; }
-
 int timing_run(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,
                void (*body)(void *context), void *context, double *samples) {
-    return timing_run_after(timer, plan, comm, nothing, body, context, samples);
+    return timing_run_after(timer, plan, comm, NULL, body, context, samples);
 }
 
 int timing_run_after(const struct timer *timer, const struct timing_plan *plan, MPI_Comm comm,

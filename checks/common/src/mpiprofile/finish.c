@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define VISIBLE __attribute__((visibility("default")))
-
 enum { TAG = 71 };
 
 static void add_entry(struct json *line, enum profile_call call, int peer,

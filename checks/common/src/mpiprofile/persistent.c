@@ -45,9 +45,8 @@ int persistent_find(MPI_Request request, int *peer, long long *bytes) {
 /* ---- the calls ---- */
 
 #define WRAP_INIT(name, constant)                                                                  \
-    __attribute__((visibility("default"))) int MPI_##name(constant void *buffer, int items_,       \
-                                                          MPI_Datatype type, int peer, int tag,    \
-                                                          MPI_Comm comm, MPI_Request *request) {   \
+    VISIBLE int MPI_##name(constant void *buffer, int items_, MPI_Datatype type, int peer,         \
+                           int tag, MPI_Comm comm, MPI_Request *request) {                         \
         int result = PMPI_##name(buffer, items_, type, peer, tag, comm, request);                  \
         if (result == MPI_SUCCESS)                                                                 \
             persistent_add(*request, profile_peer(comm, peer), profile_bytes(items_, type));       \
@@ -60,12 +59,12 @@ WRAP_INIT(Ssend_init, PROFILE_CONST)
 WRAP_INIT(Rsend_init, PROFILE_CONST)
 WRAP_INIT(Recv_init, )
 
-__attribute__((visibility("default"))) int MPI_Request_free(MPI_Request *request) {
+VISIBLE int MPI_Request_free(MPI_Request *request) {
     persistent_remove(*request);
     return PMPI_Request_free(request);
 }
 
-__attribute__((visibility("default"))) int MPI_Start(MPI_Request *request) {
+VISIBLE int MPI_Start(MPI_Request *request) {
     int peer = PROFILE_NO_PEER;
     long long bytes = -1;
     persistent_find(*request, &peer, &bytes);
@@ -76,7 +75,7 @@ __attribute__((visibility("default"))) int MPI_Start(MPI_Request *request) {
 }
 
 /* The time is counted without a peer, each message with its own. */
-__attribute__((visibility("default"))) int MPI_Startall(int number, MPI_Request requests[]) {
+VISIBLE int MPI_Startall(int number, MPI_Request requests[]) {
     double begun = profile_begin();
     int result = PMPI_Startall(number, requests);
     profile_end(PROFILE_Startall, PROFILE_NO_PEER, -1, begun, timing_monotonic());

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#define VISIBLE __attribute__((visibility("default")))
+
 /* An MPI profile of any program, through MPI's profiling interface: for each call and peer the
  * number of calls, bytes, time and a histogram of sizes. Linked in as profile.o or preloaded as
  * libassay_profile.so (LD_PRELOAD). Wraps all of MPI-1.2's message passing, collectives and makers

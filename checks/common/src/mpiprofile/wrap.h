@@ -7,7 +7,7 @@
 /* A wrapper of MPI_name: its parameters and arguments in brackets, and the peer and bytes to count,
  * which are computed after the call, outside its time. */
 #define WRAP(name, parameters, arguments, peer, bytes)                                             \
-    __attribute__((visibility("default"))) int MPI_##name parameters {                             \
+    VISIBLE int MPI_##name parameters {                                                            \
         double begun = profile_begin();                                                            \
         int result = PMPI_##name arguments;                                                        \
         double ended = timing_monotonic();                                                         \

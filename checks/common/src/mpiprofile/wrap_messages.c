@@ -22,9 +22,8 @@ WRAP_ISEND(Issend, C)
 WRAP_ISEND(Irsend, C)
 WRAP_ISEND(Irecv, )
 
-__attribute__((visibility("default"))) int MPI_Recv(void *buffer, int items, MPI_Datatype type,
-                                                    int from, int tag, MPI_Comm comm,
-                                                    MPI_Status *status) {
+VISIBLE int MPI_Recv(void *buffer, int items, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                     MPI_Status *status) {
     MPI_Status own; /* MPI-1 has no MPI_STATUS_IGNORE */
     int got = 0;
     double begun = profile_begin();

@@ -7,7 +7,6 @@
 
 #include <pvm3.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -30,7 +29,7 @@ static void partner_failed(int signal) {
     _exit(written < 0 ? FAIL_STATUS + 1 : FAIL_STATUS);
 }
 
-static void leave(const char *where, const char *format, va_list values, int wrong) {
+static void end(const char *where, const char *format, va_list values, int wrong) {
     fail_line(where, format, values, tasks.is_partner, wrong);
     int other = tasks.other;
     tasks.other = 0; /* its end is expected from now on */
@@ -44,19 +43,9 @@ static void leave(const char *where, const char *format, va_list values, int wro
     exit(FAIL_STATUS);
 }
 
-#define DEFINE_FAIL(name, wrong)                                                                   \
-    void name(int condition, const char *where, const char *format, ...) {                         \
-        va_list values;                                                                            \
-        if (!condition)                                                                            \
-            return;                                                                                \
-        va_start(values, format);                                                                  \
-        leave(where, format, values, wrong);                                                       \
-        va_end(values);                                                                            \
-    }
-
-DEFINE_FAIL(fail_if, 0)
-DEFINE_FAIL(fail_all, 0)
-DEFINE_FAIL(fail_answer, 1)
+DEFINE_FAIL(fail_if, end, 0)
+DEFINE_FAIL(fail_all, end, 0)
+DEFINE_FAIL(fail_answer, end, 1)
 
 int pvm_done(int result, const char *call) {
     fail_if(result < 0, call, "PVM error %d: %s", result, pvm_strerror());
