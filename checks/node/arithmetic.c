@@ -94,11 +94,6 @@ struct arithmetic {
     uint64_t results[OPERATIONS];
 };
 
-static void *prepare(const struct node_settings *settings) {
-    (void)settings;
-    return calloc(1, sizeof(struct arithmetic));
-}
-
 static int parts(const void *state, struct part *parts) {
     (void)state;
     for (int i = 0; i < OPERATIONS; i++)
@@ -132,5 +127,5 @@ static int verify(void *state, char *message, size_t size) {
 
 static void corrupt(void *state) { ((struct arithmetic *)state)->results[OPERATIONS / 2] ^= 1; }
 
-const struct kernel arithmetic_kernel = {"arithmetic", prepare, parts,   NULL,
-                                         run,          verify,  corrupt, free};
+const struct kernel arithmetic_kernel = {
+    "arithmetic", sizeof(struct arithmetic), {0}, NULL, parts, NULL, run, verify, corrupt, free};

@@ -166,17 +166,6 @@ static void restore(void *state, int part) {
     d->array_2[8][7] = 10;
 }
 
-static void *prepare(const struct node_settings *settings) {
-    (void)settings;
-    return calloc(1, sizeof(struct dhrystone));
-}
-
-static int parts(const void *state, struct part *parts) {
-    (void)state;
-    parts[0] = (struct part){PART_TIME, "dhrystone_time", "s", NULL, NULL, 1};
-    return 1;
-}
-
 static void execute(struct dhrystone *d, int index) {
     procedure_5(d);
     procedure_4(d);
@@ -239,5 +228,5 @@ static int verify(void *state, char *message, size_t size) {
 
 static void corrupt(void *state) { ((struct dhrystone *)state)->array_2[8][7]--; }
 
-const struct kernel dhrystone_kernel = {"dhrystone", prepare, parts,   restore,
-                                        run,         verify,  corrupt, free};
+const struct kernel dhrystone_kernel =
+    KERNEL_TIMED("dhrystone", struct dhrystone, restore, run, verify, corrupt);

@@ -34,6 +34,8 @@ struct part {
 
 struct kernel {
     const char *name;
+    size_t bytes;     /* zeroed, the data of one rank if prepare is NULL */
+    struct part part; /* the only one if parts is NULL */
     /* The data of one rank, or NULL if out of memory. */
     void *(*prepare)(const struct node_settings *settings);
     /* Write the parts, at most PARTS; returns their number. */
@@ -48,9 +50,23 @@ struct kernel {
     void (*release)(void *state);
 };
 
+/* A kernel on zeroed data of one type, whose only metric is the time of an execution. */
+#define KERNEL_TIMED(name, type, restore, run, verify, corrupt)                                    \
+    {name, sizeof(type), {PART_TIME, name "_time", "s", NULL, NULL, 1},                            \
+     NULL, NULL,         restore,                                                                  \
+     run,  verify,       corrupt,                                                                  \
+     free}
+
+/* prepare and parts of any kernel. */
+void *kernel_prepare(const struct kernel *kernel, const struct node_settings *settings);
+int kernel_parts(const struct kernel *kernel, const void *state, struct part *parts);
+
 extern const struct kernel stream_kernel, dgemm_kernel, hpl_kernel, linpack_100_kernel,
     linpack_1000_kernel, arithmetic_kernel, sieve_kernel, floatmath_kernel, dhrystone_kernel,
     whetstone_kernel, memory_kernel;
+
+#define KERNELS 11
+extern const struct kernel *const kernels[KERNELS];
 
 /* Uniform random numbers in -0.5 … 0.5. */
 void random_doubles(double *values, size_t count, uint64_t seed);

@@ -42,9 +42,9 @@ struct measured measure(const struct kernel *kernel, const struct node_settings 
                         const struct turns *turns, const struct timer *timer, int fault) {
     struct measured measured = {.count = 0};
     char message[512] = "";
-    void *state = kernel->prepare(settings);
+    void *state = kernel_prepare(kernel, settings);
     fail_if(!state, kernel->name, "out of memory on %s", turns->host);
-    measured.count = kernel->parts(state, measured.parts);
+    measured.count = kernel_parts(kernel, state, measured.parts);
     measured.samples =
         buffer_make((size_t)measured.count * (size_t)settings->repetitions, sizeof(double));
     for (int i = 0; i < measured.count; i++) /* warm up: caches, pages, the BLAS's own buffers */

@@ -40,12 +40,6 @@ static void *prepare(const struct node_settings *settings) {
     return memory;
 }
 
-static int parts(const void *state, struct part *parts) {
-    (void)state;
-    parts[0] = (struct part){PART_AMOUNT, "allocatable_memory", "bytes", NULL, NULL, 1};
-    return 1;
-}
-
 static void give_back(void *state, int part) {
     struct memory *memory = state;
     (void)part;
@@ -106,5 +100,8 @@ static void release(void *state) {
     free(state);
 }
 
-const struct kernel memory_kernel = {"memory", prepare, parts,   give_back,
-                                     run,      verify,  corrupt, release};
+const struct kernel memory_kernel = {
+    "memory", 0,      {PART_AMOUNT, "allocatable_memory", "bytes", NULL, NULL, 1},
+    prepare,  NULL,   give_back,
+    run,      verify, corrupt,
+    release};

@@ -120,4 +120,5 @@ static void corrupt(void *state) {
     product->c[product->n / 2] += 1e-6;
 }
 
-const struct kernel dgemm_kernel = {"dgemm", prepare, parts, NULL, run, verify, corrupt, release};
+const struct kernel dgemm_kernel = {"dgemm", 0,   {0},    prepare, parts,
+                                    NULL,    run, verify, corrupt, release};

@@ -17,12 +17,6 @@
 #define PURPOSE "benchmarks of every node of the launch; JSON lines on standard output"
 #define TAG_RESULT 23
 
-static const struct kernel *const kernels[] = {
-    &stream_kernel,       &dgemm_kernel,      &hpl_kernel,   &linpack_100_kernel,
-    &linpack_1000_kernel, &arithmetic_kernel, &sieve_kernel, &floatmath_kernel,
-    &dhrystone_kernel,    &whetstone_kernel,  &memory_kernel};
-#define KERNELS (sizeof kernels / sizeof *kernels)
-
 static const char *const kernel_names[] = {"stream",       "dgemm",      "hpl",    "linpack_100",
                                            "linpack_1000", "arithmetic", "sieve",  "floatmath",
                                            "dhrystone",    "whetstone",  "memory", NULL};

@@ -196,9 +196,9 @@ static void corrupt(void *state) {
     system->answer[system->n / 2] *= 1 + 1e-6;
 }
 
-const struct kernel linpack_100_kernel = {"linpack_100", prepare_100, parts,   restore,
-                                          run,           verify,      corrupt, release};
-const struct kernel linpack_1000_kernel = {"linpack_1000", prepare_1000, parts,  restore, run,
-                                           verify,         corrupt,      release};
-const struct kernel hpl_kernel = {"hpl", prepare_hpl, parts,   restore,
-                                  run,   verify,      corrupt, release};
+#define SYSTEM_KERNEL(name, prepare)                                                               \
+    {name, 0, {0}, prepare, parts, restore, run, verify, corrupt, release}
+
+const struct kernel linpack_100_kernel = SYSTEM_KERNEL("linpack_100", prepare_100);
+const struct kernel linpack_1000_kernel = SYSTEM_KERNEL("linpack_1000", prepare_1000);
+const struct kernel hpl_kernel = SYSTEM_KERNEL("hpl", prepare_hpl);

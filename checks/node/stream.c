@@ -141,5 +141,5 @@ static void corrupt(void *state) {
     stream->b[stream->count / 2] *= 1 + 1e-9;
 }
 
-const struct kernel stream_kernel = {"stream", prepare, parts,   restore,
-                                     run,      verify,  corrupt, release};
+const struct kernel stream_kernel = {"stream", 0,   {0},    prepare, parts,
+                                     restore,  run, verify, corrupt, release};

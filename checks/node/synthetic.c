@@ -18,17 +18,6 @@ struct sieve {
     int primes;
 };
 
-static void *prepare_sieve(const struct node_settings *settings) {
-    (void)settings;
-    return calloc(1, sizeof(struct sieve));
-}
-
-static int parts_sieve(const void *state, struct part *parts) {
-    (void)state;
-    parts[0] = (struct part){PART_TIME, "sieve_time", "s", NULL, NULL, 1};
-    return 1;
-}
-
 static int count_primes(unsigned char *crossed) {
     int primes = 0;
     memset(crossed, 0, SIEVE_SIZE + 1);
@@ -63,21 +52,10 @@ static int verify_sieve(void *state, char *message, size_t size) {
 
 static void corrupt_sieve(void *state) { ((struct sieve *)state)->primes--; }
 
-const struct kernel sieve_kernel = {"sieve",   prepare_sieve, parts_sieve,   NULL,
-                                    run_sieve, verify_sieve,  corrupt_sieve, free};
+const struct kernel sieve_kernel =
+    KERNEL_TIMED("sieve", struct sieve, NULL, run_sieve, verify_sieve, corrupt_sieve);
 
 #define FLOATMATH_REPETITIONS 256000
-
-static void *prepare_floatmath(const struct node_settings *settings) {
-    (void)settings;
-    return calloc(1, sizeof(double));
-}
-
-static int parts_floatmath(const void *state, struct part *parts) {
-    (void)state;
-    parts[0] = (struct part){PART_TIME, "floatmath_time", "s", NULL, NULL, 1};
-    return 1;
-}
 
 static double run_floatmath(void *state, int part) {
     double x = 1, a = 2.5, b = 1.25, c = 1.5, d = 1.75;
@@ -112,5 +90,5 @@ static int verify_floatmath(void *state, char *message, size_t size) {
 
 static void corrupt_floatmath(void *state) { *(double *)state *= 1 + 1e-12; }
 
-const struct kernel floatmath_kernel = {"floatmath",   prepare_floatmath, parts_floatmath,   NULL,
-                                        run_floatmath, verify_floatmath,  corrupt_floatmath, free};
+const struct kernel floatmath_kernel =
+    KERNEL_TIMED("floatmath", double, NULL, run_floatmath, verify_floatmath, corrupt_floatmath);

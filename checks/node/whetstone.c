@@ -138,17 +138,6 @@ static void restore(void *state, int part) {
         w->references[i] = i + 1;
 }
 
-static void *prepare(const struct node_settings *settings) {
-    (void)settings;
-    return calloc(1, sizeof(struct whetstone));
-}
-
-static int parts(const void *state, struct part *parts) {
-    (void)state;
-    parts[0] = (struct part){PART_TIME, "whetstone_time", "s", NULL, NULL, 1};
-    return 1;
-}
-
 static int near(double found, double expected, double relative) {
     return fabs(found - expected) <= relative * fabs(expected);
 }
@@ -195,5 +184,5 @@ static int verify(void *state, char *message, size_t size) {
 
 static void corrupt(void *state) { ((struct whetstone *)state)->standard *= 1 + 1e-8; }
 
-const struct kernel whetstone_kernel = {"whetstone", prepare, parts,   restore,
-                                        run,         verify,  corrupt, free};
+const struct kernel whetstone_kernel =
+    KERNEL_TIMED("whetstone", struct whetstone, restore, run, verify, corrupt);
