@@ -4,7 +4,7 @@
 
 #include "assay/clock.h"
 #include "assay/fail.h"
-#include "assay/json.h"
+#include "assay/report.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,18 +59,6 @@ void results_warm(const struct results *results) {
     fflush(stdout);
 }
 
-static void write_line(const struct results *results, struct json *line, const char *what) {
-    fail_if(json_write(line, results->json) != 0, "results_finish",
-            "line '%s' not written: a value in it is not finite, or its file cannot be written",
-            what);
-}
-
-static void begin_note(struct json *line, const char *key) {
-    json_begin(line);
-    json_string(line, "assay", "note");
-    json_string(line, "key", key);
-}
-
 void results_measurement(struct results *results, const struct measurement *measurement) {
     results->last = *measurement;
     results->measurements++;
@@ -81,17 +69,15 @@ void results_measurement(struct results *results, const struct measurement *meas
     fflush(stdout);
     if (!results->json)
         return;
-    struct json line;
-    begin_note(&line, "measurement");
-    json_open(&line, "value", '{');
-    json_integer(&line, "block", results->block);
-    json_integer(&line, "trajectory", results->trajectories);
-    json_number(&line, "plaquette_space", measurement->space);
-    json_number(&line, "plaquette_time", measurement->time);
-    json_number(&line, "polyakov_re", measurement->line_re);
-    json_number(&line, "polyakov_im", measurement->line_im);
-    json_close(&line, '}');
-    write_line(results, &line, "measurement");
+    struct json fields;
+    json_begin(&fields);
+    json_integer(&fields, "block", results->block);
+    json_integer(&fields, "trajectory", results->trajectories);
+    json_number(&fields, "plaquette_space", measurement->space);
+    json_number(&fields, "plaquette_time", measurement->time);
+    json_number(&fields, "polyakov_re", measurement->line_re);
+    json_number(&fields, "polyakov_im", measurement->line_im);
+    report_note_object("measurement", &fields);
 }
 
 void results_block_end(const struct results *results, double seconds) {
@@ -174,17 +160,6 @@ static struct total total_work(const struct simulation *simulation) {
 
 /* ---- JSON ---- */
 
-static void write_metric(const struct results *results, const char *name, const char *unit,
-                         double value) {
-    struct json line;
-    json_begin(&line);
-    json_string(&line, "assay", "metric");
-    json_string(&line, "name", name);
-    json_string(&line, "unit", unit);
-    json_number(&line, "value", value);
-    write_line(results, &line, name);
-}
-
 static void write_metrics(const struct results *results, const struct simulation *simulation,
                           const struct spread *spread) {
     const struct total total = total_work(simulation);
@@ -192,52 +167,50 @@ static void write_metrics(const struct results *results, const struct simulation
         (double)lattice_sites(&simulation->lattice) * (double)simulation->work.steps;
     const double messages_s = spread->mean[RANK_COMMUNICATION] + spread->mean[RANK_GLOBAL_SUMS];
     const double program_s = results->program_s;
-    write_metric(results, "total_time", "s", timing_monotonic() - results->begun_s);
-    write_metric(results, "program_time", "s", program_s);
-    write_metric(results, "warmup_time", "s", results->warm_s);
-    write_metric(results, "molecular_dynamics_time", "s",
-                 spread->most[RANK_DYNAMICS] + spread->most[RANK_REFRESH]);
-    write_metric(results, "measurement_time", "s", spread->most[RANK_MEASUREMENT]);
-    write_metric(results, "communication_time", "s", messages_s);
-    write_metric(results, "global_sum_time", "s", spread->mean[RANK_GLOBAL_SUMS]);
-    write_metric(results, "cpu_time", "s", spread->mean[RANK_CPU] * simulation->lattice.ranks);
+    report_value("total_time", "s", timing_monotonic() - results->begun_s, NULL, 0);
+    report_value("program_time", "s", program_s, NULL, 0);
+    report_value("warmup_time", "s", results->warm_s, NULL, 0);
+    report_value("molecular_dynamics_time", "s",
+                 spread->most[RANK_DYNAMICS] + spread->most[RANK_REFRESH], NULL, 0);
+    report_value("measurement_time", "s", spread->most[RANK_MEASUREMENT], NULL, 0);
+    report_value("communication_time", "s", messages_s, NULL, 0);
+    report_value("global_sum_time", "s", spread->mean[RANK_GLOBAL_SUMS], NULL, 0);
+    report_value("cpu_time", "s", spread->mean[RANK_CPU] * simulation->lattice.ranks, NULL, 0);
     if (program_s <= 0 || site_steps <= 0)
         return; /* no trajectory */
-    write_metric(results, "communication_share", "1", messages_s / program_s);
-    write_metric(results, "site_step_time", "s", program_s / site_steps);
-    write_metric(results, "rate", "flop/s", total.original_flop / program_s);
+    report_value("communication_share", "1", messages_s / program_s, NULL, 0);
+    report_value("site_step_time", "s", program_s / site_steps, NULL, 0);
+    report_value("rate", "flop/s", total.original_flop / program_s, NULL, 0);
 }
 
-static void write_kernels(const struct results *results, const struct simulation *simulation) {
+static void write_kernels(const struct simulation *simulation) {
     const struct total total = total_work(simulation);
-    struct json line;
-    begin_note(&line, "kernels");
-    json_open(&line, "value", '{');
-    json_string(&line, "set", simulation->kernels->name);
-    json_integer(&line, "lanes", simulation->lattice.lanes);
-    json_string(&line, "precision", REAL_NAME);
-    json_number(&line, "original_flop", total.original_flop);
-    json_number(&line, "done_flop", total.done_flop);
-    json_number(&line, "moved_bytes", total.moved_bytes);
-    json_number(&line, "intensity_flop_per_byte",
+    struct json fields;
+    json_begin(&fields);
+    json_string(&fields, "set", simulation->kernels->name);
+    json_integer(&fields, "lanes", simulation->lattice.lanes);
+    json_string(&fields, "precision", REAL_NAME);
+    json_number(&fields, "original_flop", total.original_flop);
+    json_number(&fields, "done_flop", total.done_flop);
+    json_number(&fields, "moved_bytes", total.moved_bytes);
+    json_number(&fields, "intensity_flop_per_byte",
                 total.moved_bytes > 0 ? total.done_flop / total.moved_bytes : 0);
-    json_open(&line, "parts", '[');
+    json_open(&fields, "parts", '[');
     for (int part = 0; part < COST_PARTS; part++) {
-        json_open(&line, NULL, '{');
-        json_string(&line, "part", kernel_costs[part].part);
-        json_number(&line, "original_flop_per_site", kernel_costs[part].original_flop);
-        json_number(&line, "done_flop_per_site", kernel_costs[part].done_flop);
-        json_number(&line, "bytes_per_site", kernel_costs[part].moved_reals * sizeof(real));
-        json_string(&line, "derivation", kernel_costs[part].derivation);
-        json_close(&line, '}');
+        json_open(&fields, NULL, '{');
+        json_string(&fields, "part", kernel_costs[part].part);
+        json_number(&fields, "original_flop_per_site", kernel_costs[part].original_flop);
+        json_number(&fields, "done_flop_per_site", kernel_costs[part].done_flop);
+        json_number(&fields, "bytes_per_site", kernel_costs[part].moved_reals * sizeof(real));
+        json_string(&fields, "derivation", kernel_costs[part].derivation);
+        json_close(&fields, '}');
     }
-    json_close(&line, ']');
-    json_close(&line, '}');
-    write_line(results, &line, "kernels");
+    json_close(&fields, ']');
+    report_note_object("kernels", &fields);
 }
 
 void results_finish(const struct results *results, const struct simulation *simulation) {
-    struct json line;
+    struct json fields;
     struct spread spread;
     double own = fields_deviation(&simulation->lattice, &simulation->fields), deviation;
     memset(&spread, 0, sizeof spread);
@@ -252,36 +225,27 @@ void results_finish(const struct results *results, const struct simulation *simu
         return;
     write_metrics(results, simulation, &spread);
 
-    begin_note(&line, "answer");
-    json_open(&line, "value", '{');
-    json_integer(&line, "trajectories", results->trajectories);
-    json_integer(&line, "measurements", results->measurements);
+    json_begin(&fields);
+    json_integer(&fields, "trajectories", results->trajectories);
+    json_integer(&fields, "measurements", results->measurements);
     if (results->measurements > 0) {
-        json_number(&line, "plaquette", (results->last.space + results->last.time) / 6);
-        json_number(&line, "plaquette_space", results->last.space);
-        json_number(&line, "plaquette_time", results->last.time);
+        json_number(&fields, "plaquette", (results->last.space + results->last.time) / 6);
+        json_number(&fields, "plaquette_space", results->last.space);
+        json_number(&fields, "plaquette_time", results->last.time);
     }
-    json_number(&line, "deviation_before_reunitarising", simulation->deviation);
-    json_number(&line, "deviation_from_su3", deviation);
-    json_close(&line, '}');
-    write_line(results, &line, "answer");
+    json_number(&fields, "deviation_before_reunitarising", simulation->deviation);
+    json_number(&fields, "deviation_from_su3", deviation);
+    report_note_object("answer", &fields);
 
-    begin_note(&line, "ranks");
-    json_open(&line, "value", '{');
+    json_begin(&fields);
     for (int i = 0; i < RANK_NUMBERS; i++) {
-        json_open(&line, rank_names[i], '{');
-        json_number(&line, "least", spread.least[i]);
-        json_number(&line, "mean", spread.mean[i]);
-        json_number(&line, "greatest", spread.most[i]);
-        json_close(&line, '}');
+        json_open(&fields, rank_names[i], '{');
+        json_number(&fields, "least", spread.least[i]);
+        json_number(&fields, "mean", spread.mean[i]);
+        json_number(&fields, "greatest", spread.most[i]);
+        json_close(&fields, '}');
     }
-    json_close(&line, '}');
-    write_line(results, &line, "ranks");
-    write_kernels(results, simulation);
-
-    json_begin(&line);
-    json_string(&line, "assay", "end");
-    json_string(&line, "program", "su3_rmd");
-    json_boolean(&line, "ok", 1);
-    write_line(results, &line, "end");
+    report_note_object("ranks", &fields);
+    write_kernels(simulation);
+    report_end("su3_rmd", 1);
 }

@@ -10,7 +10,7 @@
  * any stream. Rank 0 prints; on other ranks the functions do nothing unless stated. */
 
 struct results {
-    FILE *json; /* NULL: no JSON lines; set on rank 0 only */
+    FILE *json; /* where report.h writes; NULL: no JSON lines; set on rank 0 only */
     int rank, block;
     double begun_s;           /* timing_monotonic() at the start of the program */
     double program_s, warm_s; /* s in all blocks; of which in warm-ups */

@@ -4,6 +4,7 @@
 #include "assay/fail.h"
 #include "assay/json.h"
 #include "assay/library.h"
+#include "assay/report.h"
 #include "gauge_file.h"
 #include "random.h"
 #include "results.h"
@@ -94,6 +95,7 @@ static void open_json(struct results *results, const struct settings *settings,
             strerror(errno));
     if (!results->json)
         return;
+    report_to(results->json);
     json_begin(&line);
     json_string(&line, "assay", "program");
     json_string(&line, "name", "su3_rmd");

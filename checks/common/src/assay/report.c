@@ -4,8 +4,11 @@
 #include "fail.h"
 #include "library.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+
+static FILE *output; /* NULL: standard output */
+
+void report_to(FILE *stream) { output = stream; }
 
 static void begin(struct json *line, const char *kind) {
     json_begin(line);
@@ -13,8 +16,8 @@ static void begin(struct json *line, const char *kind) {
 }
 
 static void write_line(struct json *line, const char *what) {
-    fail_if(json_write(line, stdout) != 0, "report", "line '%s' not written: %s", what,
-            "a value in it is not finite, or standard output is closed");
+    fail_if(json_write(line, output ? output : stdout) != 0, "report", "line '%s' not written: %s",
+            what, "a value in it is not finite, or its stream cannot be written");
 }
 
 void report_program(const char *name, const struct arg *table, size_t count) {

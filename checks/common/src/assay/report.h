@@ -5,10 +5,14 @@
 #include "sampling.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* The output of our programs: JSON lines on standard output, one object a line, each written with
  * one fwrite and flushed. Local; only rank 0 calls these. A number that is not finite ends the run
  * (fail_if). Units are SI: s, bytes, bytes/s. */
+
+/* Write the lines from here on to stream instead. */
+void report_to(FILE *stream);
 
 /* {"assay":"program",…}: the first line, with the library's name and every option's value. */
 void report_program(const char *name, const struct arg *table, size_t count);
