@@ -65,7 +65,9 @@ struct run {
     long long batched;
 };
 
-static int is_barrier(const struct operation *operation) { return !operation->expected; }
+static int is_barrier(const struct operation *operation) {
+    return operation->result == BLOCKS_NONE;
+}
 
 static void prepare(void *context) {
     struct run *run = context;

@@ -20,38 +20,20 @@ static float sum(int ranks, int block, int element) {
     return total;
 }
 
-static float own(const struct exchange *x, int block, int element) {
-    (void)x, (void)block;
-    return value(ROOT, 0, element);
-}
-
-static float of_source(const struct exchange *x, int block, int element) {
-    (void)x;
-    return value(block, 0, element);
-}
-
-static float of_root_for_me(const struct exchange *x, int block, int element) {
-    (void)block;
-    return value(ROOT, x->rank, element);
-}
-
-static float sum_of_all(const struct exchange *x, int block, int element) {
-    (void)block;
-    return sum(x->ranks, 0, element);
-}
-
-static float sum_up_to_me(const struct exchange *x, int block, int element) {
-    (void)block;
-    return sum(x->rank + 1, 0, element);
-}
-
-static float of_source_for_me(const struct exchange *x, int block, int element) {
-    return value(block, x->rank, element);
-}
-
-static float sum_for_me(const struct exchange *x, int block, int element) {
-    (void)block;
-    return sum(x->ranks, x->rank, element);
+/* The expected element of block `block` of this rank's result. */
+static float expected(const struct exchange *x, int block, int element) {
+    const struct operation *operation = x->operation;
+    int part = operation->part_of_rank ? x->rank : 0;
+    switch (operation->of) {
+    case SUM_OF_ALL:
+        return sum(x->ranks, part, element);
+    case SUM_UP_TO_RANK:
+        return sum(x->rank + 1, part, element);
+    case VALUE_OF_BLOCK:
+        return value(block, part, element);
+    default:
+        return value(ROOT, part, element);
+    }
 }
 
 static void barrier(const struct exchange *x) {
@@ -100,16 +82,16 @@ static void reduce_scatter(const struct exchange *x) {
 }
 
 const struct operation operations[OPERATIONS] = {
-    {"barrier", barrier, NULL, BLOCKS_NONE, 0},
-    {"broadcast", broadcast, own, BLOCKS_ONE, 0},
-    {"gather", gather, of_source, BLOCKS_ALL, 1},
-    {"scatter", scatter, of_root_for_me, BLOCKS_ONE, 0},
-    {"reduce", reduce, sum_of_all, BLOCKS_ONE, 1},
-    {"scan", scan, sum_up_to_me, BLOCKS_ONE, 0},
-    {"total_exchange", total_exchange, of_source_for_me, BLOCKS_ALL, 0},
-    {"allreduce", allreduce, sum_of_all, BLOCKS_ONE, 0},
-    {"allgather", allgather, of_source, BLOCKS_ALL, 0},
-    {"reduce_scatter", reduce_scatter, sum_for_me, BLOCKS_ONE, 0},
+    {"barrier", barrier, BLOCKS_NONE, VALUE_OF_ROOT, 0, 0},
+    {"broadcast", broadcast, BLOCKS_ONE, VALUE_OF_ROOT, 0, 0},
+    {"gather", gather, BLOCKS_ALL, VALUE_OF_BLOCK, 0, 1},
+    {"scatter", scatter, BLOCKS_ONE, VALUE_OF_ROOT, 1, 0},
+    {"reduce", reduce, BLOCKS_ONE, SUM_OF_ALL, 0, 1},
+    {"scan", scan, BLOCKS_ONE, SUM_UP_TO_RANK, 0, 0},
+    {"total_exchange", total_exchange, BLOCKS_ALL, VALUE_OF_BLOCK, 1, 0},
+    {"allreduce", allreduce, BLOCKS_ONE, SUM_OF_ALL, 0, 0},
+    {"allgather", allgather, BLOCKS_ALL, VALUE_OF_BLOCK, 0, 0},
+    {"reduce_scatter", reduce_scatter, BLOCKS_ONE, SUM_OF_ALL, 1, 0},
 };
 
 const char *const operation_names[OPERATIONS + 1] = {
@@ -140,11 +122,11 @@ void exchange_verify(struct exchange *x) {
     for (int block = 0; block < blocks; block++)
         for (int element = 0; element < x->count; element++) {
             float found = x->incoming[(size_t)block * (size_t)x->count + (size_t)element];
-            float expected = operation->expected(x, block, element);
-            fail_answer(found != expected, __func__,
+            float right = expected(x, block, element);
+            fail_answer(found != right, __func__,
                         "%s of %d floats over %d ranks: element %d of block %d is %.9g, must be "
                         "%.9g",
                         operation->name, x->count, x->ranks, element, block, (double)found,
-                        (double)expected);
+                        (double)right);
         }
 }

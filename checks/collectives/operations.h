@@ -18,13 +18,14 @@ struct exchange {
 };
 
 enum blocks { BLOCKS_NONE, BLOCKS_ONE, BLOCKS_ALL };
+enum content { VALUE_OF_ROOT, VALUE_OF_BLOCK, SUM_OF_ALL, SUM_UP_TO_RANK };
 
 struct operation {
     const char *name;
     void (*run)(const struct exchange *exchange);
-    /* The expected element of block `block` of the result; NULL for the barrier. */
-    float (*expected)(const struct exchange *exchange, int block, int element);
     enum blocks result; /* blocks of the result on a rank that has one */
+    enum content of;    /* block b: the root's or rank b's data, or the sum of ranks */
+    int part_of_rank;   /* 1: of the block that belongs to this rank; 0: of the first block */
     int result_at_root; /* 1: only rank 0 has a result */
 };
 

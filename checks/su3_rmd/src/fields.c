@@ -64,23 +64,12 @@ void field_put(const struct lattice *lattice, real *field, size_t item, int lane
         field[field_at(lattice, item, LINK_REALS, e, lane)] = numbers[e];
 }
 
-void fields_each(const struct lattice *lattice, struct fields *fields, field_action *act) {
-    for (int site = 0; site < lattice->volume; site++)
-        for (int lane = 0; lane < lattice->lanes; lane++)
-            act(lattice, fields, site, lane, lattice_index(lattice, site, lane));
-}
-
-static void site_cold(const struct lattice *lattice, struct fields *fields, int site, int lane,
-                      long index) {
-    su3 one;
-    (void)index;
-    su3_identity(&one);
-    for (int d = 0; d < DIRECTIONS; d++)
-        field_put(lattice, fields->links, (size_t)(DIRECTIONS * site + d), lane, &one);
-}
-
 void fields_cold(const struct lattice *lattice, struct fields *fields) {
-    fields_each(lattice, fields, site_cold);
+    su3 one;
+    su3_identity(&one);
+    for (int item = 0; item < DIRECTIONS * lattice->volume; item++)
+        for (int lane = 0; lane < lattice->lanes; lane++)
+            field_put(lattice, fields->links, (size_t)item, lane, &one);
 }
 
 double fields_deviation(const struct lattice *lattice, const struct fields *fields) {

@@ -39,11 +39,6 @@ static inline size_t field_at(const struct lattice *lattice, size_t item, int re
 void field_get(const struct lattice *lattice, const real *field, size_t item, int lane, su3 *out);
 void field_put(const struct lattice *lattice, real *field, size_t item, int lane, const su3 *in);
 
-/* Call `act` for every lane of every vector site, owned or not, with its global number. */
-typedef void field_action(const struct lattice *lattice, struct fields *fields, int site, int lane,
-                          long index);
-void fields_each(const struct lattice *lattice, struct fields *fields, field_action *act);
-
 /* All links the identity. */
 void fields_cold(const struct lattice *lattice, struct fields *fields);
 

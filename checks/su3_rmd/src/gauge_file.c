@@ -136,35 +136,29 @@ int gauge_save(const struct lattice *lattice, const struct fields *fields, const
 
 /* Rank 0: open the file and read its header. Bytes of a real in it, or 0 with a message. */
 static size_t header_read(struct gauge_file *file, const char *path) {
-    char header[GAUGE_HEADER], precision[8], order[16], text[200];
+    char header[GAUGE_HEADER + 1] = "", precision[8], order[16], text[200];
+    const char *wrong = NULL;
     const int *size = file->lattice->size;
     int found[DIRECTIONS];
     unsigned long sum;
-    if (!(file->stream = fopen(path, "rb"))) {
-        failed(file, path, strerror(errno));
-        return 0;
-    }
-    if (fread(header, 1, sizeof header, file->stream) != sizeof header ||
-        header[GAUGE_HEADER - 1] != '\n') {
-        failed(file, path, "no configuration of this program (first line)");
-        return 0;
-    }
-    header[GAUGE_HEADER - 1] = '\0';
-    if (sscanf(header, "assay-su3 1 %7s %d %d %d %d %15s crc32 %lx", precision, &found[0],
-               &found[1], &found[2], &found[3], order, &sum) != 7 ||
-        (strcmp(precision, "single") != 0 && strcmp(precision, "double") != 0)) {
-        failed(file, path, "no configuration of this program (first line)");
-        return 0;
-    }
-    if (strcmp(order, host_is_little() ? "little-endian" : "big-endian") != 0) {
-        failed(file, path, "written on a machine of the other byte order");
-        return 0;
-    }
-    if (memcmp(found, size, sizeof found) != 0) {
+    if (!(file->stream = fopen(path, "rb")))
+        wrong = strerror(errno);
+    else if (fread(header, 1, GAUGE_HEADER, file->stream) != GAUGE_HEADER ||
+             header[GAUGE_HEADER - 1] != '\n' ||
+             sscanf(header, "assay-su3 1 %7s %d %d %d %d %15s crc32 %lx", precision, &found[0],
+                    &found[1], &found[2], &found[3], order, &sum) != 7 ||
+             (strcmp(precision, "single") != 0 && strcmp(precision, "double") != 0))
+        wrong = "no configuration of this program (first line)";
+    else if (strcmp(order, host_is_little() ? "little-endian" : "big-endian") != 0)
+        wrong = "written on a machine of the other byte order";
+    else if (memcmp(found, size, sizeof found) != 0) {
         snprintf(text, sizeof text,
                  "it holds a lattice of %d x %d x %d x %d, needed is %d x %d x %d x %d", found[0],
                  found[1], found[2], found[3], size[0], size[1], size[2], size[3]);
-        failed(file, path, text);
+        wrong = text;
+    }
+    if (wrong) {
+        failed(file, path, wrong);
         return 0;
     }
     file->sum = (uint32_t)sum;

@@ -78,6 +78,11 @@ static void rank_place(const struct lattice *lattice, int rank, int place[DIRECT
         place[d] = rank % lattice->procs[d];
 }
 
+/* 1 if this rank has a part of slice t. */
+static int has_part(const struct lattice *lattice, int t) {
+    return lattice->place[3] == t / lattice->local[3];
+}
+
 /* Copy the rows of a rank's part into the slice, or back. */
 static void move_part(const struct gauge_slices *slices, int rank, int into_slice) {
     const int *local = slices->lattice->local, *size = slices->lattice->size;
@@ -101,7 +106,7 @@ static void exchange_parts(struct gauge_slices *slices, int t, int into_slice) {
     const struct lattice *lattice = slices->lattice;
     const int bytes = part_sites(lattice) * (int)slices->site_bytes;
     MPI_Status status;
-    if (lattice->rank == 0 && into_slice && lattice->place[3] == t / lattice->local[3])
+    if (lattice->rank == 0 && into_slice && has_part(lattice, t))
         move_part(slices, 0, 1);
     for (int rank = 0; rank < lattice->ranks; rank++) {
         int place[DIRECTIONS];
@@ -120,12 +125,8 @@ static void exchange_parts(struct gauge_slices *slices, int t, int into_slice) {
             MPI_Send(slices->part, bytes, MPI_BYTE, rank, TAG, slices->comm);
         }
     }
-    if (lattice->rank == 0 && !into_slice && lattice->place[3] == t / lattice->local[3])
+    if (lattice->rank == 0 && !into_slice && has_part(lattice, t))
         move_part(slices, 0, 0);
-}
-
-static int has_part(const struct lattice *lattice, int t) {
-    return lattice->place[3] == t / lattice->local[3];
 }
 
 void gauge_slices_gather(struct gauge_slices *slices, const struct fields *fields, int t) {

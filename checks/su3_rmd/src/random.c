@@ -77,23 +77,20 @@ void random_momentum(struct generator *generator, real momentum[MOMENTUM_REALS])
         random_gauss(generator, momentum + m);
 }
 
-static void site_warm(const struct lattice *lattice, struct fields *fields, int site, int lane,
-                      long index) {
-    struct generator generator;
-    (void)index;
-    random_get(lattice, fields, site, lane, &generator);
-    for (int d = 0; d < DIRECTIONS; d++) {
-        real momentum[MOMENTUM_REALS];
-        su3 link;
-        random_momentum(&generator, momentum);
-        su3_identity(&link);
-        su3_exp_mul(&link, momentum, WARM_WIDTH);
-        su3_reunitarise(&link);
-        field_put(lattice, fields->links, (size_t)(DIRECTIONS * site + d), lane, &link);
-    }
-    random_put(lattice, fields, site, lane, &generator);
-}
-
 void random_warm(const struct lattice *lattice, struct fields *fields) {
-    fields_each(lattice, fields, site_warm);
+    for (int site = 0; site < lattice->volume; site++)
+        for (int lane = 0; lane < lattice->lanes; lane++) {
+            struct generator generator;
+            random_get(lattice, fields, site, lane, &generator);
+            for (int d = 0; d < DIRECTIONS; d++) {
+                real momentum[MOMENTUM_REALS];
+                su3 link;
+                random_momentum(&generator, momentum);
+                su3_identity(&link);
+                su3_exp_mul(&link, momentum, WARM_WIDTH);
+                su3_reunitarise(&link);
+                field_put(lattice, fields->links, (size_t)(DIRECTIONS * site + d), lane, &link);
+            }
+            random_put(lattice, fields, site, lane, &generator);
+        }
 }

@@ -22,8 +22,8 @@ static su3 transformation(long index) {
     return g;
 }
 
-static void transform(const struct lattice *lattice, struct fields *fields, int site, int lane,
-                      long index) {
+static void transform(const struct lattice *lattice, struct fields *fields, int site, int lane) {
+    long index = lattice_index(lattice, site, lane);
     su3 g = transformation(index), old, half, p;
     long stride = 1;
     for (int d = 0; d < DIRECTIONS; stride *= size[d], d++) {
@@ -51,8 +51,9 @@ static void measure(const struct kernels *kernels, int transformed, struct measu
     struct simulation simulation;
     setup_make(&simulation, size, kernels, HALO_ISEND, 1);
     kernels->refresh(&simulation.lattice, &simulation.fields);
-    if (transformed)
-        fields_each(&simulation.lattice, &simulation.fields, transform);
+    for (int site = 0; transformed && site < simulation.lattice.volume; site++)
+        for (int lane = 0; lane < simulation.lattice.lanes; lane++)
+            transform(&simulation.lattice, &simulation.fields, site, lane);
     simulation_measure(&simulation, &out[0]);
     leapfrog(&simulation, &physics);
     simulation_measure(&simulation, &out[1]);
