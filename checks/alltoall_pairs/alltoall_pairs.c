@@ -51,24 +51,20 @@ struct pair_times {
 };
 
 struct run {
-    int rank, ranks;
     size_t *order, *place; /* order[player] is a rank, place[rank] its player */
     unsigned char *outgoing, *incoming;
     double *samples;
     char (*hosts)[HOST_BYTES]; /* rank 0: of every rank */
     struct pair_times *times;  /* rank 0: of every rank's pair in the round */
-    struct timer timer;
 };
 
 static size_t greater(long long a, long long b) { return (size_t)(a > b ? a : b); }
 
 static void prepare(void *context) {
     struct run *run = context;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
-    fail_all(run->ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", run->ranks);
+    fail_all(world.ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", world.ranks);
     char host[HOST_BYTES] = "";
-    size_t ranks = (size_t)run->ranks;
+    size_t ranks = (size_t)world.ranks;
     size_t greatest = greater(settings.latency_bytes, settings.bandwidth_bytes);
     run->outgoing = buffer_make(greatest, 1);
     run->incoming = buffer_make(greatest, 1);
@@ -84,12 +80,11 @@ static void prepare(void *context) {
     gethostname(host, sizeof host - 1);
     host[strcspn(host, ".")] = '\0';
     MPI_Gather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
-    run->timer = timing_choose();
 }
 
 /* The partner of `rank` in the round, or -1. */
 static int partner_of(const struct run *run, int round, int rank) {
-    int player = tournament_partner(run->ranks, round, (int)run->place[rank]);
+    int player = tournament_partner(world.ranks, round, (int)run->place[rank]);
     return player < 0 ? -1 : (int)run->order[player];
 }
 
@@ -104,7 +99,7 @@ static double half_round_trip(struct run *run, MPI_Comm pair, long long bytes, l
     struct timing_plan plan = {(int)settings.warmup, (int)times, TIMING_RANK0};
     MPI_Comm_rank(pair, &pingpong.rank);
     pingpong_verify(&pingpong, (uint64_t)settings.seed);
-    timing_run(&run->timer, &plan, pair, pingpong_round_trip, &pingpong, run->samples);
+    timing_run(&world.timer, &plan, pair, pingpong_round_trip, &pingpong, run->samples);
     return 0.5 * timing_summarise(run->samples, (int)times).median;
 }
 
@@ -123,10 +118,10 @@ static struct pair_times take_round(struct run *run, int round, int partner, MPI
     struct pair_times times = {0, 0};
     if (!settings.turns && partner >= 0)
         times = measure_pair(run, pair);
-    for (int lower = 0; settings.turns && lower < run->ranks; lower++) {
+    for (int lower = 0; settings.turns && lower < world.ranks; lower++) {
         if (partner_of(run, round, lower) < lower)
             continue; /* alone, or the higher rank of its pair */
-        if (partner >= 0 && (run->rank == lower || partner == lower))
+        if (partner >= 0 && (world.rank == lower || partner == lower))
             times = measure_pair(run, pair);
         rest_until_all(MPI_COMM_WORLD);
     }
@@ -135,16 +130,16 @@ static struct pair_times take_round(struct run *run, int round, int partner, MPI
 
 static void measure(void *context) {
     struct run *run = context;
-    for (int round = 0; round < tournament_rounds(run->ranks); round++) {
+    for (int round = 0; round < tournament_rounds(world.ranks); round++) {
         MPI_Comm pair;
-        int partner = partner_of(run, round, run->rank);
-        int lower = partner < run->rank ? partner : run->rank;
-        MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, run->rank, &pair);
+        int partner = partner_of(run, round, world.rank);
+        int lower = partner < world.rank ? partner : world.rank;
+        MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, world.rank, &pair);
         rest_until_all(MPI_COMM_WORLD);
         struct pair_times times = take_round(run, round, partner, pair);
         rest_until_all(MPI_COMM_WORLD);
         MPI_Gather(&times, 2, MPI_DOUBLE, run->times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        for (int rank = 0; run->rank == 0 && rank < run->ranks; rank++) {
+        for (int rank = 0; world.rank == 0 && rank < world.ranks; rank++) {
             int peer = partner_of(run, round, rank);
             if (peer < rank)
                 continue;
@@ -160,9 +155,8 @@ static void measure(void *context) {
 }
 
 static void report(const void *context) {
-    const struct run *run = context;
-    report_timer(&run->timer);
-    report_note_integer("rounds", tournament_rounds(run->ranks));
+    (void)context;
+    report_note_integer("rounds", tournament_rounds(world.ranks));
     report_note_text("payload_verified", "every reply, and every byte once a pair and size");
 }
 

@@ -38,18 +38,14 @@ static const struct arg options[] = {
 
 struct run {
     struct window window; /* comm: MPI_COMM_NULL for a rank without a partner */
-    struct timer timer;
-    double *samples; /* seconds a window, the longest over the ranks */
-    double *rates;   /* of each matching, bytes/s */
-    size_t *order;   /* order[2i] and order[2i+1] are a pair */
-    int rank, ranks;
+    double *samples;      /* seconds a window, the longest over the ranks */
+    double *rates;        /* of each matching, bytes/s */
+    size_t *order;        /* order[2i] and order[2i+1] are a pair */
 };
 
 static void prepare(void *context) {
     struct run *run = context;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
-    fail_all(run->ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", run->ranks);
+    fail_all(world.ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", world.ranks);
     window_reserve(&run->window, (int)settings.window, settings.message_bytes);
     run->window.messages = (int)settings.window;
     run->window.bytes = (int)settings.message_bytes;
@@ -57,8 +53,7 @@ static void prepare(void *context) {
     run->window.inject_fault = settings.inject_fault;
     run->samples = buffer_make((size_t)settings.iterations, sizeof *run->samples);
     run->rates = buffer_make((size_t)settings.matchings, sizeof *run->rates);
-    run->order = buffer_make((size_t)run->ranks, sizeof *run->order);
-    run->timer = timing_choose();
+    run->order = buffer_make((size_t)world.ranks, sizeof *run->order);
 }
 
 static void come_together(void *context) {
@@ -77,25 +72,25 @@ static void measure(void *context) {
     struct window *w = &run->window;
     const struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations,
                                      TIMING_MAXIMUM};
-    int last = run->ranks - 1, pairs = run->ranks / 2;
+    int last = world.ranks - 1, pairs = world.ranks / 2;
     double moved = 2.0 * pairs * (double)settings.window * (double)settings.message_bytes;
     for (long long matching = 0; matching < settings.matchings; matching++) {
         int pair = MPI_UNDEFINED;
-        shuffle(run->order, (size_t)run->ranks, (uint64_t)settings.seed + (uint64_t)matching);
-        if (run->ranks % 2 && run->order[last] == 0) {
+        shuffle(run->order, (size_t)world.ranks, (uint64_t)settings.seed + (uint64_t)matching);
+        if (world.ranks % 2 && run->order[last] == 0) {
             run->order[last] = run->order[0]; /* rank 0 times: another rank stays without partner */
             run->order[0] = 0;
         }
         for (int i = 0; i < 2 * pairs; i++)
-            if ((int)run->order[i] == run->rank)
+            if ((int)run->order[i] == world.rank)
                 pair = i / 2;
-        MPI_Comm_split(MPI_COMM_WORLD, pair, run->rank, &w->comm);
+        MPI_Comm_split(MPI_COMM_WORLD, pair, world.rank, &w->comm);
         w->counter = (uint64_t)matching << 32; /* a rank without partner has sent less */
         if (w->comm != MPI_COMM_NULL) {
             MPI_Comm_rank(w->comm, &w->rank);
             window_verify(w, (uint64_t)settings.seed);
         }
-        timing_run_after(&run->timer, &plan, MPI_COMM_WORLD, come_together, pass_if_paired, run,
+        timing_run_after(&world.timer, &plan, MPI_COMM_WORLD, come_together, pass_if_paired, run,
                          run->samples);
         if (w->comm != MPI_COMM_NULL)
             MPI_Comm_free(&w->comm);
@@ -110,8 +105,7 @@ static void report(const void *context) {
     struct timing_summary rates = timing_summarise(run->rates, (int)count);
     report_metric("bisection_rate", "bytes/s", rates.median, NULL, 0, run->rates, count);
     report_value("bisection_rate_least", "bytes/s", rates.best, NULL, 0);
-    report_note_integer("pairs", run->ranks / 2);
-    report_timer(&run->timer);
+    report_note_integer("pairs", world.ranks / 2);
     report_note_text("payload_verified",
                      "the number of every message, and every byte of a window once a matching");
 }

@@ -61,7 +61,6 @@ struct run {
     struct exchange exchange;
     double *samples;
     int samples_count;
-    struct timer timer;
     long long batched;
 };
 
@@ -72,8 +71,8 @@ static int is_barrier(const struct operation *operation) {
 static void prepare(void *context) {
     struct run *run = context;
     struct exchange *x = &run->exchange;
-    MPI_Comm_rank(MPI_COMM_WORLD, &x->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &x->ranks);
+    x->rank = world.rank;
+    x->ranks = world.ranks;
     fail_all(settings.procedure & (settings.procedure - 1), PROGRAM,
              "option --procedure: found each,loop, allowed is one of them");
     sizes_read(&run->sizes, settings.sizes, PROGRAM);
@@ -95,7 +94,6 @@ static void prepare(void *context) {
     x->fault = settings.inject_fault;
     run->samples_count = (int)(settings.procedure == EACH ? settings.repetitions : settings.runs);
     run->samples = buffer_make((size_t)run->samples_count, sizeof *run->samples);
-    run->timer = timing_choose();
 }
 
 static void meet(void *context) {
@@ -124,10 +122,10 @@ static void call_all(void *context) {
 static int sample(struct run *run) {
     struct timing_plan plan = {(int)settings.warmup, run->samples_count, TIMING_MAXIMUM};
     if (settings.procedure == EACH)
-        return timing_run_after(&run->timer, &plan, MPI_COMM_WORLD, meet, call, &run->exchange,
+        return timing_run_after(&world.timer, &plan, MPI_COMM_WORLD, meet, call, &run->exchange,
                                 run->samples);
     plan.warmup = 1;
-    int batch = timing_run_after(&run->timer, &plan, MPI_COMM_WORLD, meet_and_warm, call_all,
+    int batch = timing_run_after(&world.timer, &plan, MPI_COMM_WORLD, meet_and_warm, call_all,
                                  &run->exchange, run->samples);
     for (int i = 0; i < run->samples_count; i++)
         run->samples[i] /= (double)settings.repetitions;
@@ -170,7 +168,6 @@ static void measure(void *context) {
 
 static void report(const void *context) {
     const struct run *run = context;
-    report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
     report_note_integer("ranks", run->exchange.ranks);

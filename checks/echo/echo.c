@@ -20,26 +20,18 @@ static const struct arg options[] = {ECHO_OPTIONS};
 struct run {
     struct points points;
     struct pingpong pingpong;
-    struct timer timer;
-    int rank;
 };
 
 static void prepare(void *context) {
     struct run *run = context;
     struct pingpong *p = &run->pingpong;
-    int ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     points_prepare(&run->points, PROGRAM);
-    p->comm = program_ends();
-    if (p->comm != MPI_COMM_NULL)
-        MPI_Comm_rank(p->comm, &p->rank);
-    p->alone = ranks == 1;
+    p->comm = program_ends(&p->rank);
+    p->alone = world.ranks == 1;
     p->construct = &constructs[0];
     p->inject_fault = echo_settings.inject_fault;
     p->outgoing = run->points.outgoing;
     p->incoming = run->points.incoming;
-    run->timer = timing_choose();
 }
 
 /* Collective over the two ends. */
@@ -52,10 +44,10 @@ static void measure_point(void *context, size_t point) {
     pingpong->bytes = (int)bytes;
     pingpong->counter = (uint64_t)point << 32;
     pingpong_verify(pingpong, (uint64_t)s->seed + point);
-    timing_run(&run->timer, &plan, pingpong->comm, pingpong_round_trip, pingpong,
+    timing_run(&world.timer, &plan, pingpong->comm, pingpong_round_trip, pingpong,
                run->points.samples);
-    double loop_s = timing_loop(&run->timer, s->iterations, pingpong_round_trip, pingpong);
-    if (run->rank == 0)
+    double loop_s = timing_loop(&world.timer, s->iterations, pingpong_round_trip, pingpong);
+    if (world.rank == 0)
         points_report(&run->points, bytes, loop_s);
 }
 
@@ -70,8 +62,8 @@ static void measure(void *context) {
 }
 
 static void report(const void *context) {
-    const struct run *run = context;
-    points_notes(&run->timer);
+    (void)context;
+    points_notes();
 }
 
 int main(int argc, char **argv) {

@@ -30,8 +30,7 @@ void points_report(struct points *points, long long message_bytes, double loop_s
     }
 }
 
-void points_notes(const struct timer *timer) {
-    report_timer(timer);
+void points_notes(void) {
     report_note_text("buffers", "reused");
     report_note_text("payload_verified", "every reply, and every byte once a size");
 }

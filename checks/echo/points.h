@@ -2,7 +2,6 @@
 #pragma once
 
 #include "assay/args.h"
-#include "assay/clock.h"
 #include "assay/sizes.h"
 
 /* The options, sizes and metrics of an echo, over MPI or TCP; no MPI. */
@@ -38,4 +37,4 @@ void points_prepare(struct points *points, const char *program);
 void points_report(struct points *points, long long bytes, double loop_s);
 
 /* Print the notes of an echo. */
-void points_notes(const struct timer *timer);
+void points_notes(void);

@@ -49,13 +49,11 @@ static void prepare(void *context) {
     struct run *run = context;
     struct phases *p = &run->phases;
     struct traffic *t = &p->traffic;
-    int ranks;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    fail_all(ranks < 2, PROGRAM, "found %d rank, allowed are at least 2", ranks);
+    fail_all(world.ranks < 2, PROGRAM, "found %d rank, allowed are at least 2", world.ranks);
     sizes_read(&run->sizes, settings.sizes, PROGRAM);
     p->roles = roles_choose();
     p->plan = (struct timing_plan){(int)settings.warmup, (int)settings.samples, TIMING_RANK0};
-    p->timer = timing_choose();
+    p->timer = world.timer;
     p->turns = counting_calibrate(settings.work_s);
     p->fault_count = (int)(settings.fault >> 1 & 1);
     p->fault_message = (int)(settings.fault & 1);
@@ -126,7 +124,6 @@ static void measure(void *context) {
 
 static void report(const void *context) {
     const struct phases *p = &((const struct run *)context)->phases;
-    report_timer(&p->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("ranks", p->roles.ranks);
     report_note_integer("second_endpoint", p->roles.second);

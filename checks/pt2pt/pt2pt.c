@@ -43,17 +43,12 @@ struct run {
     size_t chosen[CONSTRUCTS], chosen_count;
     unsigned char *outgoing, *incoming;
     double *samples;
-    struct timer timer;
-    int rank;
     long long stale, batched;
 };
 
 static void prepare(void *context) {
     struct run *run = context;
-    int ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
+    fail_all(world.ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", world.ranks);
     for (size_t i = 0; i < CONSTRUCTS; i++) {
         if (!(settings.constructs >> i & 1))
             continue;
@@ -68,7 +63,6 @@ static void prepare(void *context) {
     run->outgoing = buffer_make(greatest, 1);
     run->incoming = buffer_make(greatest, 1);
     run->samples = buffer_make((size_t)settings.iterations, sizeof *run->samples);
-    run->timer = timing_choose();
 }
 
 static void measure_point(void *context, size_t point) {
@@ -77,7 +71,7 @@ static void measure_point(void *context, size_t point) {
     long long bytes = run->sizes.bytes[point % run->sizes.count];
     struct pingpong pingpong = {.construct = construct,
                                 .comm = MPI_COMM_WORLD,
-                                .rank = run->rank,
+                                .rank = world.rank,
                                 .bytes = (int)bytes,
                                 .outgoing = run->outgoing,
                                 .incoming = run->incoming,
@@ -85,10 +79,10 @@ static void measure_point(void *context, size_t point) {
     struct timing_plan plan = {(int)settings.warmup, (int)settings.iterations, TIMING_RANK0};
     pingpong_verify(&pingpong, (uint64_t)settings.seed + point);
     pingpong.reply_before_wait = settings.reply_before_wait;
-    int batch = timing_run(&run->timer, &plan, MPI_COMM_WORLD, pingpong_round_trip, &pingpong,
+    int batch = timing_run(&world.timer, &plan, MPI_COMM_WORLD, pingpong_round_trip, &pingpong,
                            run->samples);
     run->stale += pingpong.stale;
-    if (run->rank != 0)
+    if (world.rank != 0)
         return;
     struct report_position at[] = {{"construct", construct->name, 0},
                                    {"message_bytes", NULL, bytes}};
@@ -114,7 +108,6 @@ static void measure(void *context) {
 
 static void report(const void *context) {
     const struct run *run = context;
-    report_timer(&run->timer);
     report_note_integer("warmup", settings.warmup);
     report_note_integer("order_seed", settings.seed);
     report_note_integer("batched_points", run->batched);

@@ -43,32 +43,27 @@ static const struct arg options[] = {
 struct run {
     struct sizes sizes;
     size_t *ring;                     /* ring[position] is a rank; rank 0 is at position 0 */
-    int rank, ranks;                  /* in MPI_COMM_WORLD */
     int position, previous, next;     /* of this rank in the ring */
     int bytes;                        /* message length */
     uint64_t counter;                 /* of the next message that rank 0 sends */
     unsigned char *message, *pattern; /* touched */
     double *samples;                  /* one a turn */
-    struct timer timer;
 };
 
 static void prepare(void *context) {
     struct run *run = context;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &run->ranks);
-    fail_all((settings.orders >> GRAY & 1) && (run->ranks & (run->ranks - 1)) != 0, PROGRAM,
-             "option --orders: found gray with %d ranks, allowed are powers of two", run->ranks);
+    fail_all((settings.orders >> GRAY & 1) && (world.ranks & (world.ranks - 1)) != 0, PROGRAM,
+             "option --orders: found gray with %d ranks, allowed are powers of two", world.ranks);
     sizes_read(&run->sizes, settings.sizes, PROGRAM);
     size_t greatest = (size_t)run->sizes.bytes[run->sizes.count - 1];
     run->message = buffer_make(greatest, 1);
     run->pattern = buffer_make(greatest, 1);
-    run->ring = buffer_make((size_t)run->ranks, sizeof *run->ring);
+    run->ring = buffer_make((size_t)world.ranks, sizeof *run->ring);
     run->samples = buffer_make((size_t)settings.turns, sizeof *run->samples);
-    run->timer = timing_choose();
 }
 
 static void order_ring(struct run *run, enum order order) {
-    size_t ranks = (size_t)run->ranks, first = 0;
+    size_t ranks = (size_t)world.ranks, first = 0;
     if (order == RANDOM) {
         shuffle(run->ring, ranks, (uint64_t)settings.seed);
         while (run->ring[first] != 0)
@@ -79,10 +74,10 @@ static void order_ring(struct run *run, enum order order) {
     for (size_t i = 0; order != RANDOM && i < ranks; i++)
         run->ring[i] = order == GRAY ? i ^ (i >> 1) : i; /* neighbours differ in one bit */
     for (size_t i = 0; i < ranks; i++)
-        if ((int)run->ring[i] == run->rank)
+        if ((int)run->ring[i] == world.rank)
             run->position = (int)i;
-    run->previous = (int)run->ring[(run->position + run->ranks - 1) % run->ranks];
-    run->next = (int)run->ring[(run->position + 1) % run->ranks];
+    run->previous = (int)run->ring[(run->position + world.ranks - 1) % world.ranks];
+    run->next = (int)run->ring[(run->position + 1) % world.ranks];
 }
 
 static void start_and_await(struct run *run, unsigned char *incoming) {
@@ -115,14 +110,14 @@ static void turn(void *context) {
     if (run->position == 0) {
         payload_put(run->message, bytes, run->counter);
         start_and_await(run, run->pattern);
-        judge(run, run->pattern, run->counter + (uint64_t)run->ranks - 1);
+        judge(run, run->pattern, run->counter + (uint64_t)world.ranks - 1);
     } else {
         receive(run);
         judge(run, run->message, here - 1);
         payload_put(run->message, bytes, here);
         MPI_Send(run->message, run->bytes, MPI_BYTE, run->next, TAG, MPI_COMM_WORLD);
     }
-    run->counter += (uint64_t)run->ranks;
+    run->counter += (uint64_t)world.ranks;
 }
 
 static void verify_pattern(const struct run *run, const unsigned char *message, uint64_t seed) {
@@ -155,12 +150,12 @@ static void measure_point(void *context, size_t point) {
     run->bytes = (int)run->sizes.bytes[point % run->sizes.count];
     run->counter = (uint64_t)point << 32;
     verify(run, (uint64_t)settings.seed + point);
-    timing_run(&run->timer, &plan, MPI_COMM_WORLD, turn, run, run->samples);
-    if (run->rank != 0)
+    timing_run(&world.timer, &plan, MPI_COMM_WORLD, turn, run, run->samples);
+    if (world.rank != 0)
         return;
     struct report_position at[] = {{"order", order_names[order], 0},
                                    {"message_bytes", NULL, run->bytes}};
-    double total_s = 0, moved = (double)run->ranks * (double)settings.turns * run->bytes;
+    double total_s = 0, moved = (double)world.ranks * (double)settings.turns * run->bytes;
     for (long long i = 0; i < settings.turns; i++)
         total_s += run->samples[i];
     double median_s = timing_summarise(run->samples, (int)settings.turns).median;
@@ -176,8 +171,7 @@ static void measure(void *context) {
 }
 
 static void report(const void *context) {
-    const struct run *run = context;
-    report_timer(&run->timer);
+    (void)context;
     report_note_text("payload_verified",
                      "at every position in every turn, and every byte once a point");
 }

@@ -43,28 +43,20 @@ static const struct arg options[] = {
 struct run {
     struct sizes sizes;
     struct window window;
-    struct timer timer;
     double *samples;
-    int rank;
 };
 
 static void prepare(void *context) {
     struct run *run = context;
-    int ranks;
-    MPI_Comm_rank(MPI_COMM_WORLD, &run->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     sizes_read(&run->sizes, settings.sizes, PROGRAM);
     fail_all(run->sizes.bytes[0] == 0, PROGRAM,
              "option --sizes: found 0, allowed are sizes above 0: an empty message has no rate");
-    fail_all(ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", ranks);
+    fail_all(world.ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", world.ranks);
     window_reserve(&run->window, (int)settings.window, run->sizes.bytes[run->sizes.count - 1]);
     run->window.messages = (int)settings.window;
     run->window.inject_fault = settings.inject_fault;
-    run->window.comm = program_ends();
-    if (run->window.comm != MPI_COMM_NULL)
-        MPI_Comm_rank(run->window.comm, &run->window.rank);
+    run->window.comm = program_ends(&run->window.rank);
     run->samples = buffer_make((size_t)settings.iterations, sizeof *run->samples);
-    run->timer = timing_choose();
 }
 
 /* Collective over the two ends. */
@@ -77,8 +69,8 @@ static void measure_point(void *context, size_t point) {
     if (!(settings.directions >> w->both_ways & 1))
         return;
     window_verify(w, (uint64_t)settings.seed + point);
-    timing_run(&run->timer, &plan, w->comm, window_pass, w, run->samples);
-    if (run->rank != 0)
+    timing_run(&world.timer, &plan, w->comm, window_pass, w, run->samples);
+    if (world.rank != 0)
         return;
     struct report_position at[] = {{"direction", direction_names[w->both_ways], 0},
                                    {"message_bytes", NULL, w->bytes}};
@@ -101,8 +93,7 @@ static void measure(void *context) {
 }
 
 static void report(const void *context) {
-    const struct run *run = context;
-    report_timer(&run->timer);
+    (void)context;
     report_note_text("payload_verified",
                      "the number of every message, and every byte of a window once a point");
 }

@@ -79,7 +79,8 @@ int main(int argc, char **argv) {
     shuffled_each(run.points.sizes.count, (uint64_t)echo_settings.seed, measure_point, &run);
     if (run.trip.asks) {
         connection_peer(run.trip.socket, peer, sizeof peer);
-        points_notes(&run.timer);
+        points_notes();
+        report_timer(&run.timer);
         report_note_text("peer_address", peer);
         report_end(PROGRAM, 1);
     }
