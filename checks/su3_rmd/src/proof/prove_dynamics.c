@@ -14,20 +14,10 @@
 
 static const int size[DIRECTIONS] = {4, 4, 4, 12};
 
-static void prove_unitarity(struct simulation *simulation, const char *name) {
-    char property[96];
-    snprintf(property, sizeof property, "unitarity after 10 trajectories, %s", name);
-    setup_deviation(property, fields_deviation(&simulation->lattice, &simulation->fields),
-                    SETUP_ROUNDING / 20);
-    snprintf(property, sizeof property, "deviation before reunitarising, %s", name);
-    setup_deviation(property, simulation->deviation, SIMULATION_DEVIATION / 10);
-}
-
 static void prove_reversal(struct simulation *simulation, const char *name) {
     const struct physics physics = {.beta = BETA, .epsilon = 0.01, .steps = 40};
     const struct lattice *lattice = &simulation->lattice;
     size_t numbers = (size_t)lattice->volume * DIRECTIONS * MOMENTUM_REALS * (size_t)lattice->lanes;
-    char property[96];
     simulation->kernels->refresh(&simulation->lattice, &simulation->fields);
     double *before = setup_gather(simulation, simulation->fields.links, LINK_REALS);
     leapfrog(simulation, &physics);
@@ -37,17 +27,16 @@ static void prove_reversal(struct simulation *simulation, const char *name) {
     leapfrog(simulation, &physics);
     double *after = setup_gather(simulation, simulation->fields.links, LINK_REALS);
     long count = setup_count(simulation, LINK_REALS);
-    snprintf(property, sizeof property, "reversibility, %s: links after there and back", name);
-    setup_deviation(property, setup_difference(before, after, count), 20 * SETUP_ROUNDING);
-    snprintf(property, sizeof property, "reversibility, %s: 1 if nothing moved", name);
-    setup_deviation(property, setup_difference(before, middle, count) < 0.1, 0);
+    setup_deviation(setup_difference(before, after, count), 20 * SETUP_ROUNDING,
+                    "reversibility, %s: links after there and back", name);
+    setup_deviation(setup_difference(before, middle, count) < 0.1, 0,
+                    "reversibility, %s: 1 if nothing moved", name);
     free(before);
     free(middle);
     free(after);
 }
 
 static void prove_energy(struct simulation *simulation, const char *name) {
-    char property[96];
     fields_cold(&simulation->lattice,
                 &simulation->fields); /* far from equilibrium: a large error */
     simulation->kernels->refresh(&simulation->lattice, &simulation->fields);
@@ -63,9 +52,8 @@ static void prove_energy(struct simulation *simulation, const char *name) {
         error[i] += setup_energy(simulation, BETA);
     }
     for (int i = 0; i < 2; i++) {
-        snprintf(property, sizeof property, "energy error, %s: ratio - 4, %d and %d steps", name,
-                 10 << i, 20 << i);
-        setup_deviation(property, fabs(error[i] / error[i + 1] - 4), ENERGY_TOLERANCE);
+        setup_deviation(fabs(error[i] / error[i + 1] - 4), ENERGY_TOLERANCE,
+                        "energy error, %s: ratio - 4, %d and %d steps", name, 10 << i, 20 << i);
     }
     free(links);
     free(momenta);
@@ -79,7 +67,11 @@ int main(int argc, char **argv) {
         setup_make(&simulation, size, *kernels, HALO_ISEND, 1);
         for (int i = 0; i < 10; i++)
             simulation_trajectory(&simulation, &physics);
-        prove_unitarity(&simulation, (*kernels)->name);
+        setup_deviation(fields_deviation(&simulation.lattice, &simulation.fields),
+                        SETUP_ROUNDING / 20, "unitarity after 10 trajectories, %s",
+                        (*kernels)->name);
+        setup_deviation(simulation.deviation, SIMULATION_DEVIATION / 10,
+                        "deviation before reunitarising, %s", (*kernels)->name);
         prove_reversal(&simulation, (*kernels)->name);
         prove_energy(&simulation, (*kernels)->name);
         simulation_free(&simulation);

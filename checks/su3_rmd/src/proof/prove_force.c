@@ -67,7 +67,6 @@ static void prove(const struct kernels *kernels, int overlap) {
     const long p_count = (long)SITES * DIRECTIONS * MOMENTUM_REALS;
     struct simulation simulation;
     double worst = 0;
-    char property[96];
     setup_make(&simulation, size, kernels, HALO_ISEND, overlap);
     kernels->refresh(&simulation.lattice, &simulation.fields);
     double *u = setup_gather(&simulation, simulation.fields.links, LINK_REALS);
@@ -88,9 +87,8 @@ static void prove(const struct kernels *kernels, int overlap) {
         worst = fmax(worst, fabs(p[i] - (double)(&momenta[0][0][0])[i]));
     free(u);
     free(p);
-    snprintf(property, sizeof property, "step by definition, %s, overlap %s", kernels->name,
-             overlap ? "yes" : "no");
-    setup_deviation(property, worst, SETUP_ROUNDING);
+    setup_deviation(worst, SETUP_ROUNDING, "step by definition, %s, overlap %s", kernels->name,
+                    overlap ? "yes" : "no");
     simulation_free(&simulation);
 }
 

@@ -67,16 +67,13 @@ int main(int argc, char **argv) {
         measure(*kernels, 0, plain);
         measure(*kernels, 1, transformed);
         for (int i = 0; i < 2; i++) {
-            char property[96];
             const struct measurement *a = &plain[i], *b = &transformed[i];
             double worst = fmax(fabs(a->space - b->space), fabs(a->time - b->time));
-            snprintf(property, sizeof property, "gauge invariance, %s: plaquettes %s",
-                     (*kernels)->name, i ? "after a trajectory" : "at once");
-            setup_deviation(property, worst, SETUP_ROUNDING);
+            setup_deviation(worst, SETUP_ROUNDING, "gauge invariance, %s: plaquettes %s",
+                            (*kernels)->name, i ? "after a trajectory" : "at once");
             worst = fmax(fabs(a->line_re - b->line_re), fabs(a->line_im - b->line_im));
-            snprintf(property, sizeof property, "gauge invariance, %s: Polyakov loop %s",
-                     (*kernels)->name, i ? "after a trajectory" : "at once");
-            setup_deviation(property, worst, SETUP_ROUNDING);
+            setup_deviation(worst, SETUP_ROUNDING, "gauge invariance, %s: Polyakov loop %s",
+                            (*kernels)->name, i ? "after a trajectory" : "at once");
         }
     }
     return setup_end();

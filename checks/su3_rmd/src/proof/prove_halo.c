@@ -90,7 +90,6 @@ static long staples_by_slices(struct simulation *simulation) {
 
 static void prove(const int size[DIRECTIONS], const struct kernels *kernels, enum halo_mode mode) {
     struct simulation simulation;
-    char property[96];
     setup_make(&simulation, size, kernels, mode, 0);
     long wrong = links_ahead(&simulation);
     if (simulation.lattice.by_slice) {
@@ -101,10 +100,9 @@ static void prove(const int size[DIRECTIONS], const struct kernels *kernels, enu
         halo_finish(&simulation.halo, HALO_STAPLES, HALO_ALL, &simulation.fields);
         wrong += wrong_behind(&simulation, 0, simulation.lattice.volume, 0, 3);
     }
-    snprintf(property, sizeof property, "halo %dx%dx%dx%d %s %s, by %s: wrong numbers", size[0],
-             size[1], size[2], size[3], kernels->name, halo_mode_names[mode],
-             simulation.lattice.by_slice ? "slices" : "passes");
-    setup_deviation(property, (double)wrong, 0);
+    setup_deviation((double)wrong, 0, "halo %dx%dx%dx%d %s %s, by %s: wrong numbers", size[0],
+                    size[1], size[2], size[3], kernels->name, halo_mode_names[mode],
+                    simulation.lattice.by_slice ? "slices" : "passes");
     simulation_free(&simulation);
 }
 

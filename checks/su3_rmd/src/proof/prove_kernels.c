@@ -36,10 +36,8 @@ static void outcome_free(struct outcome *outcome) {
 }
 
 static void compare(const char *what, const char *name, const int size[DIRECTIONS], double value) {
-    char property[96];
-    snprintf(property, sizeof property, "%s against plain, %dx%dx%dx%d: %s", name, size[0], size[1],
-             size[2], size[3], what);
-    setup_deviation(property, value, SETUP_ROUNDING);
+    setup_deviation(value, SETUP_ROUNDING, "%s against plain, %dx%dx%dx%d: %s", name, size[0],
+                    size[1], size[2], size[3], what);
 }
 
 int main(int argc, char **argv) {

@@ -10,11 +10,9 @@
 
 static void prove_layout(const int size[DIRECTIONS], int ranks, const int expected[DIRECTIONS]) {
     int procs[DIRECTIONS], status = layout_choose(size, ranks, procs);
-    char property[96];
-    snprintf(property, sizeof property, "layout of %dx%dx%dx%d on %d ranks", size[0], size[1],
-             size[2], size[3], ranks);
     int right = expected ? status == 0 && memcmp(procs, expected, sizeof procs) == 0 : status != 0;
-    setup_deviation(property, !right, 0);
+    setup_deviation(!right, 0, "layout of %dx%dx%dx%d on %d ranks", size[0], size[1], size[2],
+                    size[3], ranks);
 }
 
 static void prove_layouts(void) {
@@ -29,12 +27,11 @@ static void prove_layouts(void) {
     prove_layout(cube, 2, cube_2);
     prove_layout(third, 12, on_12);
     layout_counts(small, 10, text, sizeof text);
-    setup_deviation("counts that divide 4x4x4x8", strcmp(text, "1, 2, 4 and 8") != 0, 0);
-    setup_deviation("geometry text", layout_read("1,2,3,4", procs) != 0 || procs[3] != 4, 0);
-    setup_deviation("geometry text refused",
-                    layout_read("1,2,3", procs) == 0 || layout_read("1,2,3,0", procs) == 0 ||
+    setup_deviation(strcmp(text, "1, 2, 4 and 8") != 0, 0, "counts that divide 4x4x4x8");
+    setup_deviation(layout_read("1,2,3,4", procs) != 0 || procs[3] != 4, 0, "geometry text");
+    setup_deviation(layout_read("1,2,3", procs) == 0 || layout_read("1,2,3,0", procs) == 0 ||
                         layout_read("1,2,3,4,", procs) == 0,
-                    0);
+                    0, "geometry text refused");
 }
 
 static void prove_sums(void) {
@@ -47,11 +44,11 @@ static void prove_sums(void) {
     }
     const struct sum both[2] = {up, down};
     sums_finish(both, 2, values, MPI_COMM_SELF);
-    setup_deviation("sum in two orders, bit for bit", fabs(values[0] - values[1]), 0);
-    setup_deviation("sum of 1000 terms", fabs(values[0] - exact), 1e-9);
+    setup_deviation(fabs(values[0] - values[1]), 0, "sum in two orders, bit for bit");
+    setup_deviation(fabs(values[0] - exact), 1e-9, "sum of 1000 terms");
     sum_add(&bad, NAN);
     sums_finish(&bad, 1, values, MPI_COMM_SELF);
-    setup_deviation("sum with a NaN is a NaN", !isnan(values[0]), 0);
+    setup_deviation(!isnan(values[0]), 0, "sum with a NaN is a NaN");
 }
 
 /* Mean 0, <x²> = 1/2, <x⁴> = 3/4 within 5 standard errors. */
@@ -71,9 +68,9 @@ static void prove_gauss(void) {
         }
     }
     const double root = sqrt(2.0 * PAIRS);
-    setup_deviation("gauss: mean", fabs(mean), 5 * sqrt(0.5) / root);
-    setup_deviation("gauss: square - 1/2", fabs(square - 0.5), 5 * sqrt(0.5) / root);
-    setup_deviation("gauss: fourth power - 3/4", fabs(fourth - 0.75), 5 * sqrt(6.0) / root);
+    setup_deviation(fabs(mean), 5 * sqrt(0.5) / root, "gauss: mean");
+    setup_deviation(fabs(square - 0.5), 5 * sqrt(0.5) / root, "gauss: square - 1/2");
+    setup_deviation(fabs(fourth - 0.75), 5 * sqrt(6.0) / root, "gauss: fourth power - 3/4");
 }
 
 int main(int argc, char **argv) {
@@ -81,6 +78,6 @@ int main(int argc, char **argv) {
     prove_layouts();
     prove_sums();
     prove_gauss();
-    setup_deviation("CRC-32 of \"123456789\"", checksum(0, "123456789", 9) != 0xcbf43926U, 0);
+    setup_deviation(checksum(0, "123456789", 9) != 0xcbf43926U, 0, "CRC-32 of \"123456789\"");
     return setup_end();
 }

@@ -5,6 +5,7 @@
 #include "layout.h"
 #include "random.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,9 +86,14 @@ double setup_energy(struct simulation *simulation, double beta) {
     return simulation_kinetic(simulation) + action;
 }
 
-void setup_deviation(const char *property, double value, double tolerance) {
+void setup_deviation(double value, double tolerance, const char *format, ...) {
+    char property[96];
     double worst;
     int rank;
+    va_list values;
+    va_start(values, format);
+    vsnprintf(property, sizeof property, format, values);
+    va_end(values);
     if (isnan(value))
         value = HUGE_VAL;
     MPI_Allreduce(&value, &worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);

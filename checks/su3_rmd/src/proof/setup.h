@@ -39,5 +39,7 @@ double setup_energy(struct simulation *simulation, double beta);
 /* MPI_Finalize and the exit status of all ranks' proofs; only rank 0 should have printed. */
 int setup_end(void);
 
-/* proof_deviation on rank 0, with the greatest value of all ranks; 0 is expected. */
-void setup_deviation(const char *property, double value, double tolerance);
+/* proof_deviation on rank 0, with the greatest value of all ranks; 0 is expected. format and what
+ * follows: the property, as in printf. */
+void setup_deviation(double value, double tolerance, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
