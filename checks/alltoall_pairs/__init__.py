@@ -7,18 +7,19 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
-from checks.alltoall_pairs.metrics import METRICS
 from checks.common.answer import Asked
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.many_ranks import RankANodeDefinition
+from checks.common.layouts import RankANodeDefinition
+from checks.common.messages import MAX_MESSAGE_BYTES
+from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
-    MAX_ITERATIONS,
     MAX_NODES,
     ProfiledParameters,
+    iterations_field,
     quantity,
     seed_field,
+    warmup_field,
 )
-from checks.common.sizes import MAX_MESSAGE_BYTES
 from records.topology import Pair
 
 
@@ -29,18 +30,16 @@ class AlltoallPairsParameters(ProfiledParameters):
     latency_bytes: int = quantity(
         "Message length for the latency.", "bytes", 8, ge=0, le=MAX_MESSAGE_BYTES
     )
-    latency_iterations: int = quantity(
-        "Round trips a pair for the latency.", "round trips", 100, ge=1, le=MAX_ITERATIONS
+    latency_iterations: int = iterations_field(
+        "Round trips a pair for the latency.", "round trips", 100
     )
     bandwidth_bytes: int = quantity(
         "Message length for the bandwidth.", "bytes", 2**20, ge=1, le=MAX_MESSAGE_BYTES
     )
-    bandwidth_iterations: int = quantity(
-        "Round trips a pair for the bandwidth.", "round trips", 10, ge=1, le=MAX_ITERATIONS
+    bandwidth_iterations: int = iterations_field(
+        "Round trips a pair for the bandwidth.", "round trips", 10
     )
-    warmup: int = quantity(
-        "Round trips before them that are left out.", "round trips", 2, ge=1, le=MAX_ITERATIONS
-    )
+    warmup: int = warmup_field("round trips", 2)
     turns: bool = quantity(
         "One pair after the other while the other nodes sleep; else all pairs of a round at once.",
         "none",
@@ -58,7 +57,19 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
     shown = "pair_bandwidth"
     parameters = AlltoallPairsParameters
     example = {"ranks": 4, "turns": True}
-    metrics = METRICS
+    metrics = (
+        time_metric(
+            "pair_latency",
+            "half round trip of a short message between two nodes; the launch's value is the"
+            " median",
+            "latency of the pair",
+        ),
+        rate_metric(
+            "pair_bandwidth",
+            "length of a long message over its median half round trip between two nodes",
+            "bandwidth of the pair",
+        ),
+    )
     points = ("node", "peer")
 
     def expected(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Iterator[Asked]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from checks.bisection.metrics import METRICS, RELATIONS
-from checks.common.answer import Asked
+from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.many_ranks import RankANodeDefinition
+from checks.common.layouts import RankANodeDefinition
+from checks.common.messages import MAX_MESSAGE_BYTES
+from checks.common.metrics import rate_metric
 from checks.common.parameters import (
-    MAX_ITERATIONS,
     MAX_NODES,
     ProfiledParameters,
+    iterations_field,
     quantity,
     seed_field,
+    warmup_field,
 )
-from checks.common.sizes import MAX_MESSAGE_BYTES
 
 
 class BisectionParameters(ProfiledParameters):
@@ -28,10 +29,8 @@ class BisectionParameters(ProfiledParameters):
     matchings: int = quantity(
         "Random matchings of one half of the nodes with the other.", "matchings", 10, ge=1, le=10**5
     )
-    iterations: int = quantity("Windows a matching.", "windows", 10, ge=1, le=MAX_ITERATIONS)
-    warmup: int = quantity(
-        "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
-    )
+    iterations: int = iterations_field("Windows a matching.", "windows", 10)
+    warmup: int = warmup_field("windows", 2)
     seed: int = seed_field("the matchings")
 
 
@@ -44,8 +43,16 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
     shown = "bisection_rate"
     parameters = BisectionParameters
     example = {"ranks": 4}
-    metrics = METRICS
-    relations = RELATIONS
+    metrics = (
+        rate_metric(
+            "bisection_rate",
+            "bytes of all pairs and both directions together, while all send at once, over the"
+            " time of the slowest rank; median over random matchings of one half of the nodes"
+            " with the other",
+        ),
+        rate_metric("bisection_rate_least", "the same of the slowest matching"),
+    )
+    relations = {"bisection_rate_least": least_of("bisection_rate")}
 
     def expected(self, params: BisectionParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A rate with a sample of each matching, and that of the slowest."""

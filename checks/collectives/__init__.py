@@ -8,19 +8,20 @@ from typing import Annotated, Literal, cast, get_args
 
 from pydantic import AfterValidator, Field
 
-from checks.collectives.metrics import METRICS, RELATIONS
-from checks.common.answer import Asked
+from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, gigabytes
-from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import Size, expand_sizes
+from checks.common.metrics import time_metric
 from checks.common.parameters import (
+    EachOnce,
     Parameters,
     RanksPerNode,
-    in_order_and_once,
+    iterations_field,
     quantity,
     ranks_per_node_field,
     seed_field,
 )
-from checks.common.sizes import Size, expand_sizes
 
 #: The program checks that sums of its whole numbers are exact in MPI_FLOAT: no more ranks.
 MAX_COLLECTIVE_RANKS = 65_536
@@ -54,11 +55,9 @@ class CollectivesParameters(Parameters):
 
     ranks: int = quantity("Ranks that take part.", "ranks", ge=1, le=MAX_COLLECTIVE_RANKS)
     ranks_per_node: RanksPerNode = ranks_per_node_field()
-    operations: Annotated[
-        list[Operation],
-        Field(min_length=1, max_length=len(OPERATIONS)),
-        AfterValidator(in_order_and_once(OPERATIONS, "operation")),
-    ] = quantity("Operations to measure.", "none", list(OPERATIONS))
+    operations: Annotated[list[Operation], EachOnce(OPERATIONS, "operation")] = quantity(
+        "Operations to measure.", "none", list(OPERATIONS)
+    )
     sizes: Annotated[
         list[Size],
         Field(min_length=1),
@@ -76,20 +75,14 @@ class CollectivesParameters(Parameters):
         "none",
         "each",
     )
-    repetitions: int = quantity(
-        "Measured calls of each operation and size; in a loop, of each run.",
-        "calls",
-        20,
-        ge=1,
-        le=1_000_000,
+    repetitions: int = iterations_field(
+        "Measured calls of each operation and size; in a loop, of each run.", "calls", 20
     )
     runs: int = quantity("Loops of each operation and size (loop only).", "runs", 5, ge=1, le=1000)
-    warmup: int = quantity(
+    warmup: int = iterations_field(
         "Calls that are left out before the first repetition; in a loop, before each run.",
         "calls",
         2,
-        ge=1,
-        le=1_000_000,
     )
     seed: int = seed_field("the order of operations and sizes inside a launch")
 
@@ -117,8 +110,19 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
     shown = "collective_time"
     parameters = CollectivesParameters
     example = {"ranks": 2, "operations": ["barrier", "allreduce"], "sizes": [4, 1024]}
-    metrics = METRICS
-    relations = RELATIONS
+    metrics = (
+        time_metric(
+            "collective_time",
+            "time of a collective operation: the longest over the ranks of each repetition,"
+            " the median over repetitions; procedure loop: the longest over the ranks of a"
+            " loop's mean, the median over runs; message length per pair of ranks",
+        ),
+        time_metric(
+            "collective_time_best",
+            "the least repetition (loop: run) of a launch, the longest over the ranks",
+        ),
+    )
+    relations = {"collective_time_best": least_of("collective_time")}
     points = ("operation", "message_bytes")
 
     def expected(self, params: CollectivesParameters, hosts: Sequence[str]) -> Iterator[Asked]:

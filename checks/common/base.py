@@ -29,7 +29,6 @@ from checks.common.outcome import Outcome, emit
 from checks.common.scheduler import dead_nodes, job_loss
 from records.flags import PARTIAL
 from records.metric import Metric
-from records.mpi_profile import RankProfile
 from records.topology import Pair, Topology, TopologyDescription
 
 #: Output beyond this is not read; no check prints as much.
@@ -227,7 +226,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             wrong,
             metrics=[*reading.metrics, *hops],
             flags=[*marks, *reading.flags],
-            profile=self._profile(output) if self.profiled else None,
+            profile=output.profile_by_rank(self.ranks) if self.profiled else None,
         )
 
     def _hops(self, output: json_lines.Output) -> list[Metric]:
@@ -244,15 +243,6 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return None
         said = ", ".join(f"{metric.value:g}" for metric in found) or "unknown"
         return f"hops = {asked} were asked for; between the launch's nodes are {said}"
-
-    def _profile(self, output: json_lines.Output) -> list[RankProfile]:
-        profile = sorted(output.profile, key=lambda rank: rank.rank)
-        if [rank.rank for rank in profile] != list(range(self.ranks)):
-            raise json_lines.OutputError(
-                f"MPI profiles came of ranks {[rank.rank for rank in profile]}; there are"
-                f" {self.ranks} ranks"
-            )
-        return profile
 
     def _failure(self, output: json_lines.Output, text: str) -> str | None:
         """Why the launch did not reach its end, or None."""
@@ -273,6 +263,18 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def stderr_text(self) -> str:
         """All of the launch's stderr."""
         return _read_text(Path(self.stagedir) / self.stderr.evaluate())
+
+
+class OwnProgram(MpiCheck):
+    """A program that prints JSON lines; checks without a `run.py` use it as it is."""
+
+    def command(self) -> list[str]:
+        """The program with its parameters as options."""
+        return self.definition.command(self.params, self.built)
+
+    def read(self, output: json_lines.Output, text: str) -> Reading:  # noqa: ARG002
+        """The values asked for, each once, or the launch is wrong."""
+        return self.definition.read(self.params, output)
 
 
 def _read_text(path: Path) -> str:

@@ -54,23 +54,21 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     @run_before("compile")
     def set_make_options(self) -> None:
         """Choose target and compiler; two jobs at once, because small machines have two cores."""
+        ready_words: list[str] = []
         if self.ready:
             self.build_system.makefile = "ready.mk"
+            outside = _copies(program_folders(shipped=False))
+            ready_words = [f"READY={self.ready}", f"OUTSIDE={outside}"]
         report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
             shlex.quote(f"FOLDERS={_copies(program_folders())}"),
-            *(shlex.quote(word) for word in self._ready_words()),
+            *(shlex.quote(word) for word in ready_words),
             self.chosen_target,
         ]
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = 2
-
-    def _ready_words(self) -> list[str]:
-        if not self.ready:
-            return []
-        return [f"READY={self.ready}", f"OUTSIDE={_copies(program_folders(shipped=False))}"]
 
     @sanity_function
     def built(self) -> Any:

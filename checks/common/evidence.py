@@ -107,19 +107,15 @@ def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
     """Flags to show beside the launch's metrics."""
     if evidence is None:
         return []
-    found = [OVERSUBSCRIBED] if _shared(evidence, claim) else []
+    ranks = evidence.get("ranks") or []
+    busy_together = [ranks]
+    if claim.hosts_take_turns:
+        hosts = {str(rank.get("host")) for rank in ranks}
+        busy_together = [[r for r in ranks if str(r.get("host")) == host] for host in hosts]
+    found = [OVERSUBSCRIBED] if any(map(oversubscribed, busy_together)) else []
     if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
         found.append(NETWORK_UNPROVEN)
     return found
-
-
-def _shared(evidence: dict[str, Any], claim: Claim) -> bool:
-    """Whether ranks that are busy at one time share cores; of nodes in turn, each by itself."""
-    ranks = evidence.get("ranks") or []
-    if not claim.hosts_take_turns:
-        return oversubscribed(ranks)
-    hosts = {str(rank.get("host")) for rank in ranks}
-    return any(oversubscribed(r for r in ranks if str(r.get("host")) == host) for host in hosts)
 
 
 def oversubscribed(ranks: Iterable[dict[str, Any]]) -> bool:

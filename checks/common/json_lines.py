@@ -46,6 +46,14 @@ class Output:
             return self.stamps[end] - self.stamps[begin]
         return None
 
+    def profile_by_rank(self, ranks: int) -> list[RankProfile]:
+        """The MPI profile of each rank. Raises OutputError unless each came once."""
+        profile = sorted(self.profile, key=lambda rank: rank.rank)
+        found = [rank.rank for rank in profile]
+        if found != list(range(ranks)):
+            raise OutputError(f"MPI profiles came of ranks {found}; there are {ranks} ranks")
+        return profile
+
 
 def parse(text: str, metrics: Mapping[str, MetricDefinition]) -> Output:
     """Sort the JSON lines of `text`; `metrics` are those that the program may print.
@@ -55,8 +63,15 @@ def parse(text: str, metrics: Mapping[str, MetricDefinition]) -> Output:
     output = Output()
     seen: set[str] = set()
     for line in text.splitlines():
-        entry = _own_entry(line)
-        if entry is not None:
+        if not line.startswith("{"):
+            continue
+        try:
+            entry = json.loads(line)
+        except (ValueError, RecursionError):
+            if line.startswith('{"assay":'):
+                raise OutputError(f"a line was cut or mixed with another: {line[:80]!r}") from None
+            continue
+        if isinstance(entry, dict) and "assay" in entry:
             _take(entry, output, metrics, seen)
     return output
 
@@ -71,18 +86,6 @@ def session_interval(text: str) -> tuple[float, float] | None:
     """Begin and end of the session in seconds since 1970, whatever else `text` holds."""
     at = {match["edge"]: float(match["at"]) for match in _SESSION_STAMP.finditer(text)}
     return (at["begin"], at["end"]) if {"begin", "end"} <= at.keys() else None
-
-
-def _own_entry(line: str) -> dict[str, Any] | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        entry = json.loads(line)
-    except (ValueError, RecursionError):
-        if line.startswith('{"assay":'):
-            raise OutputError(f"a line was cut or mixed with another: {line[:80]!r}") from None
-        return None
-    return entry if isinstance(entry, dict) and "assay" in entry else None
 
 
 def _take(

@@ -10,9 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from reframe.core.builtins import variable
 
-from checks.common.base import MpiCheck
+from checks.common.base import MpiCheck, OwnProgram
 from checks.common.definition import CheckDefinition
-from checks.common.own_program import OwnProgram
 
 #: Parameters that MpiCheck has already, in their resolved form.
 RESOLVED = frozenset({"ranks", "ranks_per_node"})

@@ -1,16 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics that more than one check reports."""
+"""Makers of metrics, and those that more than one check reports."""
 
 from checks.common.answer import Relation, greatest_of, least_of, length_over, mean_of
 from records.metric import MetricDefinition
 
-RATE = MetricDefinition(
+
+def time_metric(
+    name: str, definition: str, title: str = "", *, may_be_zero: bool = False
+) -> MetricDefinition:
+    """A time in s; less is better."""
+    return MetricDefinition(name, "s", "lower", definition, may_be_zero, title)
+
+
+def rate_metric(
+    name: str, definition: str, title: str = "", unit: str = "bytes/s"
+) -> MetricDefinition:
+    """A rate; more is better."""
+    return MetricDefinition(name, unit, "higher", definition, title=title)
+
+
+RATE = rate_metric(
     "rate",
-    "flop/s",
-    "higher",
     "operations over time; HPL: 2N³/3 + 3N²/2 over the solution time; su3_rmd: over"
     " the program time, as the original counts: a site 17112 a step, 5616 a"
     " trajectory, 2592 a measurement",
+    unit="flop/s",
 )
 HOPS = MetricDefinition(
     "hops",
@@ -20,57 +34,39 @@ HOPS = MetricDefinition(
     " a tree, links in a torus",
     measured=False,
 )
-HALF_ROUND_TRIP = MetricDefinition(
-    "half_round_trip",
-    "s",
-    "lower",
-    "half the time of a ping-pong round trip; the launch's value is the median",
+LAUNCH = time_metric(
+    "launch", "the launcher's whole run, without daemon boot/halt", title="whole launch"
 )
-HALF_ROUND_TRIP_BEST = MetricDefinition(
-    "half_round_trip_best", "s", "lower", "least half round trip of a launch"
-)
-HALF_ROUND_TRIP_MEAN = MetricDefinition(
-    "half_round_trip_mean", "s", "lower", "mean half round trip of a launch"
-)
-HALF_ROUND_TRIP_WORST = MetricDefinition(
-    "half_round_trip_worst", "s", "lower", "greatest half round trip of a launch"
-)
-BANDWIDTH = MetricDefinition(
-    "bandwidth", "bytes/s", "higher", "message length over the median half round trip"
-)
-BANDWIDTH_BEST = MetricDefinition(
-    "bandwidth_best", "bytes/s", "higher", "message length over the least half round trip"
-)
-BANDWIDTH_MEAN = MetricDefinition(
-    "bandwidth_mean", "bytes/s", "higher", "message length over the mean half round trip"
-)
-BANDWIDTH_WORST = MetricDefinition(
-    "bandwidth_worst", "bytes/s", "higher", "message length over the greatest half round trip"
-)
-LAUNCH = MetricDefinition(
-    "launch",
-    "s",
-    "lower",
-    "the launcher's whole run, without daemon boot/halt",
-    title="whole launch",
+
+#: Other statistics of a launch's half round trips than their median: name, word, relation.
+_STATISTICS = (
+    ("best", "least", least_of),
+    ("mean", "mean", mean_of),
+    ("worst", "greatest", greatest_of),
 )
 
 #: The median first: it comes with its samples.
 HALF_ROUND_TRIPS = (
-    HALF_ROUND_TRIP,
-    HALF_ROUND_TRIP_BEST,
-    HALF_ROUND_TRIP_MEAN,
-    HALF_ROUND_TRIP_WORST,
+    time_metric(
+        "half_round_trip",
+        "half the time of a ping-pong round trip; the launch's value is the median",
+    ),
+    *(
+        time_metric(f"half_round_trip_{name}", f"{word} half round trip of a launch")
+        for name, word, _ in _STATISTICS
+    ),
 )
-BANDWIDTHS = (BANDWIDTH, BANDWIDTH_BEST, BANDWIDTH_MEAN, BANDWIDTH_WORST)
+BANDWIDTHS = (
+    rate_metric("bandwidth", "message length over the median half round trip"),
+    *(
+        rate_metric(f"bandwidth_{name}", f"message length over the {word} half round trip")
+        for name, word, _ in _STATISTICS
+    ),
+)
 
 #: How they depend on the samples and on each other.
 ECHO_RELATIONS: dict[str, Relation] = {
-    "half_round_trip_best": least_of("half_round_trip"),
-    "half_round_trip_mean": mean_of("half_round_trip"),
-    "half_round_trip_worst": greatest_of("half_round_trip"),
     "bandwidth": length_over("half_round_trip"),
-    "bandwidth_best": length_over("half_round_trip_best"),
-    "bandwidth_mean": length_over("half_round_trip_mean"),
-    "bandwidth_worst": length_over("half_round_trip_worst"),
+    **{f"half_round_trip_{name}": of("half_round_trip") for name, _, of in _STATISTICS},
+    **{f"bandwidth_{name}": length_over(f"half_round_trip_{name}") for name, _, _ in _STATISTICS},
 }

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from annotated_types import GroupedMetadata, Len
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 MAX_RANKS = 1_000_000
 #: Nodes of checks that measure pairs: pairs grow with the square.
@@ -58,6 +60,16 @@ def seed_field(what: str) -> Any:
     return quantity(f"Seed of {what}.", "none", 1, ge=0, le=2**31 - 1)
 
 
+def iterations_field(description: str, unit: str, default: int) -> Any:
+    """A parameter that says how often something is measured."""
+    return quantity(description, unit, default, ge=1, le=MAX_ITERATIONS)
+
+
+def warmup_field(unit: str, default: int) -> Any:
+    """The parameter `warmup`: what is done before the measurement, and left out."""
+    return iterations_field(f"{unit.capitalize()} before them that are left out.", unit, default)
+
+
 def ranks_per_node_field() -> Any:
     """The parameter `ranks_per_node`, the same in every check that has it."""
     return quantity(
@@ -67,13 +79,21 @@ def ranks_per_node_field() -> Any:
     )
 
 
-def in_order_and_once(order: Sequence[str], noun: str) -> Callable[[list[Any]], list[Any]]:
-    """A validator of lists of words: each at most once; the result is in the order of `order`."""
+@dataclass(frozen=True)
+class EachOnce(GroupedMetadata):
+    """Of a list of words: one or more, each at most once; validation sorts them as in `order`."""
 
-    def ordered(words: list[Any]) -> list[Any]:
+    order: Sequence[str]
+    noun: str
+
+    def __iter__(self) -> Iterator[object]:
+        """The constraints, for pydantic."""
+        yield Len(1, len(self.order))
+        yield AfterValidator(self.in_order)
+
+    def in_order(self, words: list[Any]) -> list[Any]:
+        """The words sorted. Raises ValueError where one is listed twice."""
         twice = next((word for word in words if words.count(word) > 1), None)
         if twice is not None:
-            raise ValueError(f"the {noun} {twice} is listed twice; list each once")
-        return sorted(words, key=order.index)
-
-    return ordered
+            raise ValueError(f"the {self.noun} {twice} is listed twice; list each once")
+        return sorted(words, key=self.order.index)

@@ -115,34 +115,33 @@ class AssaySlurmScheduler(SqueueJobScheduler):
     def poll(self, *jobs: Any) -> None:
         """Bring the states of `jobs` up to date."""
         for job in jobs:
-            if job is not None and job.state not in _FINAL:
-                self._poll_one(job)
-
-    def _poll_one(self, job: Any) -> None:
-        now = time.monotonic()
-        ended = (Path(job.workdir) / END_MARKER).exists()
-        if not ended and now - job.asked_at < QUIET_POLL_S:
-            return
-        job.asked_at = now
-        answer = _scontrol("job", job.jobid)
-        if answer.returncode == 0 and "JobState=" in answer.stdout:
-            fields = _fields(answer.stdout)
-        elif "Invalid job id" in answer.stderr:
-            fields = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
-        else:
-            if now - job.reached_at > CONTROLLER_PATIENCE_S:
-                job.loss = f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s"
-                job._state = "NODE_FAIL"
-            return
-        job.reached_at = now
-        job.slurm = fields
-        job._nodespec = fields.get("NodeList", "")
-        job._exitcode = int(fields.get("ExitCode", "0:0").split(":")[0])
-        job._state = fields["JobState"]
-        waited_s, reason = time.time() - job.submit_time, fields.get("Reason", "")
-        nodes_down = job._state == "PENDING" and _NODES_DOWN.match(reason)
-        if nodes_down and waited_s > DOWN_NODES_PATIENCE_S:
-            self.cancel(job)
-            asked = fields.get("NumNodes", "?").split("-")[0]
-            job.loss = f"{asked} nodes asked for, not enough of them are up (Slurm: {reason})"
-            job._state = "CANCELLED"
+            if job is None or job.state in _FINAL:
+                continue
+            now = time.monotonic()
+            ended = (Path(job.workdir) / END_MARKER).exists()
+            if not ended and now - job.asked_at < QUIET_POLL_S:
+                continue
+            job.asked_at = now
+            answer = _scontrol("job", job.jobid)
+            if answer.returncode == 0 and "JobState=" in answer.stdout:
+                fields = _fields(answer.stdout)
+            elif "Invalid job id" in answer.stderr:
+                fields = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
+            else:
+                if now - job.reached_at > CONTROLLER_PATIENCE_S:
+                    job.loss = (
+                        f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s"
+                    )
+                    job._state = "NODE_FAIL"
+                continue
+            job.reached_at, job.slurm = now, fields
+            job._nodespec = fields.get("NodeList", "")
+            job._exitcode = int(fields.get("ExitCode", "0:0").split(":")[0])
+            job._state = fields["JobState"]
+            waited_s, reason = time.time() - job.submit_time, fields.get("Reason", "")
+            nodes_down = job._state == "PENDING" and _NODES_DOWN.match(reason)
+            if nodes_down and waited_s > DOWN_NODES_PATIENCE_S:
+                self.cancel(job)
+                asked = fields.get("NumNodes", "?").split("-")[0]
+                job.loss = f"{asked} nodes asked for, not enough of them are up (Slurm: {reason})"
+                job._state = "CANCELLED"

@@ -50,8 +50,9 @@ def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, A
     }
 
 
-def _partition(site: dict[str, Any]) -> dict[str, Any]:
-    return {
+def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
+    partition = {
         "name": site["partition"],
         "scheduler": "assay-slurm",
         "launcher": "local",
@@ -65,10 +66,15 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
             "shared_cores": site["shared_cores"],
         },
     }
-
-
-def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
+    plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
+    full = {
+        "type": "file",
+        "name": f"{prefix}/reframe.log",
+        "level": "debug",
+        "append": True,
+        "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+    }
+    handlers = {"handlers": [full], "handlers$": [plain], "handlers_perflog": []}
     environments = site["environments"].items()
     return {
         "systems": [
@@ -77,7 +83,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 "hostnames": [".*"],
                 "modules_system": site["modules_system"],
                 "prefix": prefix,
-                "partitions": [_partition(site)],
+                "partitions": [partition],
             }
         ],
         "environments": [_environment(name, one, site["name"]) for name, one in environments],
@@ -95,20 +101,8 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
             }
         ],
         "storage": [{"enable": False}],
-        "logging": [_logging(prefix)],
+        "logging": [{"level": "debug", **handlers}],
     }
-
-
-def _logging(prefix: str) -> dict[str, Any]:
-    plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
-    full = {
-        "type": "file",
-        "name": f"{prefix}/reframe.log",
-        "level": "debug",
-        "append": True,
-        "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-    }
-    return {"level": "debug", "handlers": [full], "handlers$": [plain], "handlers_perflog": []}
 
 
 if _file := os.environ.get(SITE_FILE):

@@ -9,15 +9,25 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
-from checks.common.answer import Asked, Reading, option_words
+from checks.common.answer import Asked, Reading, length_over, option_words
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
-from checks.common.messages import MessagesDefinition
-from checks.common.parameters import MAX_ITERATIONS, quantity, seed_field
-from checks.common.sizes import Sizes, expand_sizes, sizes_field
-from checks.common.two_ends import TCP_PAIR, two_ends
-from checks.common.two_ranks import Transport, TwoRankDefinition, TwoRankParameters
-from checks.echo.metrics import METRICS, RELATIONS
+from checks.common.layouts import (
+    TCP_PAIR,
+    Transport,
+    TwoRankDefinition,
+    TwoRankParameters,
+    two_ends,
+)
+from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.metrics import (
+    BANDWIDTHS,
+    ECHO_RELATIONS,
+    HALF_ROUND_TRIPS,
+    rate_metric,
+    time_metric,
+)
+from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
@@ -44,16 +54,10 @@ class EchoParameters(TwoRankParameters):
         le=4096,
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES, "Message sizes beside 0")
-    iterations: int = quantity(
-        "Round trips a size, by each method of timing.",
-        "round trips",
-        100,
-        ge=1,
-        le=MAX_ITERATIONS,
+    iterations: int = iterations_field(
+        "Round trips a size, by each method of timing.", "round trips", 100
     )
-    warmup: int = quantity(
-        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
-    )
+    warmup: int = warmup_field("round trips", 10)
     seed: int = seed_field("the order of sizes")
 
     @model_validator(mode="after")
@@ -89,8 +93,37 @@ class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoP
     shown = "echo_latency"
     parameters = EchoParameters
     example = {"sizes": [1, 1024, 65536]}
-    metrics = METRICS
-    relations = RELATIONS
+    metrics = (
+        *HALF_ROUND_TRIPS,
+        time_metric(
+            "half_round_trip_loop",
+            "half a round trip from one interval round the whole loop: a mean, with no samples",
+            "half round trip, loop timed",
+        ),
+        *BANDWIDTHS[:2],
+        rate_metric(
+            "bandwidth_loop",
+            "message length over the half round trip of the whole loop",
+            "bandwidth, loop timed",
+        ),
+        time_metric(
+            "echo_latency",
+            "half round trip of 0 bytes, the median of a launch",
+            "latency (median of 0 bytes)",
+        ),
+        time_metric(
+            "echo_latency_least",
+            "half round trip of 0 bytes, the least of a launch: the latency of Dongarra and"
+            " Dunigan (1996)",
+            "latency (least of 0 bytes)",
+        ),
+    )
+    relations = {
+        **ECHO_RELATIONS,
+        "bandwidth_loop": length_over("half_round_trip_loop"),
+        "echo_latency": lambda here: here("half_round_trip", message_bytes=0),
+        "echo_latency_least": lambda here: here("half_round_trip_best", message_bytes=0),
+    }
     not_told = frozenset({"transport", "distance"})
     points = ("message_bytes",)
 

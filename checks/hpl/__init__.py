@@ -18,6 +18,7 @@ from checks.common.definition import (
     SiteCapacity,
     gigabytes,
 )
+from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
@@ -25,7 +26,6 @@ from checks.common.parameters import (
     quantity,
     ranks_per_node_field,
 )
-from checks.hpl.metrics import METRICS
 
 MAX_N = 2_000_000
 
@@ -104,7 +104,10 @@ class HplDefinition(CheckDefinition[HplParameters]):
     shown = "rate"
     parameters = HplParameters
     example = {"n": 1000, "p": 1, "q": 2}
-    metrics = METRICS
+    metrics = (
+        RATE,
+        time_metric("time", "time to factor and solve the linear system", "solution time"),
+    )
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 

@@ -73,10 +73,7 @@ def parse(text: str) -> HplResult:
     counts = {key: int(value) for key, value in summaries[0].groupdict().items()}
     if counts != {"all": 1, "passed": 1, "failed": 0, "skipped": 0}:
         raise OutputError(f"HPL's summary says {counts}")
-    return _result(results[0], residuals[0])
-
-
-def _result(line: re.Match[str], residual: re.Match[str]) -> HplResult:
+    line, residual = results[0], residuals[0]
     if residual["verdict"].upper() != "PASSED":
         raise OutputError(f"HPL's residual check FAILED: scaled residual {residual['residual']}")
     scaled = float(residual["residual"])

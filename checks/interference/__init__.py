@@ -8,14 +8,57 @@ from collections.abc import Iterator, Sequence
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
-from checks.common.many_ranks import ManyRanksDefinition
-from checks.common.messages import MessagesDefinition
+from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import MessagesDefinition, Sizes, sizes_field
+from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import Parameters, RanksPerNode, quantity, ranks_per_node_field
-from checks.common.sizes import Sizes, sizes_field
-from checks.interference.metrics import METRICS, RELATIONS
+from records.metric import MetricDefinition
 
 #: Ranks count alone one after the other, so that their number costs time.
 MAX_INTERFERENCE_RANKS = 256
+
+
+METRICS = (
+    time_metric(
+        "counting_time",
+        "a counting loop of fixed turns, median over samples, while all other ranks rest"
+        " or while messages pass; the most slowed rank of its kind (endpoint, neighbour on"
+        " an endpoint's node, neighbour on another node)",
+    ),
+    MetricDefinition(
+        "compute_slowdown",
+        "1",
+        "lower",
+        "time of the counting loop while messages pass over its time while all other ranks rest",
+    ),
+    time_metric("exchange_time", "one message each way at once between the endpoints"),
+    MetricDefinition(
+        "overlap",
+        "1",
+        "higher",
+        "1 − (t_both − t_compute) / t_exchange, cut to 0 … 1: what of a non-blocking"
+        " exchange hides behind computing that takes as long alone",
+        may_be_zero=True,
+    ),
+    MetricDefinition(
+        "availability",
+        "1",
+        "higher",
+        "t_compute / t_both, at most 1: what the exchange leaves of the processor to"
+        " computing that takes as long alone",
+    ),
+    rate_metric(
+        "stream_rate",
+        "bytes of a window of messages one way over its time until answered, neighbours"
+        " resting or computing",
+    ),
+    MetricDefinition(
+        "message_slowdown",
+        "1",
+        "lower",
+        "time of a stream's window beside computing neighbours over its time beside resting ones",
+    ),
+)
 
 
 class InterferenceParameters(Parameters):
@@ -50,7 +93,14 @@ class InterferenceDefinition(
     parameters = InterferenceParameters
     example = {"ranks": 4}
     metrics = METRICS
-    relations = RELATIONS
+    relations = {
+        "compute_slowdown": lambda here: (
+            here("counting_time", messages="passing") / here("counting_time", messages="none")
+        ),
+        "message_slowdown": lambda here: (
+            here("stream_rate", neighbours="resting") / here("stream_rate", neighbours="computing")
+        ),
+    }
     points = ("counting", "messages", "neighbours", "message_bytes")
 
     def options(self, params: InterferenceParameters) -> dict[str, object]:

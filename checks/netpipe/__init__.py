@@ -6,9 +6,9 @@ from __future__ import annotations
 from pydantic import model_validator
 
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.parameters import Parameters, quantity
-from checks.common.two_ranks import Placement, Transport, TwoRankDefinition
-from checks.netpipe.metrics import METRICS
+from checks.common.layouts import Placement, Transport, TwoRankDefinition
+from checks.common.metrics import rate_metric, time_metric
+from checks.common.parameters import Parameters, iterations_field, quantity
 
 
 class NetpipeParameters(Parameters):
@@ -27,9 +27,7 @@ class NetpipeParameters(Parameters):
         ge=0,
         le=1024,
     )
-    repeats: int = quantity(
-        "Round trips of each of NetPIPE's trials.", "round trips", 50, ge=1, le=1_000_000
-    )
+    repeats: int = iterations_field("Round trips of each of NetPIPE's trials.", "round trips", 50)
 
     @model_validator(mode="after")
     def _least_first(self) -> NetpipeParameters:
@@ -50,7 +48,18 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
     shown = "netpipe_bandwidth"
     parameters = NetpipeParameters
     example = {"greatest_bytes": 65536}
-    metrics = METRICS
+    metrics = (
+        time_metric(
+            "netpipe_half_round_trip",
+            "half a round trip as NetPIPE gives it: the least of its trials' means",
+            "NetPIPE half round trip",
+        ),
+        rate_metric(
+            "netpipe_bandwidth",
+            "message length over NetPIPE's half round trip",
+            "NetPIPE bandwidth",
+        ),
+    )
     points = ("message_bytes",)
     #: The NetPIPE that was built for the library, MPI or PVM.
     features = frozenset({"program:netpipe"})

@@ -11,7 +11,7 @@ from __future__ import annotations
 from checks.common.answer import Reading
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
-from checks.common.two_ends import PVM_PAIR, TCP_PAIR, two_ends
+from checks.common.layouts import PVM_PAIR, TCP_PAIR, two_ends
 from checks.netpipe import CHECK
 from checks.netpipe import output as netpipe
 from records.metric import Metric
@@ -65,13 +65,12 @@ class Run(MpiCheck):
         asked = self.params
         sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)
         points = netpipe.parse(f"{text}\n{self.stderr_text()}", sizes, asked.repeats)
-        return Reading(metrics=[metric for point in points for metric in _metrics(point)])
-
-
-def _metrics(point: netpipe.Point) -> list[Metric]:
-    at = {"message_bytes": point.message_bytes}
-    time_s = point.half_round_trip_s
-    return [
-        measured(CHECK.metrics_by_name["netpipe_half_round_trip"], time_s, at),
-        measured(CHECK.metrics_by_name["netpipe_bandwidth"], point.message_bytes / time_s, at),
-    ]
+        metrics: list[Metric] = []
+        for point in points:
+            size, time_s = point.message_bytes, point.half_round_trip_s
+            values = {"netpipe_half_round_trip": time_s, "netpipe_bandwidth": size / time_s}
+            metrics += [
+                measured(CHECK.metrics_by_name[name], value, {"message_bytes": size})
+                for name, value in values.items()
+            ]
+        return Reading(metrics)

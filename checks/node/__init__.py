@@ -6,13 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Field
-
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.json_lines import Output, measured
-from checks.common.many_ranks import ManyRanksDefinition
-from checks.common.parameters import MAX_RANKS, Parameters, in_order_and_once, quantity, seed_field
+from checks.common.layouts import ManyRanksDefinition
+from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, quantity, seed_field
 from checks.node.metrics import METRICS
 from records.metric import Metric
 
@@ -75,11 +73,9 @@ class NodeParameters(Parameters):
     turns: bool = quantity(
         "Whether the nodes measure one after the other, else all at once.", "none", True
     )
-    kernels: Annotated[
-        list[Kernel],
-        Field(min_length=1, max_length=len(KERNELS)),
-        AfterValidator(in_order_and_once(KERNELS, "kernel")),
-    ] = quantity("What to measure.", "none", list(KERNELS))
+    kernels: Annotated[list[Kernel], EachOnce(KERNELS, "kernel")] = quantity(
+        "What to measure.", "none", list(KERNELS)
+    )
     stream_bytes: int = quantity(
         "Each of STREAM's three arrays, a rank; four times the caches and more.",
         "bytes",

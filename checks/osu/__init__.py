@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from pydantic import model_validator
 
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,
     Parameters,

@@ -4,142 +4,52 @@
 from checks.common.metrics import LAUNCH
 from records.metric import MetricDefinition
 
+#: Name and title without "osu" and "OSU", unit, definition.
+_TABLE = (
+    ("latency", "latency", "s", "mean over iterations and ranks"),
+    ("latency_least", "least latency", "s", "mean of the fastest rank"),
+    ("latency_greatest", "greatest latency", "s", "mean of the slowest rank"),
+    ("tail_latency", "tail latency", "s", "percentile over iterations"),
+    ("bandwidth", "bandwidth", "bytes/s", "bytes of all windows over the time"),
+    ("tail_bandwidth", "tail bandwidth", "bytes/s", "percentile over windows"),
+    ("message_rate", "message rate", "1/s", "messages of all pairs over the time"),
+    ("overall_time", "overall time", "s", "communication beside computing"),
+    ("compute_time", "computing time", "s", "the computing alone"),
+    ("communication_time", "communication time", "s", "the communication alone"),
+    (
+        "communication_least",
+        "least communication time",
+        "s",
+        "the communication alone on the fastest rank",
+    ),
+    (
+        "communication_greatest",
+        "greatest communication time",
+        "s",
+        "the communication alone on the slowest rank",
+    ),
+    ("call_time", "call time", "s", "the call that begins the operation"),
+    ("test_time", "MPI_Test time", "s", "MPI_Test beside computing"),
+    ("wait_time", "MPI_Wait time", "s", "MPI_Wait after computing"),
+    ("overlap", "overlap", "1", "communication hidden behind computing"),
+    ("init_least", "least MPI_Init", "s", "MPI_Init on the fastest rank"),
+    ("init_mean", "mean MPI_Init", "s", "MPI_Init, mean of the ranks"),
+    ("init_greatest", "greatest MPI_Init", "s", "MPI_Init on the slowest rank"),
+)
+#: Printed as 0.00 where nothing was hidden, or no time was left to test or wait.
+_MAY_BE_ZERO = {"overlap", "test_time", "wait_time"}
+
 METRICS = (
-    MetricDefinition(
-        "osu_latency",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: mean over iterations and ranks",
-        title="OSU latency",
-    ),
-    MetricDefinition(
-        "osu_latency_least",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: mean of the fastest rank",
-        title="OSU least latency",
-    ),
-    MetricDefinition(
-        "osu_latency_greatest",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: mean of the slowest rank",
-        title="OSU greatest latency",
-    ),
-    MetricDefinition(
-        "osu_tail_latency",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: percentile over iterations",
-        title="OSU tail latency",
-    ),
-    MetricDefinition(
-        "osu_bandwidth",
-        "bytes/s",
-        "higher",
-        "OSU micro-benchmarks: bytes of all windows over the time",
-        title="OSU bandwidth",
-    ),
-    MetricDefinition(
-        "osu_tail_bandwidth",
-        "bytes/s",
-        "higher",
-        "OSU micro-benchmarks: percentile over windows",
-        title="OSU tail bandwidth",
-    ),
-    MetricDefinition(
-        "osu_message_rate",
-        "1/s",
-        "higher",
-        "OSU micro-benchmarks: messages of all pairs over the time",
-        title="OSU message rate",
-    ),
-    MetricDefinition(
-        "osu_overall_time",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: communication beside computing",
-        title="OSU overall time",
-    ),
-    MetricDefinition(
-        "osu_compute_time",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: the computing alone",
-        title="OSU computing time",
-    ),
-    MetricDefinition(
-        "osu_communication_time",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: the communication alone",
-        title="OSU communication time",
-    ),
-    MetricDefinition(
-        "osu_communication_least",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: the communication alone on the fastest rank",
-        title="OSU least communication time",
-    ),
-    MetricDefinition(
-        "osu_communication_greatest",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: the communication alone on the slowest rank",
-        title="OSU greatest communication time",
-    ),
-    MetricDefinition(
-        "osu_call_time",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: the call that begins the operation",
-        title="OSU call time",
-    ),
-    MetricDefinition(
-        "osu_test_time",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: MPI_Test beside computing",
-        may_be_zero=True,
-        title="OSU MPI_Test time",
-    ),
-    MetricDefinition(
-        "osu_wait_time",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: MPI_Wait after computing",
-        may_be_zero=True,
-        title="OSU MPI_Wait time",
-    ),
-    MetricDefinition(
-        "osu_overlap",
-        "1",
-        "higher",
-        "OSU micro-benchmarks: communication hidden behind computing",
-        may_be_zero=True,
-        title="OSU overlap",
-    ),
-    MetricDefinition(
-        "osu_init_least",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: MPI_Init on the fastest rank",
-        title="OSU least MPI_Init",
-    ),
-    MetricDefinition(
-        "osu_init_mean",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: MPI_Init, mean of the ranks",
-        title="OSU mean MPI_Init",
-    ),
-    MetricDefinition(
-        "osu_init_greatest",
-        "s",
-        "lower",
-        "OSU micro-benchmarks: MPI_Init on the slowest rank",
-        title="OSU greatest MPI_Init",
+    *(
+        MetricDefinition(
+            f"osu_{name}",
+            unit,
+            "lower" if unit == "s" else "higher",
+            f"OSU micro-benchmarks: {definition}",
+            may_be_zero=name in _MAY_BE_ZERO,
+            title=f"OSU {title}",
+        )
+        for name, title, unit, definition in _TABLE
     ),
     LAUNCH,
 )

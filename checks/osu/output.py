@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 
 from checks.common.json_lines import OutputError, check_number
+from checks.osu.metrics import METRICS
 
 #: A version may carry a vendor's suffix, as in 7.0-abc2.
 _TITLE = re.compile(
@@ -63,8 +64,7 @@ _COLUMNS = {
     "MPI_Wait(us)": Column("osu_wait_time", 1e-6),
     "Overlap(%)": Column("osu_overlap", 1e-2),
 }
-#: Printed as 0.00 where nothing was hidden, or no time was left to test or wait.
-_MAY_BE_ZERO = frozenset({"osu_overlap", "osu_test_time", "osu_wait_time"})
+_METRICS = {metric.name: metric for metric in METRICS}
 #: Each ascends in a line that has them.
 _ASCENDING = (
     ("osu_latency_least", "osu_latency", "osu_latency_greatest"),
@@ -228,7 +228,12 @@ def _row(line: str, names: list[str], *, with_size: bool) -> tuple[int | None, l
             _integer(word, line)
         else:
             values.append(_value(_column(name), word, size, line))
-    _check_order(values, line)
+    # Least ≤ mean ≤ greatest; tails ascend with their percentile, those of bandwidths too.
+    by_name = {value.metric: value.value for value in values}
+    orders = [[by_name[name] for name in names if name in by_name] for names in _ASCENDING]
+    tails = [v.value for v in sorted(values, key=lambda v: v.percentile or 0) if v.percentile]
+    if any(order != sorted(order) for order in [*orders, tails]):
+        raise OutputError(f"OSU's least, mean, greatest or tails are in disorder: {line[:80]!r}")
     return size, values
 
 
@@ -242,21 +247,10 @@ def _value(column: Column, word: str, size: int | None, line: str) -> Value:
     if not _NUMBER.fullmatch(word):
         raise OutputError(f"{word!r} is not a number with two decimals: {line[:80]!r}")
     number = float(word) * column.factor
-    units = {"osu_message_rate": "1/s", "osu_overlap": "1"}
-    rates = ("osu_bandwidth", "osu_tail_bandwidth")
-    unit = units.get(column.metric, "bytes/s" if column.metric in rates else "s")
-    if number != 0 or column.metric not in _MAY_BE_ZERO:
-        check_number(number, unit, f"OSU's line {line[:60]!r}")
+    metric = _METRICS[column.metric]
+    if number != 0 or not metric.may_be_zero:
+        check_number(number, metric.unit, f"OSU's line {line[:60]!r}")
     return Value(column.metric, number, size, column.percentile)
-
-
-def _check_order(values: list[Value], line: str) -> None:
-    """Least ≤ mean ≤ greatest; tails ascend with their percentile, those of bandwidths too."""
-    by_name = {value.metric: value.value for value in values}
-    orders = [[by_name[name] for name in names if name in by_name] for names in _ASCENDING]
-    tails = [v.value for v in sorted(values, key=lambda v: v.percentile or 0) if v.percentile]
-    if any(order != sorted(order) for order in orders) or tails != sorted(tails):
-        raise OutputError(f"OSU's least, mean, greatest or tails are in disorder: {line[:80]!r}")
 
 
 def _named(sizes: list[int | None]) -> str:

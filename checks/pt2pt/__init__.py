@@ -7,17 +7,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
-from checks.common.messages import MessagesDefinition, echoes, refuse_many_samples
-from checks.common.metrics import ECHO_RELATIONS
-from checks.common.parameters import MAX_ITERATIONS, in_order_and_once, quantity, seed_field
-from checks.common.sizes import Sizes, sizes_field
-from checks.common.two_ranks import Placement, TwoRankDefinition, TwoRankParameters
-from checks.pt2pt.metrics import METRICS
+from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
+from checks.common.messages import (
+    MessagesDefinition,
+    Sizes,
+    echoes,
+    refuse_many_samples,
+    sizes_field,
+)
+from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
+from checks.common.parameters import EachOnce, iterations_field, quantity, seed_field, warmup_field
 from records.flags import INVALID_ON_PURPOSE
 
 Construct = Literal[
@@ -46,22 +50,14 @@ class Pt2ptParameters(TwoRankParameters):
     """One launch of the ping-pong program; validation sorts sizes and constructs."""
 
     placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
-    constructs: Annotated[
-        list[Construct],
-        Field(min_length=1, max_length=len(CONSTRUCTS)),
-        AfterValidator(in_order_and_once(CONSTRUCTS, "construct")),
-    ] = quantity("Kinds of send and receive.", "none", list(CONSTRUCTS))
+    constructs: Annotated[list[Construct], EachOnce(CONSTRUCTS, "construct")] = quantity(
+        "Kinds of send and receive.", "none", list(CONSTRUCTS)
+    )
     sizes: Sizes = sizes_field(DEFAULT_SIZES)
-    iterations: int = quantity(
-        "Measured round trips for each construct and size.",
-        "round trips",
-        100,
-        ge=1,
-        le=MAX_ITERATIONS,
+    iterations: int = iterations_field(
+        "Measured round trips for each construct and size.", "round trips", 100
     )
-    warmup: int = quantity(
-        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
-    )
+    warmup: int = warmup_field("round trips", 10)
     reply_before_wait: bool = quantity(
         "Answer before the message has arrived: the fault of 2003, its records count as wrong.",
         "none",
@@ -84,7 +80,7 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2
     shown = "bandwidth"
     parameters = Pt2ptParameters
     example = {"constructs": ["Send/Recv"], "sizes": [1, 1024, 65536]}
-    metrics = METRICS
+    metrics = (*HALF_ROUND_TRIPS, *BANDWIDTHS)
     relations = ECHO_RELATIONS
     points = ("construct", "message_bytes")
 

@@ -6,22 +6,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import model_validator
 
 from checks.common.answer import Asked
 from checks.common.definition import Layout, SiteCapacity
-from checks.common.messages import MessagesDefinition, echoes, refuse_many_samples
-from checks.common.metrics import ECHO_RELATIONS
+from checks.common.layouts import Placement, TwoRankDefinition
+from checks.common.messages import (
+    MessagesDefinition,
+    SizesFromZero,
+    echoes,
+    refuse_many_samples,
+    sizes_field,
+)
+from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS, time_metric
 from checks.common.parameters import (
-    MAX_ITERATIONS,
+    EachOnce,
     Parameters,
-    in_order_and_once,
+    iterations_field,
     quantity,
     seed_field,
+    warmup_field,
 )
-from checks.common.sizes import SizesFromZero, sizes_field
-from checks.common.two_ranks import Placement, TwoRankDefinition
-from checks.pvm_echo.metrics import METRICS
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
 Route = Literal["direct", "daemon"]
@@ -37,6 +42,17 @@ DEFAULT_PVM_SIZES = [0, 64, 128, 256, 512, 768, 1024, 4096, 16384, 65536, 262144
 DAEMON_BYTES_PER_S = 5e6
 
 
+#: Medians of the parts of a round trip on the asking task, and of one copy.
+STEPS = {
+    "pack_time": "pvm_initsend and packing of one message, median",
+    "send_time": "pvm_send or pvm_psend until it returns, median",
+    "wait_time": "pvm_recv or pvm_precv from the message's leaving to the answer's coming in,"
+    " median",
+    "unpack_time": "unpacking of one message into the buffer, median",
+    "copy_time": "memcpy of a message from buffer to buffer, median",
+}
+
+
 class PvmEchoParameters(Parameters):
     """One launch of the echo between two PVM tasks."""
 
@@ -46,11 +62,7 @@ class PvmEchoParameters(Parameters):
         "none",
         "direct",
     )
-    constructs: Annotated[
-        list[PvmConstruct],
-        Field(min_length=1, max_length=len(PVM_CONSTRUCTS)),
-        AfterValidator(in_order_and_once(PVM_CONSTRUCTS, "construct")),
-    ] = quantity(
+    constructs: Annotated[list[PvmConstruct], EachOnce(PVM_CONSTRUCTS, "construct")] = quantity(
         "psend: pvm_psend and pvm_precv; the others: pvm_send and pvm_recv with this encoding.",
         "none",
         list(PVM_CONSTRUCTS),
@@ -61,16 +73,10 @@ class PvmEchoParameters(Parameters):
         "double",
     )
     sizes: SizesFromZero = sizes_field(DEFAULT_PVM_SIZES)
-    iterations: int = quantity(
-        "Measured round trips for each construct and size.",
-        "round trips",
-        100,
-        ge=1,
-        le=MAX_ITERATIONS,
+    iterations: int = iterations_field(
+        "Measured round trips for each construct and size.", "round trips", 100
     )
-    warmup: int = quantity(
-        "Round trips before them that are left out.", "round trips", 10, ge=1, le=MAX_ITERATIONS
-    )
+    warmup: int = warmup_field("round trips", 10)
     seed: int = seed_field("the order of constructs and sizes inside a launch")
 
     @model_validator(mode="after")
@@ -91,7 +97,11 @@ class PvmEchoDefinition(
     parameters = PvmEchoParameters
     features = frozenset({"pvm"})
     example = {"constructs": ["psend"], "sizes": [0, 1024]}
-    metrics = METRICS
+    metrics = (
+        *HALF_ROUND_TRIPS,
+        *BANDWIDTHS,
+        *(time_metric(step, what, may_be_zero=True) for step, what in STEPS.items()),
+    )
     relations = ECHO_RELATIONS
     not_told = frozenset({"route"})
     points = ("construct", "message_bytes")

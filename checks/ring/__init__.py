@@ -8,19 +8,19 @@ from typing import Literal
 
 from checks.common.answer import Asked
 from checks.common.definition import Layout, SiteCapacity
-from checks.common.many_ranks import ManyRanksDefinition
-from checks.common.messages import MessagesDefinition
+from checks.common.layouts import ManyRanksDefinition
+from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
-    MAX_ITERATIONS,
     MAX_RANKS,
     ProfiledParameters,
     RanksPerNode,
+    iterations_field,
     quantity,
     ranks_per_node_field,
     seed_field,
+    warmup_field,
 )
-from checks.common.sizes import Sizes, expand_sizes, sizes_field
-from checks.ring.metrics import METRICS, RELATIONS
 
 RingOrder = Literal["natural", "gray", "random"]
 
@@ -37,12 +37,8 @@ class RingParameters(ProfiledParameters):
         "Order of the ranks in the ring; gray needs a power of two of them.", "none", "natural"
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES)
-    turns: int = quantity(
-        "Turns round the ring for each size.", "turns", 100, ge=1, le=MAX_ITERATIONS
-    )
-    warmup: int = quantity(
-        "Turns before them that are left out.", "turns", 2, ge=1, le=MAX_ITERATIONS
-    )
+    turns: int = iterations_field("Turns round the ring for each size.", "turns", 100)
+    warmup: int = warmup_field("turns", 2)
     seed: int = seed_field("the random order, and of the order of sizes")
 
 
@@ -55,8 +51,20 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
     shown = "ring_rate"
     parameters = RingParameters
     example = {"ranks": 4, "sizes": [8, 1024]}
-    metrics = METRICS
-    relations = RELATIONS
+    metrics = (
+        time_metric("ring_time", "time of all turns of a message round a ring of all ranks"),
+        rate_metric(
+            "ring_rate",
+            "from node to node: ranks × turns × message length over the time of all turns",
+        ),
+        time_metric("ring_turn", "time of one turn; the launch's value is the median"),
+    )
+    relations = {
+        "ring_time": lambda here: sum(here.samples("ring_turn")),
+        "ring_rate": lambda here: (
+            here.params.ranks * here.params.turns * here.at["message_bytes"] / here("ring_time")
+        ),
+    }
     points = ("order", "message_bytes")
 
     def options(self, params: RingParameters) -> dict[str, object]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.json_lines import Output, measured
-from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.layouts import ManyRanksDefinition
+from checks.common.metrics import LAUNCH, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
     ProfiledParameters,
@@ -16,7 +17,6 @@ from checks.common.parameters import (
     quantity,
     ranks_per_node_field,
 )
-from checks.startup.metrics import METRICS
 
 #: Metrics that the program prints.
 PROGRAM_METRICS = ("init", "first_instruction", "all_heard")
@@ -46,7 +46,21 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     shown = "all_heard"
     parameters = StartupParameters
     example = {"ranks": 4}
-    metrics = METRICS
+    metrics = (
+        time_metric(
+            "first_instruction",
+            "from the start of the launcher to the first instruction of rank 0, same host's clock",
+        ),
+        time_metric("init", "MPI_Init, the longest over the ranks", "MPI_Init"),
+        time_metric(
+            "all_heard",
+            "from the start of the launcher until rank 0 has one 4-byte message of every rank",
+            "all ranks heard",
+        ),
+        LAUNCH,
+        time_metric("daemon_boot", "booting the library's daemons on the nodes"),
+        time_metric("daemon_halt", "halting the library's daemons"),
+    )
 
     def expected(self, params: StartupParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Three times of one launch."""

@@ -4,17 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
 from checks.common.answer import Asked
 from checks.common.definition import Layout, SiteCapacity
-from checks.common.messages import MessagesDefinition
-from checks.common.parameters import MAX_ITERATIONS, quantity, seed_field
-from checks.common.sizes import Sizes, expand_sizes, sizes_field
-from checks.common.two_ranks import Placement, TwoRankDefinition, TwoRankParameters
-from checks.streams.metrics import METRICS, RELATIONS
+from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
+from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.metrics import rate_metric
+from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
 
 Direction = Literal["one-way", "both-ways"]
 
@@ -32,12 +32,8 @@ class StreamsParameters(TwoRankParameters):
     )
     sizes: Sizes = sizes_field(DEFAULT_SIZES)
     window: int = quantity("Messages in flight each way.", "messages", 32, ge=1, le=4096)
-    iterations: int = quantity(
-        "Windows for each direction and size.", "windows", 20, ge=1, le=MAX_ITERATIONS
-    )
-    warmup: int = quantity(
-        "Windows before them that are left out.", "windows", 2, ge=1, le=MAX_ITERATIONS
-    )
+    iterations: int = iterations_field("Windows for each direction and size.", "windows", 20)
+    warmup: int = warmup_field("windows", 2)
     seed: int = seed_field("the order of points")
 
 
@@ -52,8 +48,18 @@ class StreamsDefinition(
     shown = "window_rate"
     parameters = StreamsParameters
     example = {"sizes": [1024, 65536]}
-    metrics = METRICS
-    relations = RELATIONS
+    metrics = (
+        rate_metric(
+            "window_rate",
+            "bytes of a window of non-blocking messages over the median time until the"
+            " receiver has said that it has them; both ways: the bytes of both directions"
+            " together",
+        ),
+    )
+    #: Samples are rates; the value is that of the median time.
+    relations = {
+        "window_rate": lambda here: 1 / median(1 / rate for rate in here.samples("window_rate"))
+    }
     points = ("direction", "message_bytes")
 
     def expected(self, params: StreamsParameters, hosts: Sequence[str]) -> Iterator[Asked]:

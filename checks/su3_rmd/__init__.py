@@ -16,7 +16,7 @@ from pydantic import model_validator
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.json_lines import Output, OutputError, measured
-from checks.common.many_ranks import ManyRanksDefinition
+from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH
 from checks.common.parameters import (
     MAX_RANKS,

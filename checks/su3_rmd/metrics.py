@@ -2,24 +2,14 @@
 """Metrics of the check su3_rmd."""
 
 from checks.common.answer import Relation
-from checks.common.metrics import LAUNCH, RATE
+from checks.common.metrics import LAUNCH, RATE, time_metric
 from records.metric import MetricDefinition
 
-RANK_CPU_TIME = MetricDefinition(
-    "rank_cpu_time", "s", "lower", "su3_rmd: CPU time of the rank that took most of it"
-)
+RANK_CPU_TIME = time_metric("rank_cpu_time", "su3_rmd: CPU time of the rank that took most of it")
 
 METRICS = (
-    MetricDefinition(
-        "program_time", "s", "lower", "su3_rmd: warm-ups, trajectories and measurements"
-    ),
-    MetricDefinition(
-        "cpu_time",
-        "s",
-        "lower",
-        "su3_rmd: CPU time of all ranks, the whole program",
-        may_be_zero=True,
-    ),
+    time_metric("program_time", "su3_rmd: warm-ups, trajectories and measurements"),
+    time_metric("cpu_time", "su3_rmd: CPU time of all ranks, the whole program", may_be_zero=True),
     RANK_CPU_TIME,
     MetricDefinition(
         "communication_share",
@@ -30,29 +20,18 @@ METRICS = (
     ),
     RATE,
     LAUNCH,
-    MetricDefinition("total_time", "s", "lower", "su3_rmd: the program from MPI_Init to its end"),
-    MetricDefinition(
-        "warmup_time", "s", "lower", "su3_rmd: warm-up trajectories", may_be_zero=True
+    time_metric("total_time", "su3_rmd: the program from MPI_Init to its end"),
+    *(
+        time_metric(name, f"su3_rmd: {definition}", may_be_zero=True)
+        for name, definition in (
+            ("warmup_time", "warm-up trajectories"),
+            ("molecular_dynamics_time", "trajectories"),
+            ("measurement_time", "measurements"),
+            ("communication_time", "halos and global sums, mean over the ranks"),
+            ("global_sum_time", "global sums, mean over the ranks"),
+        )
     ),
-    MetricDefinition(
-        "molecular_dynamics_time", "s", "lower", "su3_rmd: trajectories", may_be_zero=True
-    ),
-    MetricDefinition("measurement_time", "s", "lower", "su3_rmd: measurements", may_be_zero=True),
-    MetricDefinition(
-        "communication_time",
-        "s",
-        "lower",
-        "su3_rmd: halos and global sums, mean over the ranks",
-        may_be_zero=True,
-    ),
-    MetricDefinition(
-        "global_sum_time",
-        "s",
-        "lower",
-        "su3_rmd: global sums, mean over the ranks",
-        may_be_zero=True,
-    ),
-    MetricDefinition("site_step_time", "s", "lower", "su3_rmd: program time a site and step"),
+    time_metric("site_step_time", "su3_rmd: program time a site and step"),
 )
 
 #: What our own program prints; the others are the harness's.

@@ -14,9 +14,9 @@ from pathlib import Path
 from reframe.core.builtins import fixture
 
 from checks.common.answer import Reading, option_words
+from checks.common.base import OwnProgram
 from checks.common.builds import Su3Rmd
 from checks.common.json_lines import Output, measured
-from checks.common.own_program import OwnProgram
 from checks.su3_rmd import CHECK, Su3RmdParameters, wrong_plaquette
 from checks.su3_rmd import output as milc
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from checks.common.messages import expand_sizes
 from checks.common.registry import CHECKS
-from checks.common.sizes import expand_sizes
 from checks.hpl import HPL_CODES, HplParameters
 from checks.pt2pt import Pt2ptParameters
 from checks.startup import StartupParameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout of the checks between two ranks: on one node, or on two nodes some hops apart."""
+"""Layouts that several checks have: many ranks, a rank a node, two ranks some hops apart."""
 
 from __future__ import annotations
 
@@ -17,6 +17,34 @@ P = TypeVar("P", bound=Parameters)
 Placement = Literal["between-nodes", "within-node"]
 #: What carries messages between two hosts: the library (MPI or PVM), or TCP without it.
 Transport = Literal["library", "tcp"]
+
+#: Our programs that start the two ends of another on two hosts. Over TCP: MPI places its ranks and
+#: gives their evidence.
+TCP_PAIR = "tcp_pair"
+#: Over PVM, between two hosts of its virtual machine.
+PVM_PAIR = "pvm_pair"
+
+
+class ManyRanksDefinition(CheckDefinition[P]):
+    """Parameters have `ranks` and `ranks_per_node`."""
+
+    def ranks(self, params: Any) -> int:
+        """The parameter `ranks`."""
+        return int(params.ranks)
+
+    def ranks_asked_per_node(self, params: Any) -> RanksPerNode:
+        """The parameter `ranks_per_node`."""
+        asked: RanksPerNode = params.ranks_per_node
+        return asked
+
+
+class RankANodeDefinition(ManyRanksDefinition[P]):
+    """Parameters have `ranks`; each lies on a node of its own."""
+
+    def ranks_asked_per_node(self, params: P) -> RanksPerNode:
+        """One, so that a pair of ranks is a pair of nodes."""
+        del params
+        return 1
 
 
 class TwoRankParameters(ProfiledParameters):
@@ -81,3 +109,13 @@ class TwoRankDefinition(CheckDefinition[P]):
             f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are"
             f" pairs at {', '.join(map(str, found)) or 'none'}"
         )
+
+
+def two_ends(
+    program: str, both: Sequence[str], listening: Sequence[str], other: Sequence[str]
+) -> list[str]:
+    """tcp_pair's arguments: the program's path, words for both ends, and for each.
+
+    @host and @port in the words stand for the address of the listening end.
+    """
+    return [program, *both, "@listening", *listening, "@other", *other]
