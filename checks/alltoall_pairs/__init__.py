@@ -74,7 +74,6 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
 
     def expected(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Latency and bandwidth of every pair, the lower rank's node first."""
-        del params
         for node, peer in combinations(hosts, 2):
             at = {"node": node, "peer": peer}
             yield Asked("pair_latency", at)
@@ -87,7 +86,6 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
 
     def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
         """Two buffers of the greater length, and the allowance."""
-        del cores_per_node
         return 2 * max(params.latency_bytes, params.bandwidth_bytes) + RANK_ALLOWANCE_BYTES
 
     def estimate_s(
@@ -97,7 +95,6 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
 
         Pairs of a round count once when they run at once, and each when they take turns.
         """
-        del layout
         rounds = params.ranks - 1 + params.ranks % 2
         if params.turns:
             rounds = params.ranks * (params.ranks - 1) // 2

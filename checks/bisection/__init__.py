@@ -56,13 +56,11 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
 
     def expected(self, params: BisectionParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A rate with a sample of each matching, and that of the slowest."""
-        del hosts
         yield Asked("bisection_rate", samples=params.matchings)
         yield Asked("bisection_rate_least")
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""
-        del cores_per_node
         return 2 * params.window * params.message_bytes + RANK_ALLOWANCE_BYTES
 
     def estimate_s(self, params: BisectionParameters, layout: Layout, site: SiteCapacity) -> float:
@@ -70,7 +68,6 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
 
         Both ways at once take as long as two windows; pairs do not disturb each other.
         """
-        del layout
         window_s = params.window * (1e-5 + params.message_bytes / site.network_bytes_per_s)
         windows = params.matchings * (params.iterations + params.warmup + 1)
         return site.launch_overhead_s + 2 * windows * window_s

@@ -6,12 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, cast, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from checks.common.answer import Asked, least_of
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, gigabytes
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    SiteCapacity,
+    gigabytes,
+    link_bytes_per_s,
+)
 from checks.common.layouts import ManyRanksDefinition
-from checks.common.messages import Size, expand_sizes
+from checks.common.messages import Sizes
 from checks.common.metrics import time_metric
 from checks.common.parameters import (
     EachOnce,
@@ -58,12 +64,7 @@ class CollectivesParameters(Parameters):
     operations: Annotated[list[Operation], EachOnce(OPERATIONS, "operation")] = quantity(
         "Operations to measure.", "none", list(OPERATIONS)
     )
-    sizes: Annotated[
-        list[Size],
-        Field(min_length=1),
-        AfterValidator(expand_sizes),
-        AfterValidator(_whole_floats),
-    ] = quantity(
+    sizes: Annotated[Sizes, AfterValidator(_whole_floats)] = quantity(
         "Message lengths per pair of ranks, multiples of 4 (MPI_FLOAT); the barrier has none.",
         "bytes",
         [4 * 4**step for step in range(8)],
@@ -127,7 +128,6 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
 
     def expected(self, params: CollectivesParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A time with a sample of each repetition (loop: run), and the least of them."""
-        del hosts
         samples = params.repetitions if params.procedure == "each" else params.runs
         for operation, size in params.measured:
             at = {"operation": operation, "message_bytes": size}
@@ -155,7 +155,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         Assumes p − 1 messages of the size through the busiest node's link for each operation, and
         1 GB/s within a node.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        bytes_per_s = link_bytes_per_s(layout, site)
         runs = params.runs if params.procedure == "loop" else 1
         calls = 2 + runs * (params.repetitions + params.warmup)
         call_s = [1e-4 + size * params.ranks / bytes_per_s for _, size in params.measured]

@@ -151,7 +151,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """Where the site's own program is."""
         return Path(self.current_environ.extras["programs"][self.foreign])
 
-    def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:  # noqa: ARG002
+    def came_to_its_end(self, output: json_lines.Output, text: str) -> bool:
         """Whether the program reached its end; our programs print a line."""
         return output.ended
 
@@ -196,11 +196,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         except json_lines.OutputError as error:
             return Outcome("wrong", str(error))
 
-    def wrong_answer(self, text: str) -> str | None:  # noqa: ARG002
+    def wrong_answer(self, text: str) -> str | None:
         """A foreign program's own message that data were wrong, or None."""
         return None
 
-    def partial(self, text: str) -> list[Metric]:  # noqa: ARG002
+    def partial(self, text: str) -> list[Metric]:
         """Metrics that a failed launch had printed: shown, but in no statistics."""
         return []
 
@@ -272,7 +272,7 @@ class OwnProgram(MpiCheck):
         """The program with its parameters as options."""
         return self.definition.command(self.params, self.built)
 
-    def read(self, output: json_lines.Output, text: str) -> Reading:  # noqa: ARG002
+    def read(self, output: json_lines.Output, text: str) -> Reading:
         """The values asked for, each once, or the launch is wrong."""
         return self.definition.read(self.params, output)
 

@@ -129,7 +129,6 @@ class CheckDefinition(ABC, Generic[P]):
 
     def features_of(self, params: P) -> frozenset[str]:
         """What an environment must offer for these parameters."""
-        del params
         return self.features
 
     def options(self, params: P) -> dict[str, object]:
@@ -158,22 +157,18 @@ class CheckDefinition(ABC, Generic[P]):
 
     def conclude(self, params: P, output: Output) -> Reading:
         """Judge a complete answer further; its metrics, and those derived from them."""
-        del params
         return Reading(output.metrics)
 
     def hops_asked(self, params: P) -> int:
         """Hops between the two nodes of the launch; 0: as Slurm places them."""
-        del params
         return 0
 
     def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
         """Pairs of nodes whose hops belong to the record, each with the point they stand at."""
-        del hosts
         return []
 
     def hosts_take_turns(self, params: P) -> bool:
         """Whether only one node's ranks are busy at a time; the others sleep."""
-        del params
         return False
 
     @abstractmethod
@@ -212,7 +207,6 @@ class CheckDefinition(ABC, Generic[P]):
 
     def memory_arithmetic(self, params: P, layout: Layout) -> str:
         """How much memory is needed for what, as the beginning of a sentence."""
-        del params
         return f"{layout.ranks_per_node} ranks a node"
 
     def infeasible(self, params: P, layout: Layout, site: SiteCapacity) -> str | None:
@@ -244,6 +238,11 @@ class CheckDefinition(ABC, Generic[P]):
                 f" a node of site {site.name} has {gigabytes(site.memory_bytes_per_node)}"
             )
         return None
+
+
+def link_bytes_per_s(layout: Layout, site: SiteCapacity) -> float:
+    """Assumed speed of messages: the link's between nodes, 1 GB/s within a node."""
+    return site.network_bytes_per_s if layout.nodes > 1 else 1e9
 
 
 def gigabytes(size_bytes: float) -> str:

@@ -65,7 +65,7 @@ class LamSession(SessionLauncher):
 
     daemons = "lam"
 
-    def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
+    def mpi_command(self, job: Any) -> list[str]:
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
         return [self.mpirun or "mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
 
@@ -89,6 +89,6 @@ class PvmSession(SessionLauncher):
 
     daemons = "pvm"
 
-    def mpi_command(self, job: Any) -> list[str]:  # noqa: ARG002
+    def mpi_command(self, job: Any) -> list[str]:
         """Empty: the program starts its other tasks itself."""
         return []

@@ -43,7 +43,6 @@ class RankANodeDefinition(ManyRanksDefinition[P]):
 
     def ranks_asked_per_node(self, params: P) -> RanksPerNode:
         """One, so that a pair of ranks is a pair of nodes."""
-        del params
         return 1
 
 
@@ -76,7 +75,6 @@ class TwoRankDefinition(CheckDefinition[P]):
 
     def ranks(self, params: P) -> int:
         """Always two."""
-        del params
         return 2
 
     def ranks_asked_per_node(self, params: Any) -> RanksPerNode:

@@ -16,6 +16,7 @@ from checks.common.definition import (
     Layout,
     SiteCapacity,
     gigabytes,
+    link_bytes_per_s,
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
 from checks.common.parameters import Parameters, quantity
@@ -144,7 +145,6 @@ class MessagesDefinition(CheckDefinition[P]):
 
     def messages_held(self, params: P) -> int:
         """Messages of the greatest size in a rank's buffers: one each way, unless overridden."""
-        del params
         return 2
 
     def memory_bytes_per_node(self, params: P, cores_per_node: int) -> int:
@@ -167,6 +167,5 @@ class MessagesDefinition(CheckDefinition[P]):
 
         Assumes 1 GB/s within a node.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
         sizes = self.message_bytes(params)
-        return sum(sizes) / bytes_per_s + start_s * len(sizes)
+        return sum(sizes) / link_bytes_per_s(layout, site) + start_s * len(sizes)

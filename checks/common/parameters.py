@@ -79,6 +79,15 @@ def ranks_per_node_field() -> Any:
     )
 
 
+def refuse_least_above_greatest(least_bytes: int, greatest_bytes: int) -> None:
+    """Raise ValueError where a range of message lengths has no length in it."""
+    if least_bytes > greatest_bytes:
+        raise ValueError(
+            f"least_bytes = {least_bytes} is above greatest_bytes = {greatest_bytes}; allowed is"
+            " at most that"
+        )
+
+
 @dataclass(frozen=True)
 class EachOnce(GroupedMetadata):
     """Of a list of words: one or more, each at most once; validation sorts them as in `order`."""

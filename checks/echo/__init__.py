@@ -146,7 +146,6 @@ class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoP
 
     def expected(self, params: EchoParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Half round trips of every size by both methods, and what follows from them."""
-        del hosts
         for size in self.message_bytes(params):
             at = {"message_bytes": size}
             yield Asked("half_round_trip", at, params.iterations)

@@ -5,10 +5,15 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, link_bytes_per_s
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
 from checks.common.metrics import rate_metric, time_metric
-from checks.common.parameters import Parameters, iterations_field, quantity
+from checks.common.parameters import (
+    Parameters,
+    iterations_field,
+    quantity,
+    refuse_least_above_greatest,
+)
 
 
 class NetpipeParameters(Parameters):
@@ -31,11 +36,7 @@ class NetpipeParameters(Parameters):
 
     @model_validator(mode="after")
     def _least_first(self) -> NetpipeParameters:
-        if self.least_bytes > self.greatest_bytes:
-            raise ValueError(
-                f"least_bytes = {self.least_bytes} is above greatest_bytes ="
-                f" {self.greatest_bytes}; allowed is at most that"
-            )
+        refuse_least_above_greatest(self.least_bytes, self.greatest_bytes)
         return self
 
 
@@ -79,7 +80,7 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
 
         Two sizes an octave, three times as many when perturbed; 1 GB/s within a node.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        bytes_per_s = link_bytes_per_s(layout, site)
         neighbours = 3 if params.perturbation_bytes else 1
         octaves = (params.greatest_bytes // params.least_bytes).bit_length()
         one_way_s = neighbours * (2 * octaves * 1e-4 + 3 * params.greatest_bytes / bytes_per_s)

@@ -60,7 +60,7 @@ class Run(MpiCheck):
         """NetPIPE prints no last line; its table must have the sizes asked for."""
         return bool(self.foreign) or super().came_to_its_end(output, text)
 
-    def read(self, output: Output, text: str) -> Reading:  # noqa: ARG002
+    def read(self, output: Output, text: str) -> Reading:
         """A time and a rate for every size."""
         asked = self.params
         sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)

@@ -165,7 +165,6 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
 
     def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
         """The greatest of what the kernels hold, one after the other, and the allowance."""
-        del cores_per_node
         held = {
             "stream": 3 * params.stream_bytes,
             "dgemm": 3 * 8 * params.dgemm_n**2,

@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import model_validator
 
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, link_bytes_per_s
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,
@@ -15,6 +15,7 @@ from checks.common.parameters import (
     RanksPerNode,
     quantity,
     ranks_per_node_field,
+    refuse_least_above_greatest,
 )
 from checks.osu.metrics import METRICS
 
@@ -78,11 +79,7 @@ class OsuParameters(Parameters):
             raise ValueError(f"{self.test} runs between 2 ranks, not {self.ranks}")
         if self.full and self.test not in COLLECTIVE_TESTS:
             raise ValueError(f"full is for collective operations; {self.test} has no option -f")
-        if self.least_bytes > self.greatest_bytes:
-            raise ValueError(
-                f"least_bytes = {self.least_bytes} is above greatest_bytes ="
-                f" {self.greatest_bytes}; allowed is at most that"
-            )
+        refuse_least_above_greatest(self.least_bytes, self.greatest_bytes)
         return self
 
 
@@ -112,7 +109,7 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         """
         if params.test in STARTUP_TESTS:
             return site.launch_overhead_s + 0.2 * layout.ranks
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        bytes_per_s = link_bytes_per_s(layout, site)
         sizes = 1 if params.test in UNSIZED_TESTS else params.greatest_bytes.bit_length()
         volume = 0 if params.test in UNSIZED_TESTS else 2 * params.greatest_bytes
         once_s = layout.ranks * (1e-4 * sizes + volume / bytes_per_s)

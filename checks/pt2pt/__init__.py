@@ -86,7 +86,6 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2
 
     def expected(self, params: Pt2ptParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Half round trips and bandwidths for every construct and size."""
-        del hosts
         for construct in params.constructs:
             for size in self.message_bytes(params):
                 yield from echoes(

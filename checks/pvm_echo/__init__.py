@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import model_validator
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity
+from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.layouts import Placement, TwoRankDefinition
 from checks.common.messages import (
     MessagesDefinition,
@@ -116,7 +116,6 @@ class PvmEchoDefinition(
 
     def expected(self, params: PvmEchoParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Half round trips, bandwidths and the steps of each protocol and size; copies a size."""
-        del hosts
         for size in self.message_bytes(params):
             for construct in params.constructs:
                 at = {"construct": construct, "message_bytes": size}
@@ -128,7 +127,6 @@ class PvmEchoDefinition(
 
     def messages_held(self, params: PvmEchoParameters) -> int:
         """One each way, and PVM's copy of each."""
-        del params
         return 4
 
     def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
@@ -136,7 +134,7 @@ class PvmEchoDefinition(
 
         Round trips are made twice: timed as a whole, and step by step.
         """
-        bytes_per_s = site.network_bytes_per_s if layout.nodes > 1 else 1e9
+        bytes_per_s = link_bytes_per_s(layout, site)
         if params.route == "daemon":
             bytes_per_s = min(bytes_per_s, DAEMON_BYTES_PER_S)
         one_way_s = sum(self.message_bytes(params)) / bytes_per_s + 2e-4 * len(params.sizes)

@@ -74,7 +74,6 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
 
     def expected(self, params: RingParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A time of all turns, a rate, and a sample of each turn for every size."""
-        del hosts
         for size in self.message_bytes(params):
             at = {"order": params.order, "message_bytes": size}
             yield Asked("ring_turn", at, params.turns)

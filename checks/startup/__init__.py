@@ -64,7 +64,6 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
 
     def expected(self, params: StartupParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Three times of one launch."""
-        del params, hosts
         yield from (Asked(name) for name in PROGRAM_METRICS)
 
     def conclude(self, params: StartupParameters, output: Output) -> Reading:
@@ -73,7 +72,6 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         The phases are stamped on the host of rank 0, so that no clocks of two hosts are subtracted.
         A library with daemons also gives the times of booting and halting them.
         """
-        del params
         daemons = (output.allocation or {}).get("daemons") != "none"
         phases = PHASES if daemons else {"launch": PHASES["launch"]}
         metrics = [
@@ -107,7 +105,6 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
 
     def estimate_s(self, params: StartupParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + 0.2 s a rank: one remote shell a rank, one after the other (2003)."""
-        del params
         return site.launch_overhead_s + 0.2 * layout.ranks
 
 

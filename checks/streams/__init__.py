@@ -64,7 +64,6 @@ class StreamsDefinition(
 
     def expected(self, params: StreamsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A rate with a sample of each window for every direction and size."""
-        del hosts
         for direction in params.directions:
             for size in self.message_bytes(params):
                 at = {"direction": direction, "message_bytes": size}

@@ -161,7 +161,6 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
 
     def expected(self, params: Su3RmdParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Every time once, and what follows from them."""
-        del params, hosts
         yield from (Asked(metric.name) for metric in PRINTED)
 
     def conclude(self, params: Su3RmdParameters, output: Output) -> Reading:

@@ -6,11 +6,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
 
 from reports.analysis import Analysis, Row
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.notation.palette import INK
-from reports.notation.units import count_text, readable_unit
+from reports.notation.units import ReadableUnit, count_text, readable_unit
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import Picture, footer, joined, picture_of
 from reports.show.section import Section
@@ -37,65 +38,65 @@ def latency_matrix(analysis: Analysis) -> Picture | None:
     return _matrices(analysis, "pair_latency", f"above {GREATEST_MULTIPLE} × the least latency")
 
 
+def medians_of_pairs(rows: list[Row]) -> tuple[list[str], NDArray[np.float64]]:
+    """The nodes, and the symmetric matrix of the pairs' medians in SI units, NaN where none is."""
+    ends = [[str(row.series.at_value(end)) for end in ("node", "peer")] for row in rows]
+    nodes = sorted({node for pair in ends for node in pair}, key=lambda name: (len(name), name))
+    values = np.full((len(nodes), len(nodes)), np.nan)
+    for (node, peer), row in zip(ends, rows, strict=True):
+        i, j = nodes.index(node), nodes.index(peer)
+        values[i, j] = values[j, i] = row.summary.median
+    return nodes, values
+
+
 def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
+    rows = analysis.rows_of(_CHECK, metric)
     groups: dict[str, list[Row]] = {}
-    for row in analysis.rows_of(_CHECK, metric):
+    for row in rows:
         case = analysis.case(row)
         title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
         groups.setdefault(title, []).append(row)
-    defined = analysis.register.metrics.get(metric)
-    if defined is None:
+    if not rows:
         return None
-    medians = (row.summary.median for rows in groups.values() for row in rows)
-    unit = readable_unit(defined.unit, medians)
-    higher = defined.better == "higher"
-
-    def panel(group: tuple[str, list[Row]]) -> Panel:
-        title, rows = group
-        ends = [[str(row.series.at_value(end)) for end in ("node", "peer")] for row in rows]
-        nodes = sorted({node for pair in ends for node in pair}, key=lambda name: (len(name), name))
-        values = np.full((len(nodes), len(nodes)), np.nan)
-        for (node, peer), row in zip(ends, rows, strict=True):
-            i, j = nodes.index(node), nodes.index(peer)
-            values[i, j] = values[j, i] = row.summary.median
-        with np.errstate(invalid="ignore"):
-            bad = (
-                values < LEAST_SHARE * np.nanmax(values)
-                if higher
-                else values > GREATEST_MULTIPLE * np.nanmin(values)
-            )
-        figure, axes = new_panel(title, footer(analysis, rows))
-        axes.grid(visible=False)
-        axes.pcolormesh(values, cmap=_SHADES.reversed() if higher else _SHADES, edgecolors="white")
-        named = len(nodes) <= MOST_NAMES
-        places = np.arange(len(nodes)) + 0.5
-        axes.set_xticks(places if named else [], nodes if named else [])
-        axes.set_yticks(places if named else [], nodes if named else [])
-        axes.invert_yaxis()
-        for i, j in np.argwhere(np.isfinite(values)).tolist():
-            text = f"{values[i, j] / unit.factor:.3g}" if named else ""
-            axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8, color=INK)
-            if bad[i, j]:
-                corner = (j + 0.04, i + 0.04)
-                axes.add_patch(
-                    Rectangle(corner, 0.92, 0.92, fill=False, edgecolor=BAD, linewidth=2)
-                )
-        outlined = count_text(int(bad.sum()) // 2, "pair")
-        return finish(
-            figure,
-            f"{title}: {len(rows)} pairs from {np.nanmin(values) / unit.factor:.3g} to"
-            f" {np.nanmax(values) / unit.factor:.3g} {unit.label}; {outlined} outlined",
-        )
-
+    unit = readable_unit(rows[0].unit, (row.summary.median for row in rows))
     return picture_of(
         analysis,
         groups.items(),
-        panel,
+        lambda group: _panel(analysis, *group, unit),
         lambda _: [],
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
         caption=f"Medians over launches in {unit.label}; darker is slower; outlined in red:"
         f" {limit} of the panel.",
+    )
+
+
+def _panel(analysis: Analysis, title: str, rows: list[Row], unit: ReadableUnit) -> Panel:
+    """The matrix of one case and environment, bad pairs outlined."""
+    nodes, values = medians_of_pairs(rows)
+    least, greatest = np.nanmin(values), np.nanmax(values)
+    higher = analysis.register.metrics[rows[0].series.metric].better == "higher"
+    with np.errstate(invalid="ignore"):
+        bad = values < LEAST_SHARE * greatest if higher else values > GREATEST_MULTIPLE * least
+    figure, axes = new_panel(title, footer(analysis, rows))
+    axes.grid(visible=False)
+    axes.pcolormesh(values, cmap=_SHADES.reversed() if higher else _SHADES, edgecolors="white")
+    named = len(nodes) <= MOST_NAMES
+    places = np.arange(len(nodes)) + 0.5
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(places if named else [], nodes if named else [])
+    axes.invert_yaxis()
+    for i, j in np.argwhere(np.isfinite(values)).tolist():
+        text = f"{values[i, j] / unit.factor:.3g}" if named else ""
+        axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8, color=INK)
+        if bad[i, j]:
+            corner, size = (j + 0.04, i + 0.04), 0.92
+            axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=BAD, lw=2))
+    outlined = count_text(int(bad.sum()) // 2, "pair")
+    return finish(
+        figure,
+        f"{title}: {len(rows)} pairs from {least / unit.factor:.3g} to"
+        f" {greatest / unit.factor:.3g} {unit.label}; {outlined} outlined",
     )
 
 

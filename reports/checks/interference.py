@@ -16,7 +16,7 @@ from reports.show.canvas import Panel, draw_line, finish, log_bytes_axis, new_pa
 from reports.show.lines import Picture, footer, joined, lines_of, picture_of, ranges_text
 from reports.show.rows import environment_cell, message_bytes, value_cell
 from reports.show.section import Section
-from reports.show.tables import Cell, Table, Value, pivot
+from reports.show.tables import Cell, Table, across, pivot
 
 _CHECK = "interference"
 _WHO = {
@@ -24,7 +24,20 @@ _WHO = {
     "same-node": "on an endpoint's node",
     "other-node": "on a node they do not touch",
 }
-_PERCENT = ReadableUnit("%", 0.01)
+_PERCENT, _RATE = ReadableUnit("%", 0.01), ReadableUnit("MB/s", 1e6)
+#: Columns of the table, by metric and, where it has several points, whose: heading and unit.
+_COLUMNS = {
+    **{
+        ("compute_slowdown", who): (f"counting {text}: slow-down", PLAIN)
+        for who, text in _WHO.items()
+    },
+    ("exchange_time", ""): ("exchange, µs", ReadableUnit("µs", 1e-6)),
+    ("overlap", ""): ("overlap, %", _PERCENT),
+    ("availability", ""): ("availability, %", _PERCENT),
+    ("stream_rate", "resting"): ("stream, neighbours resting, MB/s", _RATE),
+    ("stream_rate", "computing"): ("neighbours computing, MB/s", _RATE),
+    ("message_slowdown", ""): ("slow-down of messages", PLAIN),
+}
 
 
 def costs_table(analysis: Analysis) -> Table | None:
@@ -40,40 +53,19 @@ def costs_table(analysis: Analysis) -> Table | None:
         label = ", ".join(analysis.labels[_CHECK].parts(case))
         return label, message_bytes(row), names.index(case.environment)
 
-    def number(
-        heading: str, metric: str, unit: ReadableUnit, at: tuple[str, str] | None = None
-    ) -> Value[Row]:
-        def cell(rows: list[Row]) -> Cell:
-            found = [row for row in rows if row.series.metric == metric]
-            if at is not None:
-                found = [row for row in found if row.series.at_value(at[0]) == at[1]]
-            if not found:
-                return Cell("–", title="no such neighbour, or no valid launch")
-            return value_cell(found, unit)
+    def column(row: Row) -> tuple[str, str]:
+        whose = row.series.at_value("counting") or row.series.at_value("neighbours") or ""
+        return row.series.metric, str(whose)
 
-        return heading, cell
+    def cell(rows: list[Row]) -> Cell:
+        if not rows:
+            return Cell("–", title="no such neighbour, or no valid launch")
+        return value_cell(rows, _COLUMNS[column(rows[0])][1])
 
-    rates = ReadableUnit("MB/s", 1e6)
     return pivot(
         sorted(analysis.rows_of(_CHECK), key=order),
         [("case, message", message), ("environment", lambda row: environment_cell(analysis, row))],
-        [
-            *(
-                number(f"counting {text}: slow-down", "compute_slowdown", PLAIN, ("counting", who))
-                for who, text in _WHO.items()
-            ),
-            number("exchange, µs", "exchange_time", ReadableUnit("µs", 1e-6)),
-            number("overlap, %", "overlap", _PERCENT),
-            number("availability, %", "availability", _PERCENT),
-            number(
-                "stream, neighbours resting, MB/s",
-                "stream_rate",
-                rates,
-                ("neighbours", "resting"),
-            ),
-            number("neighbours computing, MB/s", "stream_rate", rates, ("neighbours", "computing")),
-            number("slow-down of messages", "message_slowdown", PLAIN),
-        ],
+        [across(_COLUMNS, column, cell, lambda key: _COLUMNS[key][0])],
         anchor="table-interference",
         title="What messages and computing cost each other",
         note="Slow-down: time of a counting loop while messages pass over its time while all other"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
+from reports.checks.common.cells import name_cell
 from reports.checks.common.echo_times import ByBlock, echo_times, together
 from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.notation.units import ReadableUnit, bytes_text
@@ -58,7 +59,7 @@ def comparison_table(analysis: Analysis) -> Table | None:
         ),
         [
             (Column("message", numeric=True), lambda line: bytes_text(line[0])),
-            ("environment", lambda line: Cell(line[1], environment=line[1])),
+            ("environment", lambda line: name_cell(line[1])),
             ("carried by", lambda line: TRANSPORTS[line[2]]),
         ],
         [(_HEADINGS, cells)],

@@ -11,6 +11,7 @@ from dataclasses import replace
 from statistics import median
 
 from reports.analysis import Analysis, Row
+from reports.checks.common.cells import name_cell
 from reports.checks.common.echo_times import ByBlock, echo_times, together
 from reports.notation.units import ReadableUnit
 from reports.show.rows import measured_in, range_cell
@@ -77,17 +78,13 @@ def rates_table(analysis: Analysis) -> Table | None:
         ),
         [
             ("node", lambda row: str(row.series.at_value("node"))),
-            ("environment", lambda row: _environment(analysis.case(row).environment)),
+            ("environment", lambda row: name_cell(analysis.case(row).environment)),
         ],
         [across(headings, lambda row: row.series.metric, cell, headings.__getitem__)],
         anchor="table-node-rates",
         title="What each node can do",
         note=f"{_SPREAD} All ranks of a node together; the clock is that of one core at work.",
     )
-
-
-def _environment(name: str) -> Cell:
-    return Cell(name, environment=name)
 
 
 def _today(analysis: Analysis, rows: list[Row], unit: ReadableUnit) -> Value[Row]:
@@ -161,7 +158,7 @@ _BALANCE: list[Heading] = [
 def balance_table(analysis: Analysis) -> Table | None:
     """Operations a cycle, and what a message costs in cycles, operations and multiplications."""
     names = measured_in(analysis, analysis.rows_of(_CHECK, "core_clock"))
-    lines = [(_environment(name), _balance(analysis, name)) for name in names]
+    lines = [(name_cell(name), _balance(analysis, name)) for name in names]
     columns = ["linpack100_ops_per_cycle", "linpack1000_ops_per_cycle", "latency_us"]
     columns += ["latency_cycles", "lost"]
     for row in balances() if names else ():

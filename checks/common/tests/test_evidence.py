@@ -37,34 +37,21 @@ def test_no_evidence_is_a_contradiction():
     assert "no evidence" in contradictions(None, CLAIM)[0]
 
 
-def test_another_library_is_noticed(evidence):
-    evidence["library"] = "Open MPI v4.1.4"
-    assert "calls itself" in contradictions(evidence, CLAIM)[0]
-
-
-def test_shared_memory_between_nodes_is_noticed(evidence):
-    evidence["links"][1]["arrived_bytes"] = 312
-    assert "the network was not used" in contradictions(evidence, CLAIM)[0]
-
-
-def test_unprobed_links_are_noticed(evidence):
-    evidence["links"].pop()
-    assert "probed" in contradictions(evidence, CLAIM)[0]
-
-
-def test_a_rank_on_a_foreign_node_is_noticed(evidence):
-    evidence["ranks"][1]["host"] = "n3"
-    assert "outside" in contradictions(evidence, CLAIM)[0]
-
-
-def test_both_ranks_on_one_node_are_noticed(evidence):
-    evidence["ranks"][1]["host"] = "n1"
-    assert "a node" in contradictions(evidence, CLAIM)[0]
-
-
-def test_a_missing_rank_is_noticed(evidence):
-    evidence["ranks"].pop()
-    assert "1 ranks reported" in contradictions(evidence, CLAIM)[0]
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda found: found.update(library="Open MPI v4.1.4"), "calls itself"),
+        (lambda found: found["links"][1].update(arrived_bytes=312), "the network was not used"),
+        (lambda found: found["links"].pop(), "1 links between 2 nodes were probed"),
+        (lambda found: found["ranks"][1].update(host="n3"), "outside the job's nodes"),
+        (lambda found: found["ranks"][1].update(host="n1"), "asked for was 1 a node"),
+        (lambda found: found["ranks"].pop(), "1 ranks reported"),
+    ],
+    ids=["library", "shared memory", "no probe", "foreign node", "one node", "missing rank"],
+)
+def test_what_contradicts_the_claim_is_noticed(evidence, change, said):
+    change(evidence)
+    assert said in contradictions(evidence, CLAIM)[0]
 
 
 def test_a_setting_that_did_not_reach_the_ranks_is_noticed(evidence):

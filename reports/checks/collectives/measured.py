@@ -14,19 +14,6 @@ CHECK = "collectives"
 METRIC = "collective_time"
 #: Parameters that do not make a family of their own: on an axis, or how often was measured.
 _NO_VARIANT = ("ranks", "repetitions", "runs", "warmup", "seed")
-#: The order of the paper's table, then what goes beyond it.
-OPERATIONS = (
-    "barrier",
-    "broadcast",
-    "gather",
-    "scatter",
-    "reduce",
-    "scan",
-    "total_exchange",
-    "allreduce",
-    "allgather",
-    "reduce_scatter",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +53,17 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
         operation = str(row.series.at_value("operation"))
         groups.setdefault((operation, variant, case.environment), []).append(row)
     names = list(analysis.looks)
-    places = {name: place for place, name in enumerate(OPERATIONS)}
+    # Validation sorts each list: the paper's operations, then what goes beyond it.
+    lists = (case.params.get("operations") for case in analysis.run.plan.cases)
+    listed = (str(name) for given in lists if isinstance(given, list) for name in given)
+    places = {name: place for place, name in enumerate(dict.fromkeys(listed))}
+
+    def order(key: tuple[str, str, str]) -> tuple[int, str, str, int]:
+        operation, variant, environment = key
+        return places.get(operation, len(places)), operation, variant, names.index(environment)
+
     result = []
-    for operation, variant, environment in sorted(
-        groups, key=lambda key: (places.get(key[0], 99), key[0], key[1], names.index(key[2]))
-    ):
+    for operation, variant, environment in sorted(groups, key=order):
         rows = groups[operation, variant, environment]
         data = points([(*position(analysis, row), row.summary.median) for row in rows])
         model, flags = fit_collective(data), _flags(analysis, rows)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from reports.analysis import Analysis
-from reports.checks.collectives.measured import OPERATIONS, Measured, measured, position, words
+from reports.checks.collectives.measured import Measured, measured, position, words
 from reports.notation.palette import QUIET
 from reports.notation.units import fixed, readable_unit
 from reports.show.canvas import (
@@ -40,7 +40,7 @@ def against_length(analysis: Analysis) -> Picture | None:
         title=f"Time of collective operations against message length, {greatest} processes",
         caption="Lines: means; bands: ± s; dots: single launches. Message length per pair of"
         " processes.",
-        most=len(OPERATIONS),
+        most=len(shown),
     )
 
 
@@ -58,7 +58,7 @@ def against_counts(analysis: Analysis) -> Picture | None:
         title="Startup latency of collective operations against process count",
         caption="The shortest message; lines join means, bands: ± s. Thick pale: the chosen law"
         " T0(p); dotted: its runner-up, drawn where the two are not told apart.",
-        most=len(OPERATIONS),
+        most=len(groups),
     )
 
 

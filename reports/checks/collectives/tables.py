@@ -6,6 +6,7 @@ from __future__ import annotations
 from reports.analysis import Analysis
 from reports.checks.collectives.expressions import delay_text, expression_text, startup_text
 from reports.checks.collectives.measured import Measured, measured, words
+from reports.checks.common.cells import name_cell
 from reports.models.collectives import asymptotic_bandwidth
 from reports.notation.units import bytes_text, fixed, percent, three_digits
 from reports.show.lines import joined
@@ -22,12 +23,7 @@ def _operation(family: Measured) -> str:
 
 _LEAD: list[Lead[Measured]] = [
     ("operation", _operation),
-    (
-        "environment",
-        lambda family: Cell(
-            family.environment, environment=family.environment, badges=family.flags
-        ),
-    ),
+    ("environment", lambda family: name_cell(family.environment, family.flags)),
 ]
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from reports.analysis import Analysis, Row, flags_of
+from reports.checks.common.cells import name_cell
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import (
     MOST_SIZES,
@@ -51,10 +52,6 @@ class Curve:
     launches: tuple[int, int]
     flags: tuple[str, ...]
     model: Segmentation
-
-    def environment_cell(self) -> Cell:
-        """The environment with what marks its launches."""
-        return Cell(self.environment, environment=self.environment, badges=self.flags)
 
 
 @lru_cache(maxsize=16)
@@ -118,7 +115,7 @@ def _told(
         lines,
         [
             ("case", lambda line: line[0].title or "all parameters fixed"),
-            ("environment", lambda line: line[0].environment_cell()),
+            ("environment", lambda line: name_cell(line[0].environment, line[0].flags)),
             (what, lambda line: line[1]),
             (Column(sizes, numeric=True), lambda line: line[2]),
         ],
@@ -155,14 +152,8 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
                 speed = Cell(fixed(rate and rate / 1e6, 2), title=beta)
                 length = "–" if half is None or half < 0 else bytes_text(round(half))
                 sizes = between(line.first_bytes, line.last_bytes, bytes_text)
-                numbers: list[str | Cell] = [
-                    str(line.points),
-                    alpha,
-                    speed,
-                    length,
-                    percent(line.rms),
-                ]
-                lines.append((curve, law, sizes, numbers))
+                points, rms = str(line.points), percent(line.rms)
+                lines.append((curve, law, sizes, [points, alpha, speed, length, rms]))
             direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
             lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–"]))
         more = len(_groups(analysis, check)) - MOST_CURVES
@@ -186,14 +177,11 @@ def switches_table(check: str) -> Callable[[Analysis], Table | None]:
         lines: list[_Told] = []
         for curve in curves(analysis, check):
             for one in curve.model.breaks:
-                low, high = one.low_bytes, one.high_bytes
-                numbers: list[str | Cell] = [
-                    signed_percent(1 + one.step),
-                    percent(one.support, 0),
-                    between(low, high, bytes_text),
-                ]
+                step, support = signed_percent(1 + one.step), percent(one.support, 0)
+                interval = between(one.low_bytes, one.high_bytes, bytes_text)
                 place = between(one.below_bytes, one.above_bytes, bytes_text)
-                lines.append((curve, "switch" if one.is_switch else "bend", place, numbers))
+                what = "switch" if one.is_switch else "bend"
+                lines.append((curve, what, place, [step, support, interval]))
             if not curve.model.breaks:
                 lines.append((curve, "none", "–", ["–", "–", "–"]))
         return _told(

@@ -15,6 +15,7 @@ from statistics import fmean, median
 from typing import TypeVar
 
 from reports.analysis import Analysis, Row, flags_of
+from reports.checks.common.cells import name_cell
 from reports.checks.common.fits import JOINED
 from reports.notation.units import bytes_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
@@ -169,12 +170,7 @@ def hops_table(check: str) -> Callable[[Analysis], Table | None]:
             found[:MOST_SERIES],
             [
                 ("case", lambda one: one.title or "all parameters fixed"),
-                (
-                    "environment",
-                    lambda one: Cell(
-                        one.environment, environment=one.environment, badges=one.flags
-                    ),
-                ),
+                ("environment", lambda one: name_cell(one.environment, one.flags)),
                 (Column("message", numeric=True), lambda one: bytes_text(one.message_bytes)),
             ],
             [

@@ -67,6 +67,11 @@ class Line:
         greatest = max(self.points)
         return greatest, [greatest / t for t in self.points[greatest].values()] if greatest else []
 
+    def shortest(self) -> tuple[int, list[float]]:
+        """The least message length, and the half round trip in s at it for each block."""
+        least = min(self.points)
+        return least, list(self.points[least].values())
+
 
 def lines_of(analysis: Analysis, metric: str) -> list[Line]:
     """The lines of `metric` (a half round trip), PVM's and MPI's at PVM's placements."""

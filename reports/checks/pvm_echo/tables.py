@@ -7,12 +7,13 @@ import math
 from collections.abc import Sequence
 
 from reports.analysis import Analysis, Row
+from reports.checks.common.cells import name_cell
 from reports.checks.pvm_echo.measured import PVM, Key, Line, cost_ratios, lines_of
 from reports.notation.units import ReadableUnit, bytes_text
 from reports.notation.values import between, not_resolved, with_spread
 from reports.show.lines import joined
 from reports.show.rows import environment_cell, message_bytes, value_cell
-from reports.show.tables import Cell, Column, Heading, Table, Value, pivot
+from reports.show.tables import Cell, Column, Table, Value, pivot
 from reports.statistics.descriptive import summarise
 from reports.studies.pvm_1995 import STUDY, copies, latencies_and_bandwidths
 
@@ -24,14 +25,7 @@ STEPS = ("pack_time", "send_time", "wait_time", "unpack_time")
 LEAST_N = 3
 
 _US = ReadableUnit("µs", 1e-6)
-_PROTOCOL: list[Heading] = [
-    "latency ± s, µs",
-    "shortest message ± s, µs",
-    "at",
-    "bandwidth ± s, MB/s",
-    "at",
-    "n",
-]
+_MB_PER_S = ReadableUnit("MB/s", 1e6)
 
 
 def protocols_table(analysis: Analysis) -> Table | None:
@@ -52,35 +46,28 @@ def protocols_table(analysis: Analysis) -> Table | None:
         key = line.key
         return key.protocol if key.check == PVM else f"{key.protocol} ({key.check})"
 
-    def numbers(lines: list[Line]) -> list[str | Cell]:
-        line = lines[0]
-        size, bandwidths = line.bandwidths()
-        points = medians.get(line.key, line).points
-        return [
-            _mean_cell(line.latencies(), _US),
-            _mean_cell(list(points[min(points)].values()), _US),
-            bytes_text(min(points)),
-            _mean_cell(bandwidths, ReadableUnit("MB/s", 1e6)),
-            bytes_text(size),
-            str(len(line.points[size])),
-        ]
+    def shortest(lines: list[Line]) -> list[Cell]:
+        size, times_s = medians.get(lines[0].key, lines[0]).shortest()
+        return [_mean_cell(times_s, _US), Cell(bytes_text(size))]
+
+    def longest(lines: list[Line]) -> list[Cell]:
+        size, rates = lines[0].bandwidths()
+        launches = len(lines[0].points[size])
+        return [_mean_cell(rates, _MB_PER_S), Cell(bytes_text(size)), Cell(str(launches))]
 
     return pivot(
         sorted(lines, key=order),
         [
             ("tasks", lambda line: line.key.placement.replace("-", " ")),
-            (
-                "environment",
-                lambda line: Cell(
-                    line.key.environment,
-                    environment=line.key.environment,
-                    badges=tuple(sorted(line.flags)),
-                ),
-            ),
+            ("environment", lambda line: name_cell(line.key.environment, sorted(line.flags))),
             ("protocol", protocol),
             ("route", lambda line: line.key.route or "–"),
         ],
-        [(_PROTOCOL, numbers)],
+        [
+            ("latency ± s, µs", lambda lines: _mean_cell(lines[0].latencies(), _US)),
+            (["shortest message ± s, µs", "at"], shortest),
+            (["bandwidth ± s, MB/s", "at", "n"], longest),
+        ],
         anchor="table-pvm-protocols",
         title="PVM's protocols beside MPI's: latency and bandwidth",
         note="From the mean of each launch's half round trips, as in"
@@ -126,7 +113,7 @@ def order_table(analysis: Analysis) -> Table | None:
         found,
         [
             ("tasks", lambda line: line[0][0].replace("-", " ")),
-            ("environment", lambda line: Cell(line[0][1], environment=line[0][1])),
+            ("environment", lambda line: name_cell(line[0][1])),
             ("route", lambda line: line[0][2]),
             (Column("message", numeric=True), lambda line: bytes_text(line[1])),
         ],

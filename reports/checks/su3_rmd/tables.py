@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from reports.analysis import Analysis, flags_of
+from reports.checks.common.cells import name_cell
 from reports.checks.su3_rmd.cases import (
     CHECK,
     EXTENTS,
@@ -58,8 +59,7 @@ def _table(  # noqa: PLR0917
         return ", ".join(analysis.labels[CHECK].parts(item.case, LAYOUT)) or "–"
 
     def environment(item: LatticeCase) -> Cell:
-        name = item.case.environment
-        return Cell(name, environment=name, badges=flags_of(item.rows.values()))
+        return name_cell(item.case.environment, flags_of(item.rows.values()))
 
     by: list[Lead[LatticeCase]] = [
         ("lattice", lambda item: Cell(item.lattice, href=f"#case-{slug(item.case.id)}")),

@@ -25,9 +25,13 @@ open(sys.argv[1], "w").write(f"{segment} {semaphores}")
 """
 
 
-def _prove(what: str, holds: bool) -> bool:
+#: What was proved so far.
+RESULTS: list[bool] = []
+
+
+def _prove(what: str, holds: bool) -> None:
     print(f"{'right' if holds else 'WRONG':6} step keeper: {what}")
-    return holds
+    RESULTS.append(holds)
 
 
 def _wait_for(condition: Callable[[], bool]) -> bool:
@@ -66,49 +70,40 @@ def _start_daemon(
     return process, _read_pid(folder / "pid")
 
 
-def _ends_daemon_on_signal(keeper: str, folder: Path) -> bool:
+def ends_daemon_on_signal(keeper: str, folder: Path) -> None:
+    """SIGTERM reaches the daemon."""
     process, daemon = _start_daemon(keeper, folder, "exit 0")
     ready = folder / "ready"
-    results = [
-        _prove("ready file appears", _wait_for(ready.exists)),
-        _prove("ready file holds the status", ready.read_text() == "0\n"),
-        _prove("stays while a daemon lives", process.poll() is None and _alive(daemon)),
-    ]
+    _prove("ready file appears", _wait_for(ready.exists))
+    _prove("ready file holds the status", ready.read_text() == "0\n")
+    _prove("stays while a daemon lives", process.poll() is None and _alive(daemon))
     process.send_signal(signal.SIGTERM)
-    results += [
-        _prove("leaves with 0 on SIGTERM", process.wait(PATIENCE_S) == 0),
-        _prove("daemon ended on SIGTERM", not _alive(daemon)),
-    ]
-    return all(results)
+    _prove("leaves with 0 on SIGTERM", process.wait(PATIENCE_S) == 0)
+    _prove("daemon ended on SIGTERM", not _alive(daemon))
 
 
-def _kills_daemon_that_ignores(keeper: str, folder: Path) -> bool:
+def kills_daemon_that_ignores(keeper: str, folder: Path) -> None:
+    """A daemon that ignores SIGTERM is killed after a while."""
     process, daemon = _start_daemon(keeper, folder, "exit 0", 'trap "" TERM;')
     _wait_for((folder / "ready").exists)
     begin = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.wait(PATIENCE_S)
     seconds = time.monotonic() - begin
-    return all(
-        [
-            _prove(f"SIGKILL not before 2 s (found {seconds:.1f} s)", seconds > 1.9),
-            _prove("daemon that ignores SIGTERM ended", not _alive(daemon)),
-        ]
-    )
+    _prove(f"SIGKILL not before 2 s (found {seconds:.1f} s)", seconds > 1.9)
+    _prove("daemon that ignores SIGTERM ended", not _alive(daemon))
 
 
-def _ends_on_failed_command(keeper: str, folder: Path) -> bool:
+def ends_on_failed_command(keeper: str, folder: Path) -> None:
+    """A command that fails takes its daemon with it."""
     process, daemon = _start_daemon(keeper, folder, "WAIT; exit 3")
-    return all(
-        [
-            _prove("takes the failed command's status", process.wait(PATIENCE_S) == 3),
-            _prove("ready file holds that status", (folder / "ready").read_text() == "3\n"),
-            _prove("daemon of a failed command ended", not _alive(daemon)),
-        ]
-    )
+    _prove("takes the failed command's status", process.wait(PATIENCE_S) == 3)
+    _prove("ready file holds that status", (folder / "ready").read_text() == "3\n")
+    _prove("daemon of a failed command ended", not _alive(daemon))
 
 
-def _ends_with_parent(keeper: str, folder: Path) -> bool:
+def ends_with_parent(keeper: str, folder: Path) -> None:
+    """The death of the keeper's parent ends the daemon."""
     script = DAEMON.format(trap="", then="exit 0")
     inner = '"$0" "$1" sh -c "$2" sh "$3" & wait'
     parent = subprocess.Popen(
@@ -118,12 +113,13 @@ def _ends_with_parent(keeper: str, folder: Path) -> bool:
     _wait_for((folder / "ready").exists)
     parent.kill()
     parent.wait()
-    return _prove("daemon ended when the parent died", _wait_for(lambda: not _alive(daemon)))
+    _prove("daemon ended when the parent died", _wait_for(lambda: not _alive(daemon)))
 
 
-def _leaves_by_itself(keeper: str, folder: Path) -> bool:
+def leaves_by_itself(keeper: str, folder: Path) -> None:
+    """Without a daemon there is nothing to keep."""
     process = _start(keeper, folder, "sh", "-c", "setsid sleep 0.3 & exit 0")
-    return _prove("leaves when the last daemon has left", process.wait(PATIENCE_S) == 0)
+    _prove("leaves when the last daemon has left", process.wait(PATIENCE_S) == 0)
 
 
 def _ipc_ids(kind: str) -> set[str]:
@@ -131,53 +127,50 @@ def _ipc_ids(kind: str) -> set[str]:
     return {row.split()[1] for row in rows}
 
 
-def _removes_leftovers(keeper: str, folder: Path) -> bool:
+def removes_leftovers(keeper: str, folder: Path) -> None:
+    """System V memory and semaphores of the dead are removed."""
     process = _start(keeper, folder, sys.executable, "-c", LEAVE_IPC, str(folder / "ids"))
     process.wait(PATIENCE_S)
     segment, semaphores = (folder / "ids").read_text().split()
-    return all(
-        [
-            _prove("segment of the dead removed", segment not in _ipc_ids("shm")),
-            _prove("semaphores of the dead removed", semaphores not in _ipc_ids("sem")),
-        ]
-    )
+    _prove("segment of the dead removed", segment not in _ipc_ids("shm"))
+    _prove("semaphores of the dead removed", semaphores not in _ipc_ids("sem"))
 
 
-def _spares_strangers(keeper: str, folder: Path) -> bool:
+def spares_strangers(keeper: str, folder: Path) -> None:
+    """Only descendants are ended."""
     stranger = subprocess.Popen(["sleep", "infinity"])
     process, _ = _start_daemon(keeper, folder, "exit 0")
     process.send_signal(signal.SIGTERM)
     process.wait(PATIENCE_S)
-    spared = stranger.poll() is None
+    _prove("a process that does not descend from it lives on", stranger.poll() is None)
     stranger.kill()
     stranger.wait()
-    return _prove("a process that does not descend from it lives on", spared)
 
 
-def _refuses_wrong_usage(keeper: str, folder: Path) -> bool:
+def refuses_wrong_usage(keeper: str, folder: Path) -> None:
+    """A missing command is reported by the exit status."""
     usage = subprocess.run([keeper, str(folder / "ready")], check=False, stderr=subprocess.DEVNULL)
+    _prove("usage", usage.returncode == 2)
     missing = _start(keeper, folder, str(folder / "nothing")).wait(PATIENCE_S)
-    return all([_prove("usage", usage.returncode == 2), _prove("no such command", missing == 127)])
+    _prove("no such command", missing == 127)
 
 
-def _main() -> int:
-    keeper = str(Path(sys.argv[1]).resolve())
-    proofs = [
-        _ends_daemon_on_signal,
-        _kills_daemon_that_ignores,
-        _ends_on_failed_command,
-        _ends_with_parent,
-        _leaves_by_itself,
-        _removes_leftovers,
-        _spares_strangers,
-        _refuses_wrong_usage,
-    ]
-    results = []
-    for proof in proofs:
+def main(keeper: str) -> int:
+    """Run all proofs, each in a folder of its own."""
+    for proof in (
+        ends_daemon_on_signal,
+        kills_daemon_that_ignores,
+        ends_on_failed_command,
+        ends_with_parent,
+        leaves_by_itself,
+        removes_leftovers,
+        spares_strangers,
+        refuses_wrong_usage,
+    ):
         with tempfile.TemporaryDirectory() as folder:
-            results.append(proof(keeper, Path(folder)))
-    return 0 if all(results) else 1
+            proof(keeper, Path(folder))
+    return 0 if all(RESULTS) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(_main())
+    sys.exit(main(str(Path(sys.argv[1]).resolve())))
