@@ -331,7 +331,7 @@ STRANGER = '{"assay":"metric","name":"half_round_trip","unit":"s","value":1e-06}
             "mpich",
             r'"message_bytes":\d+',
             '"message_bytes":7',
-            "a value was printed twice",
+            r"metric half_round_trip at \{.*\} is printed twice",
         ),
         (
             "ring",
