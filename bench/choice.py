@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -20,7 +20,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from reports.choice.cells import ALPHA, LEAST_DIFFERENCE
 from reports.choice.ranking import standings
 from reports.statistics.descriptive import Matrix
-from reports.statistics.signed_rank import PairedEffect, holm, interval_rank, paired_effects
+from reports.statistics.signed_rank import holm, interval_rank, paired_effects
 
 CAMPAIGNS = 1000
 POINTS = 17
@@ -74,7 +74,8 @@ def simulate(noise: _Noise, truth: Matrix, blocks: int, campaigns: int, seed: li
 def _count_cells(counts: Counts, logs: Matrix, truth: Matrix) -> None:
     """A wrong winner: judged faster although it is not, in any cell of the campaign.
 
-    `logs` has the shape (campaigns, environments, points, blocks).
+    `logs` has the shape (campaigns, environments, points, blocks). A winner is +1 where the first
+    is faster, −1 the second, 0 not resolved; as `Comparison.word` has it.
     """
     first, second = np.array(PAIRS).T
     rows = (logs[:, second] - logs[:, first]).reshape(-1, logs.shape[-1])
@@ -82,20 +83,15 @@ def _count_cells(counts: Counts, logs: Matrix, truth: Matrix) -> None:
     effects = paired_effects(rows)
     for start in range(0, len(effects), len(true)):
         mine = effects[start : start + len(true)]
-        adjusted = holm([effect.p for effect in mine])
-        winners = np.array([_winner(e, p) for e, p in zip(mine, adjusted, strict=True)])
+        ratios = np.array([effect.ratio for effect in mine])
+        resolved = np.array(holm([effect.p for effect in mine])) <= ALPHA
+        resolved &= np.maximum(ratios, 1 / ratios) > LEAST_DIFFERENCE
+        winners = np.where(resolved, np.where(ratios > 1, 1, -1), 0)
         wrong = (winners != 0) & (winners != true)
         counts.campaigns += 1
         counts.wrong_cells += bool(wrong.any())
         counts.right += int(np.count_nonzero(winners) - np.count_nonzero(wrong))
         counts.cells += int(np.count_nonzero(true))
-
-
-def _winner(effect: PairedEffect, p_holm: float) -> int:
-    """+1: the first is faster, −1: the second, 0: not resolved; as `Comparison.word` has it."""
-    if p_holm > ALPHA or max(effect.ratio, 1 / effect.ratio) <= LEAST_DIFFERENCE:
-        return 0
-    return 1 if effect.ratio > 1 else -1
 
 
 def _count_places(counts: Counts, logs: Matrix, truth: Matrix) -> None:
@@ -116,12 +112,6 @@ def _count_places(counts: Counts, logs: Matrix, truth: Matrix) -> None:
     counts.wrong_places += wrong
 
 
-def _least(blocks: int, campaigns: int) -> float:
-    """Coverage declared for n blocks, less three standard errors; three of six pairs are free."""
-    level = interval_rank(blocks, 0.95)[1]
-    return float(level - 3 * np.sqrt(level * (1 - level) / (3 * campaigns)))
-
-
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     campaigns = int(arguments[0]) if arguments else CAMPAIGNS
@@ -131,27 +121,26 @@ def main(arguments: list[str]) -> int:
         f" a wrong winner: declared at most {ALPHA:.0%} (chance allows {most})"
     )
     kept = True
-    for truth_name, truth in TRUTHS.items():
-        for noise_name, noise in NOISES.items():
-            for blocks in BLOCKS:
-                seed = [blocks, len(noise_name), len(truth_name)]
-                found = simulate(noise, truth, blocks, campaigns, seed)
-                good = max(found.wrong_cells, found.wrong_places) <= most
-                good &= found.contradictions == 0 and found.covered / found.pairs >= _least(
-                    blocks, campaigns
-                )
-                kept &= good
-                power = f"{found.right / found.cells:6.1%}" if found.cells else "     –"
-                print(
-                    f"{truth_name:32} {noise_name:28} n = {blocks:2}:"
-                    f" wrong in cells {found.wrong_cells / campaigns:6.2%},"
-                    f" in places {found.wrong_places / campaigns:6.2%};"
-                    f" places against intervals {found.contradictions};"
-                    f" true differences found {power};"
-                    f" interval covers {found.covered / found.pairs:.2%}"
-                    f"{'' if good else '  MISSED'}",
-                    flush=True,
-                )
+    for truth, noise, blocks in product(TRUTHS, NOISES, BLOCKS):
+        seed = [blocks, len(noise), len(truth)]
+        found = simulate(NOISES[noise], TRUTHS[truth], blocks, campaigns, seed)
+        # Coverage declared for n blocks, less three standard errors; three of six pairs are free.
+        level = interval_rank(blocks, 0.95)[1]
+        least = level - 3 * np.sqrt(level * (1 - level) / (3 * campaigns))
+        covered = found.covered / found.pairs
+        good = max(found.wrong_cells, found.wrong_places) <= most
+        good &= found.contradictions == 0 and covered >= least
+        kept &= good
+        power = f"{found.right / found.cells:6.1%}" if found.cells else "     –"
+        print(
+            f"{truth:32} {noise:28} n = {blocks:2}:"
+            f" wrong in cells {found.wrong_cells / campaigns:6.2%},"
+            f" in places {found.wrong_places / campaigns:6.2%};"
+            f" places against intervals {found.contradictions};"
+            f" true differences found {power}; interval covers {covered:.2%}"
+            f"{'' if good else '  MISSED'}",
+            flush=True,
+        )
     return 0 if kept else 1
 
 

@@ -56,8 +56,9 @@ def verdict(choice: Choice, truth: Law) -> str:
     return "right" if choice.law.form == truth.form else "wrong"
 
 
-def print_rates(datasets: int) -> bool:
-    """The table; whether no more are wrong than is claimed."""
+def main(arguments: list[str]) -> int:
+    """Print the table; see the module's docstring."""
+    datasets = int(arguments[0]) if arguments else DATASETS
     print(f"{datasets} datasets a row; right / undetermined / wrong")
     kept = True
     for name, counts in COUNTS.items():
@@ -76,12 +77,7 @@ def print_rates(datasets: int) -> bool:
         share = wrong / (2 * datasets * len(STARTUPS) * len(DELAYS))
         print(f"p {name:8} wrong over all {share:.2%}")
         kept &= share <= MOST_WRONG
-    return kept
-
-
-def main(arguments: list[str]) -> int:
-    """Entry point; see the module's docstring."""
-    return 0 if print_rates(int(arguments[0]) if arguments else DATASETS) else 1
+    return 0 if kept else 1
 
 
 if __name__ == "__main__":

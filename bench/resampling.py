@@ -20,7 +20,7 @@ import numpy as np
 from assay.criteria.loading import load_criteria
 from records.criteria import Criteria
 from reports.acceptance.judge import judge
-from reports.acceptance.values import Evidence, Values, gather
+from reports.acceptance.values import Evidence, gather
 from reports.load.loading import load_run
 
 
@@ -28,17 +28,13 @@ def resampled(evidence: Evidence, seed: int) -> Evidence:
     """The evidence with its blocks drawn anew, renumbered 1, 2, …; launches stay as they are."""
     blocks = sorted({int(b) for values in evidence.values for b in values.blocks})
     drawn = np.random.default_rng(seed).choice(blocks, len(blocks))
-    return replace(evidence, values=[_redrawn(values, drawn) for values in evidence.values])
-
-
-def _redrawn(values: Values, drawn: np.ndarray) -> Values:
-    known = values.by_block()
-    pairs = [(place, known[int(b)]) for place, b in enumerate(drawn, start=1) if int(b) in known]
-    return replace(
-        values,
-        blocks=np.array([place for place, _ in pairs], dtype=np.int64),
-        values=np.array([value for _, value in pairs], dtype=np.float64),
-    )
+    found = []
+    for values in evidence.values:
+        known = values.by_block()
+        anew = {place: known[int(b)] for place, b in enumerate(drawn, start=1) if int(b) in known}
+        places, numbers = np.array(list(anew), dtype=np.int64), np.array(list(anew.values()))
+        found.append(replace(values, blocks=places, values=numbers.astype(np.float64)))
+    return replace(evidence, values=found)
 
 
 def names(evidence: Evidence, criteria: Criteria, times: int) -> Counter[str]:
