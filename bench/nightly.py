@@ -120,9 +120,8 @@ def quiet_line(row: Row, series: int) -> bool:
     counts, reruns, found = {"A": 0, "B": 0}, 0, 0
     for told in judged(row, series):
         for stage in counts:
-            false = set(first_nights(told, "regression", stage))
-            if not row.truth:
-                false |= set(first_nights(told, "improvement", stage))
+            false = first_nights(told, "regression", stage)
+            false |= {} if row.truth else first_nights(told, "improvement", stage)
             counts[stage] += len(false)
         found += len(first_nights(told, "improvement", "AB"))
         reruns += sum(item.verdict == "dismissed" for _, item in told.findings)
@@ -197,13 +196,9 @@ def cost(series: int = 500, nights: int = 1095) -> None:
         with Store(path, create=True) as store:
             started = time.monotonic()
             for place, night in enumerate(history.nights):
-                values = [
-                    NightValues(key, (value,) * 5)
-                    for key, value in zip(
-                        history.series, history.values[:, place].tolist(), strict=True
-                    )
-                ]
-                store.add(night, values)
+                values = history.values[:, place].tolist()
+                pairs = zip(history.series, values, strict=True)
+                store.add(night, [NightValues(key, (value,) * 5) for key, value in pairs])
             adding = (time.monotonic() - started) / nights
             store.database.execute("UPDATE night SET judged=1 WHERE id<?", (nights,))
             started = time.monotonic()

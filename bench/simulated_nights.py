@@ -44,12 +44,7 @@ def mixed(rng: np.random.Generator, shape: tuple[int, ...]) -> Matrix:
     )
 
 
-NOISES: dict[str, Noise] = {
-    "normal": normal,
-    "log-normal": skewed,
-    "t(3)": heavy,
-    "mixed": mixed,
-}
+NOISES: dict[str, Noise] = {"normal": normal, "log-normal": skewed, "t(3)": heavy, "mixed": mixed}
 
 
 @dataclass(frozen=True)
@@ -88,16 +83,12 @@ def simulate(
     level[after >= 0] *= 1 + event.step
     level *= 1 + event.drift * np.clip(after / 60, 0, 1)
     night = level * (1 + 0.5 * spread * noise(rng, shape))
-    chances = np.broadcast_to(rng.random((1, nights)), shape) if event.whole_site else None
-    chances = rng.random(shape) if chances is None else chances
+    chances = rng.random((1, nights) if event.whole_site else shape)
     bad = np.where(chances < event.bad_share, 1 + event.bad_step, 1.0)
     again = bad if event.whole_night else np.ones(shape)
     again = np.full(shape, 0.5) if event.good_reruns else again
-    return _history(
-        _medians(rng, night * bad, noise, spread),
-        _medians(rng, night * again, noise, spread),
-        event.context_at,
-    )
+    values, reruns = (_medians(rng, night * slower, noise, spread) for slower in (bad, again))
+    return _history(values, reruns, event.context_at)
 
 
 def _medians(rng: np.random.Generator, night: Matrix, noise: Noise, spread: float) -> Matrix:

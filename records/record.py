@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
@@ -123,12 +122,7 @@ class RecordWriter:
     def __enter__(self) -> RecordWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -45,7 +45,8 @@ class Store:
             elif kind != APPLICATION_ID:
                 raise AssayError(f"{path}: is a database, but no history of Assay; give another")
             elif 0 < version < SCHEMA:
-                upgrade(self.database)
+                with self._transaction("opened") as database:
+                    upgrade(database)
             elif version != SCHEMA:
                 raise AssayError(
                     f"{path}: is a history of schema {version}; this Assay reads schema {SCHEMA}."
@@ -78,8 +79,8 @@ class Store:
             ) from error
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self.explained("written"):
+    def _transaction(self, what: str = "written") -> Iterator[sqlite3.Connection]:
+        with self.explained(what):
             self.database.execute("BEGIN IMMEDIATE")
             try:
                 yield self.database

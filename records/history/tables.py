@@ -44,30 +44,23 @@ COMMIT;
 
 
 def upgrade(database: sqlite3.Connection) -> None:
-    """Make the tables of an earlier schema those of today, in one transaction.
+    """Make the tables of an earlier schema those of today; the caller begins the transaction.
 
     Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then.
     """
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        version: int = database.execute("PRAGMA user_version").fetchone()[0]
-        if version < 2:
-            database.execute("ALTER TABLE night ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0")
-        if version < 3:
-            register = schema_1_register()
-            for column in ("title", "check_title"):
-                database.execute(f"ALTER TABLE series ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
-            names = database.execute("SELECT DISTINCT metric, check_name FROM series").fetchall()
-            database.executemany(
-                "UPDATE series SET title=?, check_title=? WHERE metric=? AND check_name=?",
-                [
-                    (register.metric_title(metric), register.check_title(check), metric, check)
-                    for metric, check in names
-                ],
-            )
-        database.execute(f"PRAGMA user_version={SCHEMA}")
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        raise
+    version: int = database.execute("PRAGMA user_version").fetchone()[0]
+    if version < 2:
+        database.execute("ALTER TABLE night ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0")
+    if version < 3:
+        register = schema_1_register()
+        for column in ("title", "check_title"):
+            database.execute(f"ALTER TABLE series ADD COLUMN {column} TEXT NOT NULL DEFAULT ''")
+        names = database.execute("SELECT DISTINCT metric, check_name FROM series").fetchall()
+        database.executemany(
+            "UPDATE series SET title=?, check_title=? WHERE metric=? AND check_name=?",
+            [
+                (register.metric_title(metric), register.check_title(check), metric, check)
+                for metric, check in names
+            ],
+        )
+    database.execute(f"PRAGMA user_version={SCHEMA}")

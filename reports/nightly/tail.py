@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
+from reports.nightly.reference import Counts, Matrix
 
 #: The tail begins where this share of all deviations lies, or as many as are needed for a fit.
 SHARE = 0.05
@@ -90,7 +89,7 @@ def run_quantile(groups: Matrix, length: int, chance: float) -> float:
     return float(values[order[np.argmax(exceeded)]]) if exceeded.any() else float(values.min())
 
 
-def _choose(n: NDArray[np.int64], k: int) -> Matrix:
+def _choose(n: Counts, k: int) -> Matrix:
     """Binomial coefficients of many n; 0 where n < k."""
     result = np.ones(len(n))
     for step in range(k):
