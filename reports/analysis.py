@@ -192,24 +192,20 @@ def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
 
 
 def _holes(run: Run) -> Iterator[Hole]:
+    """Planned launches without a record, by case and block; a skipped case has block 0."""
     counted: Counter[int] = Counter()
-    for (place, _, _), count in run.tally.items():
-        counted[place] += count
-    skipped = {place for place, status, _ in run.tally if status == "skipped"}
-    short = {
-        index
-        for index in range(len(run.plan.cases))
-        if counted[index] < run.plan.blocks and index not in skipped
+    for (place, status, _), count in run.tally.items():
+        counted[place] += run.plan.blocks if status == "skipped" else count
+    have: dict[int, set[int]] = {
+        place: set() for place in range(len(run.plan.cases)) if counted[place] < run.plan.blocks
     }
-    have: dict[int, set[int]] = {index: set() for index in short}
-    for launch in run.launches if short else ():
-        if launch.case in short:
+    for launch in run.launches if have else ():
+        if launch.case in have:
             have[launch.case].add(launch.block)
-    for index in sorted(short):
-        case = run.plan.cases[index]
+    for place, blocks in have.items():
+        case = run.plan.cases[place]
         if case.skipped is not None:
             yield Hole(case, 0, f"to be skipped, not recorded yet: {case.skipped}")
-            continue
-        for block in range(1, run.plan.blocks + 1):
-            if block not in have[index]:
-                yield Hole(case, block, NOT_RUN)
+        else:
+            missing = (block for block in range(1, run.plan.blocks + 1) if block not in blocks)
+            yield from (Hole(case, block, NOT_RUN) for block in missing)

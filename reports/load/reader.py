@@ -83,7 +83,12 @@ class Reader:
                     self._take(case, line)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
-        self._check_finite()
+        bad = np.flatnonzero(~np.isfinite(np.frombuffer(self._values)))
+        if bad.size:
+            place = int(bad[0])
+            self._line = self._owner_of(place) + 1
+            name = self._keys[self._places[place]][0]
+            raise self._error(f"{name} is {self._values[place]}; it must be finite.")
         for text in lists:
             self.nodes.update(self._decoded(msgspec.Raw(text), list[str], "nodes"))
 
@@ -93,8 +98,14 @@ class Reader:
     def _take(self, case: int, line: Line) -> None:
         ok = line.status == "ok"
         valid = 1 if ok else 2 if INVALID_ON_PURPOSE in line.flags else 0
-        if valid:
-            self._take_metrics(line.metrics)
+        known, add_place, add_value = self._known, self._places.append, self._values.append
+        for metric in line.metrics if valid else ():
+            quick = (metric.name, metric.unit, bytes(metric.at))
+            place = known.get(quick)
+            if place is None:
+                place = known[quick] = self._new_place(metric)
+            add_place(place)
+            add_value(metric.value)
         self._valid.append(valid)
         self._ends.append(len(self._values))
         self._bad += not ok
@@ -125,17 +136,6 @@ class Reader:
             return msgspec.json.decode(raw, type=kind)
         except msgspec.MsgspecError as error:
             raise self._error(f"not a record: `{name}`: {error}") from error
-
-    def _take_metrics(self, metrics: list[Value]) -> None:
-        known = self._known
-        add_place, add_value = self._places.append, self._values.append
-        for metric in metrics:
-            quick = (metric.name, metric.unit, bytes(metric.at))
-            place = known.get(quick)
-            if place is None:
-                place = known[quick] = self._new_place(metric)
-            add_place(place)
-            add_value(metric.value)
 
     def _new_place(self, metric: Value) -> int:
         """The number of a metric and point, the same however the point is written."""
@@ -169,30 +169,21 @@ class Reader:
         point: AtKey = found
         return point
 
-    def _check_finite(self) -> None:
-        bad = np.flatnonzero(~np.isfinite(np.frombuffer(self._values)))
-        if bad.size:
-            place = int(bad[0])
-            self._line = self._owner_of(place) + 1
-            name = self._keys[self._places[place]][0]
-            raise self._error(f"{name} is {self._values[place]}; it must be finite.")
-
     def _owner_of(self, place: int) -> int:
         """The launch that a value belongs to."""
         return bisect_right(self._ends, place) - 1
 
     def settle(self) -> list[str]:
-        """Apply the rule for attempts, drop impossible values; give the warnings."""
+        """Count the latest attempt of each case and block only, drop impossible values.
+
+        Gives the warnings, among them attempts that are recorded twice.
+        """
         cases, blocks = _integers(self._case), _integers(self._block)
         keys = np.sort(cases * (int(blocks.max(initial=0)) + 1) + blocks)
         if (np.diff(keys) > 0).all():
             return self._leave_out_impossible()
-        return self._replace_earlier()[:MOST_WARNINGS] + self._leave_out_impossible()
-
-    def _replace_earlier(self) -> list[str]:
-        """Only the latest attempt of each case and block counts; names attempts found twice."""
         latest = latest_attempts(self.launches, attrgetter("case"))
-        odd: list[str] = []
+        twice: list[str] = []
         for place, launch in enumerate(self.launches):
             counted = latest[launch.case, launch.block]
             launch.counted = launch is counted
@@ -200,11 +191,11 @@ class Reader:
                 continue
             self._valid[place] = 0
             if launch.attempt == counted.attempt:
-                odd.append(
+                twice.append(
                     f"Case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
                     f" {launch.attempt} is recorded twice; the later line counts."
                 )
-        return odd
+        return twice[:MOST_WARNINGS] + self._leave_out_impossible()
 
     def _leave_out_impossible(self) -> list[str]:
         """Drop values below zero of metrics that cannot be negative; give a warning for each."""
@@ -231,7 +222,15 @@ class Reader:
 
     def series(self, *, on_purpose: bool = False) -> list[Series]:
         """The series over the counted launches that are ok, or invalid on purpose."""
-        ids, values, blocks = self._columns(2 if on_purpose else 1)
+        lengths = np.diff(_integers(self._ends))
+        valid = np.frombuffer(self._valid, dtype=np.uint8) == (2 if on_purpose else 1)
+        taken = np.repeat(valid, lengths)
+        taken[self._impossible] = False
+        cases = np.repeat(_integers(self._case), lengths)[taken]
+        blocks = np.repeat(_integers(self._block), lengths)[taken]
+        # The number of a series: case × metrics and points + metric and point.
+        ids = cases * len(self._keys) + _integers(self._places)[taken]
+        values = np.frombuffer(self._values)[taken]
         if not len(ids):
             return []
         order = np.argsort(ids * (int(blocks.max()) + 1) + blocks)
@@ -255,19 +254,6 @@ class Reader:
         """Case, metric and point of a series by its number, case × points + point."""
         case, place = divmod(found, len(self._keys))
         return case, self._keys[place]
-
-    def _columns(
-        self, valid: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-        """Series number, value and block of every value of the launches of this validity."""
-        ends = _integers(self._ends)
-        lengths = np.diff(ends)
-        taken = np.repeat(np.frombuffer(self._valid, dtype=np.uint8) == valid, lengths)
-        taken[self._impossible] = False
-        cases = np.repeat(_integers(self._case), lengths)[taken]
-        blocks = np.repeat(_integers(self._block), lengths)[taken]
-        places = _integers(self._places)[taken]
-        return cases * len(self._keys) + places, np.frombuffer(self._values)[taken], blocks
 
 
 def _integers(column: array[int]) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import repeat
 
 import msgspec
 import numpy as np
@@ -68,40 +69,30 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
     if not np.isfinite(differences).all():
         raise ValueError("ln(A/B) must be finite: values above 0 only")
     step = max(1, _CHUNK // (n * (n + 1) // 2))
+    first, second = np.triu_indices(n)
+    rank90, level90 = interval_rank(n, 0.90)
     effects: list[PairedEffect] = []
     for start in range(0, len(differences), step):
-        effects += _effects_of_chunk(differences[start : start + step])
+        chunk = differences[start : start + step]
+        walsh = np.sort((chunk[:, first] + chunk[:, second]) / 2, axis=1)
+        effects += map(
+            PairedEffect,
+            repeat(n),
+            np.exp(np.median(walsh, axis=1)).tolist(),
+            _intervals(walsh, *interval_rank(n, 0.95)),
+            _intervals(walsh, rank90, level90) if level90 >= 0.90 else repeat(None),
+            signed_rank_p(chunk),
+            repeat(least_p(n)),
+            chunk.std(axis=1, ddof=1).tolist(),
+        )
     return effects
 
 
-def _effects_of_chunk(differences: Matrix) -> list[PairedEffect]:
-    n = differences.shape[1]
-    first, second = np.triu_indices(n)
-    walsh = np.sort((differences[:, first] + differences[:, second]) / 2, axis=1)
-    centre = np.exp(np.median(walsh, axis=1)).tolist()
-    spread = differences.std(axis=1, ddof=1).tolist()
-    p_values = signed_rank_p(differences)
-    wide = _intervals(walsh, n, 0.95, nearest=True)
-    narrow = _intervals(walsh, n, 0.90, nearest=False)
-    least = least_p(n)
-    return [
-        PairedEffect(n, ratio, interval, interval90, p, least, stddev)
-        for ratio, interval, interval90, p, stddev in zip(
-            centre, wide, narrow, p_values, spread, strict=True
-        )
-        if interval is not None
-    ]
-
-
-def _intervals(walsh: Matrix, n: int, level: float, *, nearest: bool) -> list[Interval | None]:
-    rank, attained = interval_rank(n, level)
-    if attained < level and not nearest:
-        return [None] * len(walsh)
+def _intervals(walsh: Matrix, rank: int, level: float) -> list[Interval]:
+    """The interval of each row of sorted Walsh averages between the averages of this rank."""
     lows = np.exp(walsh[:, rank - 1]).tolist()
     highs = np.exp(walsh[:, walsh.shape[1] - rank]).tolist()
-    return [
-        Interval(low, high, attained, "signed-rank") for low, high in zip(lows, highs, strict=True)
-    ]
+    return list(map(Interval, lows, highs, repeat(level), repeat("signed-rank")))
 
 
 @lru_cache(maxsize=256)

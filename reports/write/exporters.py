@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -13,7 +12,6 @@ import msgspec
 
 from reports.analysis import NOT_RUN, Analysis
 from reports.choice.cells import as_json
-from reports.load.loading import Launch
 from reports.write.page import without_control_characters
 from reports.write.summary import summary_sentences
 
@@ -41,37 +39,28 @@ _ELEMENT = {"failed": "failure", "wrong": "failure", "lost": "error", "skipped":
 def _outcomes(analysis: Analysis) -> list[str]:
     """The elements of the launches that count, then of those still without a record."""
     heads = [
-        f'{_class_name(case.check, case.environment)} name="{_escaped(case.id)} block '
+        f"<testcase classname={_attribute(f'{case.check}.{case.environment}')}"
+        f' name="{_escaped(case.id)} block '
         for case in analysis.run.plan.cases
     ]
-    found = [
-        f'{heads[launch.case]}{launch.block}"/>\n'
-        if launch.status == "ok"
-        else _outcome(heads[launch.case], launch)
-        for launch in analysis.run.counted()
-    ]
+    found = []
+    for launch in analysis.run.counted():
+        head = f"{heads[launch.case]}{launch.block}"
+        if launch.status == "ok":
+            found.append(f'{head}"/>\n')
+            continue
+        kind = _ELEMENT[launch.status]
+        reason = launch.reason or "no reason recorded"
+        marks = f"message={_attribute(f'{launch.status}: {reason}')}"
+        if kind != "skipped":
+            marks += f' type="{launch.status}"'
+        text = _escaped((launch.artifacts or {}).get("stdout", ""))
+        found.append(f'{head}"><{kind} {marks}>{text}</{kind}></testcase>\n')
     places = {case.id: place for place, case in enumerate(analysis.run.plan.cases)}
     for hole in analysis.holes:
-        head = heads[places[hole.case.id]]
         reason = f"<skipped message={_attribute(hole.reason or NOT_RUN)}/>"
-        found.append(f'{head}{hole.block}">{reason}</testcase>\n')
+        found.append(f'{heads[places[hole.case.id]]}{hole.block}">{reason}</testcase>\n')
     return found
-
-
-@lru_cache(maxsize=1024)
-def _class_name(check: str, environment: str) -> str:
-    return f"<testcase classname={_attribute(f'{check}.{environment}')}"
-
-
-def _outcome(head: str, launch: Launch) -> str:
-    """The element of a launch that is not ok."""
-    kind = _ELEMENT[launch.status]
-    reason = launch.reason or "no reason recorded"
-    marks = f"message={_attribute(f'{launch.status}: {reason}')}"
-    if kind != "skipped":
-        marks += f' type="{launch.status}"'
-    text = _escaped((launch.artifacts or {}).get("stdout", ""))
-    return f'{head}{launch.block}"><{kind} {marks}>{text}</{kind}></testcase>\n'
 
 
 def _attribute(text: str) -> str:

@@ -4,7 +4,7 @@ with its unit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -13,10 +13,7 @@ import numpy as np
 import polars as pl
 
 from records.axes import axis_of
-from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
-from reports.load.loading import AtKey
-from reports.statistics.descriptive import Interval
 from reports.write.page import without_control_characters
 
 CSV_COLUMNS = (
@@ -45,6 +42,16 @@ CSV_COLUMNS = (
     "max",
     "flags",
 )
+#: Columns of summary.csv that are a statistic, and its name in `Summary`.
+_STATISTICS = {name: name for name in ("n", "mean", "stddev", "cv", "median")}
+_STATISTICS |= {"min": "least", "max": "greatest"}
+_TYPES: dict[str, Any] = {
+    "n": pl.Int64,
+    "blocks_planned": pl.Int64,
+    "mean_ci_method": pl.String,
+    "median_ci_method": pl.String,
+    "flags": pl.String,
+}
 #: Rows that are made into text together.
 _BATCH = 40_000
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -60,8 +67,23 @@ def render_csv(analysis: Analysis) -> bytes:
     """One row for each (case, metric, point), valid launches only."""
     buffer = BytesIO()
     for start in range(0, max(1, len(analysis.rows)), _BATCH):
-        frame = _summary_frame(analysis, analysis.rows[start : start + _BATCH])
-        frame.write_csv(buffer, line_terminator="\n", include_header=start == 0)
+        rows = analysis.rows[start : start + _BATCH]
+        summaries = [row.summary for row in rows]
+        columns: dict[str, Sequence[Any]] = {
+            "blocks_planned": [analysis.run.plan.blocks] * len(rows),
+            "flags": _texts((row.flags for row in rows), "; ".join),
+        }
+        for column, name in _STATISTICS.items():
+            columns[column] = [getattr(item, name) for item in summaries]
+        for name in ("mean", "median"):
+            intervals = [getattr(item, f"{name}_interval") for item in summaries]
+            for part in ("low", "high", "method", "level"):
+                columns[f"{name}_ci_{part}"] = [getattr(item, part, None) for item in intervals]
+        frame = _heads(analysis, rows).with_columns(
+            pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
+            for name, values in columns.items()
+        )
+        frame.select(CSV_COLUMNS).write_csv(buffer, line_terminator="\n", include_header=not start)
     return buffer.getvalue()
 
 
@@ -81,40 +103,6 @@ def render_parquet(analysis: Analysis) -> bytes:
     return buffer.getvalue()
 
 
-def _summary_frame(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
-    summaries = [row.summary for row in rows]
-    means = [item.mean_interval for item in summaries]
-    medians = [item.median_interval for item in summaries]
-    number: dict[str, Sequence[Any]] = {
-        "n": [item.n for item in summaries],
-        "blocks_planned": [analysis.run.plan.blocks] * len(rows),
-        "mean": [item.mean for item in summaries],
-        "stddev": [item.stddev for item in summaries],
-        "cv": [item.cv for item in summaries],
-        **_interval_columns("mean", means),
-        "median": [item.median for item in summaries],
-        **_interval_columns("median", medians),
-        "min": [item.least for item in summaries],
-        "max": [item.greatest for item in summaries],
-        "flags": _texts((row.flags for row in rows), "; ".join),
-    }
-    frame = _heads(analysis, rows)
-    numbers = [
-        pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
-        for name, values in number.items()
-    ]
-    return frame.with_columns(numbers).select(CSV_COLUMNS)
-
-
-_TYPES: dict[str, Any] = {
-    "n": pl.Int64,
-    "blocks_planned": pl.Int64,
-    "mean_ci_method": pl.String,
-    "median_ci_method": pl.String,
-    "flags": pl.String,
-}
-
-
 @lru_cache(maxsize=1)
 def _named(analysis: Analysis) -> pl.DataFrame:
     """What names a case, in the order of the plan."""
@@ -124,7 +112,12 @@ def _named(analysis: Analysis) -> pl.DataFrame:
             "check": [csv_text(case.check) for case in cases],
             "environment": [csv_text(case.environment) for case in cases],
             "case_id": [csv_text(case.id) for case in cases],
-            "params": [csv_text(_params_text(case)) for case in cases],
+            "params": [
+                csv_text(
+                    _pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists)
+                )
+                for case in cases
+            ],
         },
         schema=dict.fromkeys(("check", "environment", "case_id", "params"), pl.String),
     )
@@ -133,7 +126,7 @@ def _named(analysis: Analysis) -> pl.DataFrame:
 def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     """What names a row: check, environment, case, parameters, metric, point, unit."""
     places = np.array([row.series.case for row in rows], dtype=np.int64)
-    points = _texts((row.series.at for row in rows), _at_text)
+    points = _texts((row.series.at for row in rows), _pairs_text)
     return _named(analysis)[places].with_columns(
         pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
         pl.Series("at", points, dtype=pl.String),
@@ -141,14 +134,8 @@ def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     )
 
 
-def _params_text(case: PlannedCase) -> str:
-    return "; ".join(
-        f"{name}={value}" for name, value in case.params.items() if not axis_of(name).lists
-    )
-
-
-def _at_text(at: AtKey) -> str:
-    return "; ".join(f"{name}={value}" for name, value in at)
+def _pairs_text(pairs: Iterable[tuple[str, Any]]) -> str:
+    return "; ".join(f"{name}={value}" for name, value in pairs)
 
 
 def _texts(keys: Any, make: Callable[[Any], str]) -> list[str]:
@@ -161,12 +148,3 @@ def _texts(keys: Any, make: Callable[[Any], str]) -> list[str]:
             text = known[key] = csv_text(make(key))
         result.append(text)
     return result
-
-
-def _interval_columns(name: str, intervals: Sequence[Interval | None]) -> dict[str, Sequence[Any]]:
-    return {
-        f"{name}_ci_low": [item.low if item else None for item in intervals],
-        f"{name}_ci_high": [item.high if item else None for item in intervals],
-        f"{name}_ci_method": [item.method if item else None for item in intervals],
-        f"{name}_ci_level": [item.level if item else None for item in intervals],
-    }

@@ -14,10 +14,9 @@ import matplotlib as mpl
 from markupsafe import Markup
 
 from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
-from records.provenance import Harness
 from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
-from reports.notation.units import count_text
+from reports.notation.units import count_text, level_text
 from reports.show import listings
 from reports.show.canvas import STYLE, legend_sign
 from reports.show.choice.pictures import forest, score_picture
@@ -38,6 +37,8 @@ def render_html(content: Content) -> str:
         effects = forest(analysis)
         score_panel = score_picture(analysis)
         picture_of_invalid = invalid_picture(analysis)
+    harness = run.provenance.harness
+    commit = (harness.git_commit or "")[:12]
     shown_evidence = listings.evidence(analysis, root)
     invalid = invalid_table(analysis)
     choice = choice_tables(analysis)
@@ -78,7 +79,7 @@ def render_html(content: Content) -> str:
             "provenance": listings.provenance_rows(run.provenance),
             "evidence": shown_evidence,
             "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
-            "version": _version(run.provenance.harness),
+            "version": f"{harness.version or ''}{f' ({commit})' if commit else ''}",
         },
     )
 
@@ -119,13 +120,7 @@ def power_note(comparisons: Comparisons) -> str:
     interval = cell.effect.interval
     return (
         f"With n = {cell.n} the least p possible is {cell.effect.least_p:.4g} and the widest"
-        f" interval has {100 * interval.level:.4g} %: over {count_text(cell.family, 'cell')}"
+        f" interval has {level_text(interval.level)}: over {count_text(cell.family, 'cell')}"
         f" nothing can be resolved before n = {cell.needed_n}, however large the difference;"
         " estimates and intervals still show direction and size."
     )
-
-
-def _version(harness: Harness) -> str:
-    commit = (harness.git_commit or "")[:12]
-    version = harness.version or ""
-    return f"{version} ({commit})" if commit else version

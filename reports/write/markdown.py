@@ -28,52 +28,32 @@ def md(text: str) -> str:
 
 def render_markdown(content: Content) -> str:
     """The whole report."""
-    return "\n".join(_lines(content)) + "\n"
-
-
-def _lines(content: Content) -> Iterator[str]:
     analysis, root, run = content.analysis, content.root, content.analysis.run
-    yield f"# {md(run.plan.question or run.plan.campaign)}"
-    yield ""
     state = "complete" if analysis.complete else "**not finished**"
     names = f"Campaign {md(run.plan.campaign)}, site {md(run.plan.site)}"
-    yield f"{names}, run {md(run.run_id)}: {state}."
-    yield ""
-    yield from (f"- **Warning:** {md(text)}" for text in content.warnings)
-    yield from (f"- {md(sentence.text)}" for sentence in summary_sentences(analysis))
-    yield ""
-    yield "## Launches"
-    yield from markdown_table(listings.status_table(analysis))
+    lines = [f"# {md(run.plan.question or run.plan.campaign)}", ""]
+    lines += [f"{names}, run {md(run.run_id)}: {state}.", ""]
+    lines += [f"- **Warning:** {md(text)}" for text in content.warnings]
+    lines += [f"- {md(sentence.text)}" for sentence in summary_sentences(analysis)]
+    lines += ["", "## Launches", *markdown_table(listings.status_table(analysis))]
     for table in (
         listings.bad_launches_table(analysis, root),
         listings.bad_launches_table(analysis, root, on_purpose=True),
         listings.holes_table(analysis),
     ):
-        if table:
-            yield from markdown_table(table)
+        lines += markdown_table(table) if table else ()
     for part in content.parts:
-        yield f"## {md(part.title)}"
-        yield ""
-        yield md(part.constant)
-        yield ""
-        for table in part.tables:
-            yield from markdown_table(table)
-    yield "## Environments compared"
-    yield ""
-    yield md(power_note(analysis.comparisons))
-    yield ""
+        lines += [f"## {md(part.title)}", "", md(part.constant), ""]
+        lines += [line for table in part.tables for line in markdown_table(table)]
+    lines += ["## Environments compared", "", md(power_note(analysis.comparisons)), ""]
     for table in (*choice_tables(analysis), *comparison_tables(analysis)):
-        yield from markdown_table(table)
-    invalid = invalid_table(analysis)
-    if invalid:
-        yield "## Invalid on purpose: reply before wait"
-        yield from markdown_table(invalid)
-    yield "## Provenance"
+        lines += markdown_table(table)
+    if invalid := invalid_table(analysis):
+        lines += ["## Invalid on purpose: reply before wait", *markdown_table(invalid)]
+    lines.append("## Provenance")
     for name, pairs in listings.provenance_rows(run.provenance):
-        yield ""
-        yield f"### {md(name)}"
-        yield ""
-        yield from (f"- {md(key)}: {md(text)}" for key, text in pairs)
+        lines += ["", f"### {md(name)}", "", *(f"- {md(key)}: {md(text)}" for key, text in pairs)]
+    return "\n".join(lines) + "\n"
 
 
 def markdown_table(table: tables.Table) -> Iterator[str]:

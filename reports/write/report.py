@@ -14,7 +14,7 @@ from urllib.parse import quote
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from reports.analysis import analyse
-from reports.checks.sections import check_parts
+from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
@@ -58,6 +58,19 @@ class ReportPaths:
         return [path for path in found if path is not None]
 
 
+@contextmanager
+def _without_cycle_search() -> Iterator[None]:
+    """Millions of small objects without cycles: searching them for cycles doubles the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+@_without_cycle_search()
 def build_report(
     run_dir: Path,
     out_dir: Path | None = None,
@@ -77,40 +90,14 @@ def build_report(
         raise AssayError(f"report format {unknown[0]!r}; allowed: {', '.join(FORMATS)}.")
     run_dir = Path(run_dir)
     out_dir = run_dir / "report" if out_dir is None else Path(out_dir)
-    with _no_cycle_search():
-        return _build(run_dir, out_dir, formats, checks)
-
-
-def default_formats() -> tuple[str, ...]:
-    """All formats; without the PDF where no browser can print it."""
-    return FORMATS if find_browser() else tuple(_FORMATS)
-
-
-@contextmanager
-def _no_cycle_search() -> Iterator[None]:
-    """Millions of small objects without cycles: searching them for cycles doubles the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-def _build(
-    run_dir: Path, out_dir: Path, formats: Collection[str], checks: Sequence[Path]
-) -> ReportPaths:
     analysis = analyse(load_run(run_dir))
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
     wanted = {*formats, "html"} if "pdf" in formats else set(formats)
     chosen = {file: renderer for name, (file, renderer) in _FORMATS.items() if name in wanted}
-    shown = (
-        check_parts(analysis, checks, pictures="html" in wanted)
-        if {"html", "md"} & wanted
-        else ([], [])
-    )
-    parts, faults = shown
+    parts: list[CheckPart] = []
+    faults: list[str] = []
+    if {"html", "md"} & wanted:
+        parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
     content = Content(analysis, root, parts, (*analysis.run.warnings, *faults))
     with BackgroundPrint() as printer:
         _write_all(out_dir, chosen, content, printer if "pdf" in formats else None)
@@ -121,6 +108,11 @@ def _build(
     }
     paths["pdf"] = out_dir / PDF if "pdf" in formats else None
     return ReportPaths(directory=out_dir, complete=analysis.complete, **paths)
+
+
+def default_formats() -> tuple[str, ...]:
+    """All formats; without the PDF where no browser can print it."""
+    return FORMATS if find_browser() else tuple(_FORMATS)
 
 
 def _write_all(

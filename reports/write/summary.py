@@ -16,18 +16,26 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
     """Who is best, where, what ran, what went wrong, what to beware of."""
     head = choice_sentences(analysis)
     if not analysis.complete:
-        head.insert(0, _unfinished(analysis))
+        done = count_text(len(analysis.run.launches) - analysis.replaced, "launch", "launches")
+        text = (
+            f"This run is not finished: {done} recorded, {len(analysis.holes)} still without a"
+            " record. All numbers below are preliminary."
+        )
+        head.insert(0, Sentence(text, "#holes", "warning"))
     tail = [_what_ran(analysis), _launches(analysis)]
     if analysis.oversubscribed:
-        tail.append(_oversubscribed(analysis))
-    if analysis.invalid:
-        tail.append(
-            Sentence(
-                "Point-to-point launches that reply before the wait are wrong on purpose: they show"
-                " what that fault pretends, and enter no statistics.",
-                "#invalid",
-            )
+        text = (
+            f"{analysis.oversubscribed} of {analysis.counts['ok']} ok launches were oversubscribed"
+            " (busy ranks shared a core): their numbers tell nothing about a real cluster's speed"
+            " and are marked where they stand."
         )
+        tail.append(Sentence(text, "#launches", "warning"))
+    if analysis.invalid:
+        text = (
+            "Point-to-point launches that reply before the wait are wrong on purpose: they show"
+            " what that fault pretends, and enter no statistics."
+        )
+        tail.append(Sentence(text, "#invalid"))
     best = [_best(analysis, ranking) for ranking in rankings(analysis.comparisons)]
     room = MOST_SENTENCES - len(head) - len(tail)
     if len(best) > room:
@@ -48,16 +56,6 @@ def _what_ran(analysis: Analysis) -> Sentence:
         f" planned for site {run.plan.site}{kind[site.virtual]}{nodes}{over}; environments:"
         f" {', '.join(run.plan.environments)}.",
         "#provenance",
-    )
-
-
-def _unfinished(analysis: Analysis) -> Sentence:
-    done = len(analysis.run.launches) - analysis.replaced
-    return Sentence(
-        f"This run is not finished: {count_text(done, 'launch', 'launches')} recorded,"
-        f" {len(analysis.holes)} still without a record. All numbers below are preliminary.",
-        "#holes",
-        "warning",
     )
 
 
@@ -91,32 +89,16 @@ def _best(analysis: Analysis, ranking: Ranking) -> Sentence:
 
 
 def _launches(analysis: Analysis) -> Sentence:
-    counts = analysis.counts
-    on_purpose = analysis.on_purpose
+    counts, on_purpose = analysis.counts, analysis.on_purpose
     wrong = counts["wrong"] - on_purpose
-    parts = [
-        f"{counts['ok']} ok",
-        f"{counts['failed']} failed",
-        f"{wrong} wrong",
-        f"{counts['lost']} lost",
-        f"{counts['skipped']} skipped",
-        f"{len(analysis.holes)} not run",
-    ]
+    parts = [f"{counts['ok']} ok", f"{counts['failed']} failed", f"{wrong} wrong"]
     if on_purpose:
-        parts.insert(3, f"{on_purpose} wrong on purpose")
+        parts.append(f"{on_purpose} wrong on purpose")
+    parts += [f"{counts['lost']} lost", f"{counts['skipped']} skipped"]
+    parts.append(f"{len(analysis.holes)} not run")
     if analysis.replaced:
         parts.append(f"{analysis.replaced} replaced by a later attempt")
     trouble = counts["failed"] + wrong + counts["lost"]
     return Sentence(
         f"Launches: {', '.join(parts)}.", "#launches", "warning" if trouble else "plain"
-    )
-
-
-def _oversubscribed(analysis: Analysis) -> Sentence:
-    return Sentence(
-        f"{analysis.oversubscribed} of {analysis.counts['ok']} ok launches were oversubscribed"
-        " (busy ranks shared a core): their numbers tell nothing about a real cluster's speed and"
-        " are marked where they stand.",
-        "#launches",
-        "warning",
     )
