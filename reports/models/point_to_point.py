@@ -148,8 +148,15 @@ def segmented(
     if not chosen.breaks:
         return chosen
     found = _replicated_edges(m, t, chosen, replicates, seed)
-    breaks = tuple(_supported(m, one, found[:, place]) for place, one in enumerate(chosen.breaks))
-    return replace(chosen, breaks=breaks)
+    breaks = []
+    for one, replicated in zip(chosen.breaks, found.T, strict=True):
+        edge = int(np.searchsorted(m, one.above_bytes))
+        edges = sorted([*replicated.tolist(), edge])
+        tail = math.floor((1 - BOOTSTRAP_LEVEL) / 2 * len(edges))
+        low, high = int(m[edges[tail] - 1]), int(m[edges[-1 - tail]])
+        support = edges.count(edge) / len(edges)
+        breaks.append(replace(one, support=support, low_bytes=low, high_bytes=high))
+    return replace(chosen, breaks=tuple(breaks))
 
 
 def _chosen(candidates: Sequence[Segmentation]) -> Segmentation:
@@ -173,13 +180,21 @@ def _chosen(candidates: Sequence[Segmentation]) -> Segmentation:
 
 
 def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
+    """The best line in each part between `edges`, and the breaks between parts, not replicated."""
     parts = [(m[low:high], t[low:high]) for low, high in pairwise(edges)]
     free = [_fit(*part, free=True) for part in parts]
     squares = sum(line.points * line.rms**2 for line in free)
     rms = math.sqrt(squares / len(m))
-    breaks = (
-        _break(m, pair, edge, rms) for pair, edge in zip(pairwise(free), edges[1:-1], strict=True)
-    )
+    breaks = []
+    for pair, edge in zip(pairwise(free), edges[1:-1], strict=True):
+        below, above = int(m[edge - 1]), int(m[edge])
+        times = [[line.at(size) for line in pair] for size in (below, above)]
+        ratios = [r / left if left > 0 and r > 0 else math.inf for left, r in times]
+        step = 0.0  # where the lines cross between the two sizes
+        if not min(ratios) <= 1 <= max(ratios):
+            step = min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
+        is_switch = abs(step) > max(LEAST_STEP, LEAST_STEP_RMS * rms)
+        breaks.append(Break(below, above, step, is_switch, 1.0, below, above))
     return Segmentation(tuple(_fit(*part) for part in parts), tuple(breaks), rms)
 
 
@@ -206,18 +221,6 @@ def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:
     return _line(m, t, float(alpha[0]), float(beta[0]))
 
 
-def _break(m: Vector, pair: tuple[Line, Line], edge: int, rms: float) -> Break:
-    """Between two lines; the step is 0 where they cross between the two sizes."""
-    below, above = int(m[edge - 1]), int(m[edge])
-    times = [[line.at(size) for line in pair] for size in (below, above)]
-    ratios = [r / left if left > 0 and r > 0 else math.inf for left, r in times]
-    step = 0.0
-    if not min(ratios) <= 1 <= max(ratios):
-        step = min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
-    is_switch = abs(step) > max(LEAST_STEP, LEAST_STEP_RMS * rms)
-    return Break(below, above, step, is_switch, 1.0, below, above)
-
-
 def _replicated_edges(
     m: Vector, t: Vector, chosen: Segmentation, replicates: int, seed: int
 ) -> NDArray[np.int64]:
@@ -239,17 +242,3 @@ def _replicated_edges(
         costs = costs_of_parts(m, np.concatenate(drawn))
         found[row] = best_edges(costs, len(chosen.segments))[-1][1:-1]
     return found
-
-
-def _supported(m: Vector, one: Break, replicated: NDArray[np.int64]) -> Break:
-    """`one` with what the replicates say of its place."""
-    edge = int(np.searchsorted(m, one.above_bytes))
-    found = sorted([*replicated.tolist(), edge])
-    tail = math.floor((1 - BOOTSTRAP_LEVEL) / 2 * len(found))
-    first, last = found[tail], found[-1 - tail]
-    return replace(
-        one,
-        support=found.count(edge) / len(found),
-        low_bytes=int(m[first - 1]),
-        high_bytes=int(m[last]),
-    )

@@ -37,7 +37,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        return _whole(value)
+        return fixed(value, 0)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(text, _LONGEST)
 
@@ -45,11 +45,6 @@ def value_text(value: Any) -> str:
 def shortened(text: str, longest: int) -> str:
     """`text` of at most `longest` characters, the last "…" where it is cut."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
-
-
-@lru_cache(maxsize=4096)
-def _whole(value: int) -> str:
-    return fixed(value, 0)
 
 
 def lattice_text(params: Mapping[str, Any]) -> str:

@@ -173,7 +173,18 @@ def finish(figure: Figure, alt: str) -> Panel:
     buffer = StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(buffer, format="svg", metadata=metadata)
-    return Panel(_inline(_with_titles(buffer.getvalue(), texts)), alt)
+    text = _with_titles(buffer.getvalue(), texts)
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
+    text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
+    text = text.replace("url(#", f"url(#{ID_MARK}")
+    text = re.sub(r"'DejaVu Sans'(, [^;\"]*?sans-serif)?", FONT.replace('"', "'"), text)
+    head, rest = text.split(">", 1)
+    head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)
+    svg = f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
+    return Panel(svg, alt)
 
 
 def _hover_texts(axes: Axes, line: Line2D) -> list[str]:
@@ -219,20 +230,6 @@ def _group_end(text: str) -> int:
         if depth == 0:
             return tag.start()
     return len(text)
-
-
-def _inline(text: str) -> str:
-    text = text[text.index("<svg") :]
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r"\s*\n\s*", " ", text)
-    text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
-    text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
-    text = text.replace("url(#", f"url(#{ID_MARK}")
-    text = re.sub(r"'DejaVu Sans'(, [^;\"]*?sans-serif)?", FONT.replace('"', "'"), text)
-    head, rest = text.split(">", 1)
-    head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)
-    return f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
 
 
 def legend_sign(look: Look) -> str:

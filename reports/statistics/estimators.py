@@ -81,8 +81,9 @@ def bca_interval(
 
     For skewed values and ratios where n is 15 or more; below, it covers too little (80–85 % at
     n = 7, see `bench_statistics`), and no verdict uses it. Least n: 3; None below; the point itself
-    where all values are equal. "geometric mean" needs values > 0. [Efron 1987; Efron & Tibshirani,
-    An Introduction to the Bootstrap, §14.3]
+    where all values are equal. "geometric mean" needs values > 0.
+    Ends: quantiles at Φ(z0 + (z0+z)/(1 − a(z0+z))), z0 the bias, a the acceleration (jackknife)
+    [Efron 1987; Efron & Tibshirani, An Introduction to the Bootstrap, §14.3].
     """
     row = np.asarray(values, dtype=np.float64)
     if row.size < 3:
@@ -91,7 +92,18 @@ def bca_interval(
         return Interval(float(row[0]), float(row[0]), level, "BCa bootstrap")
     rng = np.random.default_rng(seed)
     draws = row[rng.integers(0, row.size, (RESAMPLES, row.size))]
-    low, high = _bca_ends(row, _statistic(draws, statistic), statistic, level)
+    boot = _statistic(draws, statistic)
+    observed = float(_statistic(row[np.newaxis, :], statistic)[0])
+    below = (np.sum(boot < observed) + np.sum(boot <= observed)) / (2 * len(boot))
+    bias = special.ndtri(np.clip(below, 1 / len(boot), 1 - 1 / len(boot)))
+    left_out = np.stack([np.delete(row, place) for place in range(len(row))])
+    pulls = _statistic(left_out, statistic)
+    pulls = pulls.mean() - pulls
+    size = float((pulls**2).sum())
+    acceleration = float((pulls**3).sum()) / (6 * size**1.5) if size > 0 else 0.0
+    reach = bias + special.ndtri([(1 - level) / 2, (1 + level) / 2])
+    places = special.ndtr(bias + reach / (1 - acceleration * reach))
+    low, high = np.quantile(boot, places).tolist()
     return Interval(low, high, level, "BCa bootstrap")
 
 
@@ -104,21 +116,3 @@ def _statistic(rows: Matrix, name: Statistic) -> NDArray[np.float64]:
     else:
         result = np.exp(np.log(rows).mean(axis=1))
     return np.asarray(result, dtype=np.float64)
-
-
-def _bca_ends(
-    row: NDArray[np.float64], boot: NDArray[np.float64], name: Statistic, level: float
-) -> tuple[float, float]:
-    """Quantiles at Φ(z0 + (z0+z)/(1 − a(z0+z))), z0 the bias, a the acceleration (jackknife)."""
-    observed = float(_statistic(row[np.newaxis, :], name)[0])
-    below = (np.sum(boot < observed) + np.sum(boot <= observed)) / (2 * len(boot))
-    bias = special.ndtri(np.clip(below, 1 / len(boot), 1 - 1 / len(boot)))
-    left_out = np.stack([np.delete(row, place) for place in range(len(row))])
-    pulls = _statistic(left_out, name)
-    pulls = pulls.mean() - pulls
-    size = float((pulls**2).sum())
-    acceleration = float((pulls**3).sum()) / (6 * size**1.5) if size > 0 else 0.0
-    reach = bias + special.ndtri([(1 - level) / 2, (1 + level) / 2])
-    places = special.ndtr(bias + reach / (1 - acceleration * reach))
-    low, high = np.quantile(boot, places).tolist()
-    return low, high

@@ -142,28 +142,22 @@ def signed_rank_p(differences: Matrix) -> list[float]:
 
     Zero differences are left out, as Wilcoxon did; a row of zeros has p = 1.
     """
+    n = differences.shape[1]
     size = np.sort(np.abs(differences), axis=1)
-    clean = (size[:, 0] > 0) & (np.diff(size, axis=1) > 0).all(axis=1)
+    untied = (size[:, 0] > 0) & (np.diff(size, axis=1) > 0).all(axis=1) & (n <= EXACT_UP_TO)
     result = np.ones(len(differences))
-    result[clean] = _untied_p(differences[clean])
-    for row in np.flatnonzero(~clean):
+    if untied.any():
+        ranks = np.abs(differences[untied]).argsort(axis=1).argsort(axis=1) + 1
+        positive = (ranks * (differences[untied] > 0)).sum(axis=1)
+        smaller = np.minimum(positive, n * (n + 1) // 2 - positive)
+        result[untied] = np.minimum(2 * _untied_cdf(n)[smaller], 1.0)
+    for row in np.flatnonzero(~untied):
         result[row] = tied_p(differences[row])
     return [float(p) for p in result]
 
 
-def _untied_p(differences: Matrix) -> NDArray[np.float64]:
-    n = differences.shape[1]
-    if n > EXACT_UP_TO:
-        return np.array([_normal_p(row) for row in differences])
-    ranks = np.abs(differences).argsort(axis=1).argsort(axis=1) + 1
-    positive = (ranks * (differences > 0)).sum(axis=1)
-    smaller = np.minimum(positive, n * (n + 1) // 2 - positive)
-    p: NDArray[np.float64] = np.minimum(2 * _untied_cdf(n)[smaller], 1.0)
-    return p
-
-
 def tied_p(difference: NDArray[np.float64]) -> float:
-    """Two-sided p of one row by the exact distribution given its mid-ranks."""
+    """Two-sided p of one row by the exact distribution given its mid-ranks; normal above 200."""
     nonzero = difference[difference != 0]
     if nonzero.size == 0:
         return 1.0

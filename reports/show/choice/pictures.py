@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison
@@ -81,8 +80,21 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     axes.axvspan(-3, 3, color="#eceff2", linewidth=0)
     axes.axvline(0, color=QUIET, linewidth=1)
     for cell in shown:
+        assert cell.effect is not None
+        look, interval = analysis.looks[cell.environment], cell.effect.interval
         step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
-        _forest_row(axes, analysis, cell, labels.index(cell.label) + step)
+        height = labels.index(cell.label) + step
+        ends = [100 * (interval.low - 1), 100 * (interval.high - 1)]
+        axes.plot(ends, [height, height], color=look.colour, linewidth=2.2)
+        axes.plot(
+            [100 * (cell.effect.ratio - 1)],
+            [height],
+            marker=look.marker,
+            color=look.colour,
+            markersize=6,
+            markeredgecolor="white",
+            markeredgewidth=0.7,
+        )
     for row, label in enumerate(labels):
         axes.text(
             0.0,
@@ -101,22 +113,3 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     axes.set_xlabel(f"advantage in {analysis.register.metric_title(shown[0].metric)}, %")
     alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
     return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
-
-
-def _forest_row(axes: Any, analysis: Analysis, cell: Comparison, height: float) -> None:
-    assert cell.effect is not None
-    look = analysis.looks[cell.environment]
-    low, centre, high = (
-        100 * (value - 1)
-        for value in (cell.effect.interval.low, cell.effect.ratio, cell.effect.interval.high)
-    )
-    axes.plot([low, high], [height, height], color=look.colour, linewidth=2.2)
-    axes.plot(
-        [centre],
-        [height],
-        marker=look.marker,
-        color=look.colour,
-        markersize=6,
-        markeredgecolor="white",
-        markeredgewidth=0.7,
-    )

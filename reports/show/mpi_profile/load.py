@@ -6,10 +6,8 @@ A run without a profile is not read again, and lines without one are passed over
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 
 import msgspec
 
@@ -31,24 +29,22 @@ class CaseProfile:
 @lru_cache(maxsize=4)
 def case_profiles(analysis: Analysis) -> tuple[CaseProfile, ...]:
     """Profiles of the latest attempt of each launch that is ok, in the order of the plan."""
-    cases = analysis.run.plan.cases
-    place = {case.id: index for index, case in enumerate(cases)}
-    records = analysis.run.directory / "records.jsonl"
-    profiled = _profiled_records(records) if analysis.run.profiled else ()
+    if not analysis.run.profiled:
+        return ()
+    decoder = msgspec.json.Decoder(Record)
+    path = analysis.run.directory / "records.jsonl"
+    with path.open("rb") as file:
+        found = [
+            decode_line(decoder, line, f"{path}:{number}")
+            for number, line in enumerate(file, start=1)
+            if _MARK in line and line.endswith(b"\n")
+        ]
+    place = {case.id: index for index, case in enumerate(analysis.run.plan.cases)}
+    profiled = [record for record in found if record.profile is not msgspec.UNSET]
     latest = latest_attempts(profiled, lambda record: place[record.case_id])
     launches: dict[int, list[list[RankProfile]]] = {}
     for (case, _), record in sorted(latest.items(), key=lambda item: item[0]):
         if record.status == "ok":
             assert record.profile is not msgspec.UNSET
             launches.setdefault(case, []).append(record.profile)
-    return tuple(CaseProfile(case, found) for case, found in launches.items())
-
-
-def _profiled_records(path: Path) -> Iterator[Record]:
-    decoder = msgspec.json.Decoder(Record)
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if _MARK in line and line.endswith(b"\n"):
-                record = decode_line(decoder, line, f"{path}:{number}")
-                if record.profile is not msgspec.UNSET:
-                    yield record
+    return tuple(CaseProfile(case, profiles) for case, profiles in launches.items())

@@ -96,7 +96,21 @@ def _time_panel(
     left = 0.04 + 0.018 * max(len(name) for name in names)
     top = 0.5 / figure.get_size_inches()[1]
     axes.set_position((left, box.y0, 0.97 - left, box.height - top))
-    _colour_legend(axes, colours)
+    entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
+    axes.legend(
+        [Patch(color=colour, linewidth=0) for colour in entries.values()],
+        list(entries),
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        ncols=4,
+        fontsize=8,
+        frameon=False,
+        handlelength=1,
+        columnspacing=1.1,
+        labelcolor=INK,
+        borderaxespad=0,
+    )
+    axes.set_title(axes.get_title(loc="left"), pad=38)
     parts = [
         f"{name}: {percent(float(item.mpi_s.mean() / item.elapsed_s.mean()))} of the time in MPI"
         for name, item in zip(names, found, strict=True)
@@ -120,25 +134,6 @@ def _draw_bar(
     axes.annotate(
         f"MPI {share}", (left, row), (4, 0), textcoords="offset points", va="center", fontsize=8.5
     )
-
-
-def _colour_legend(axes: Any, colours: dict[str, str]) -> None:
-    entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
-    handles = [Patch(color=colour, linewidth=0) for colour in entries.values()]
-    axes.legend(
-        handles,
-        list(entries),
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        ncols=4,
-        fontsize=8,
-        frameon=False,
-        handlelength=1,
-        columnspacing=1.1,
-        labelcolor=INK,
-        borderaxespad=0,
-    )
-    axes.set_title(axes.get_title(loc="left"), pad=38)
 
 
 def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Panel:

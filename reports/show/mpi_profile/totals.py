@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from records.mpi_profile import RankProfile
+from records.mpi_profile import CallProfile
 from reports.show.mpi_profile.load import CaseProfile
 
 #: Calls that hand a message to a known peer. Started persistent requests are not among them: a
@@ -66,30 +66,30 @@ def case_totals(profile: CaseProfile) -> CaseTotals:
     """Sum the profiles of one case."""
     launches = profile.launches
     ranks = len(launches[0])
-    names = sorted({call.call for launch in launches for rank in launch for call in rank.calls})
-    calls = [_call_totals(name, launches, ranks) for name in names]
-    calls.sort(key=lambda item: -float(item.seconds.mean()))
-    elapsed = [np.mean([rank.elapsed_s for rank in launch]) for launch in launches]
-    return CaseTotals(profile.case, ranks, np.array(elapsed, dtype=np.float64), calls)
-
-
-def _call_totals(name: str, launches: list[list[RankProfile]], ranks: int) -> CallTotals:
-    each = [
-        [call for rank in launch for call in rank.calls if call.call == name] for launch in launches
-    ]
-    every = [call for launch in each for call in launch]
     share = 1 / (ranks * len(launches))
-    sizes: Counter[int] = Counter()
-    for call in every:
-        sizes.update({int(size): number for size, number in call.sizes.items()})
-    return CallTotals(
-        call=name,
-        count=share * sum(call.count for call in every),
-        bytes=share * sum(call.bytes for call in every),
-        seconds=np.array([sum(call.time_s for call in launch) / ranks for launch in each]),
-        greatest_s=max(call.greatest_s for call in every),
-        sizes={size: share * number for size, number in sorted(sizes.items())},
-    )
+    by_name: dict[str, list[list[CallProfile]]] = {}
+    for place, launch in enumerate(launches):
+        for call in (call for rank in launch for call in rank.calls):
+            by_name.setdefault(call.call, [[] for _ in launches])[place].append(call)
+    totals = []
+    for name, each in sorted(by_name.items()):
+        every = [call for calls in each for call in calls]
+        sizes: Counter[int] = Counter()
+        for call in every:
+            sizes.update({int(size): number for size, number in call.sizes.items()})
+        totals.append(
+            CallTotals(
+                call=name,
+                count=share * sum(call.count for call in every),
+                bytes=share * sum(call.bytes for call in every),
+                seconds=np.array([sum(call.time_s for call in calls) / ranks for calls in each]),
+                greatest_s=max(call.greatest_s for call in every),
+                sizes={size: share * number for size, number in sorted(sizes.items())},
+            )
+        )
+    totals.sort(key=lambda item: -float(item.seconds.mean()))
+    elapsed = [np.mean([rank.elapsed_s for rank in launch]) for launch in launches]
+    return CaseTotals(profile.case, ranks, np.array(elapsed, dtype=np.float64), totals)
 
 
 def traffic(profile: CaseProfile) -> dict[tuple[int, int], tuple[float, float]]:
