@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Protocol
 
 import msgspec
@@ -68,7 +68,8 @@ class CheckLabels:
     def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
         params = case.params
-        grid, lattice, others = _told_apart(self.varying, tuple(without), *self._wholes)
+        constant = tuple(self.constant)
+        grid, lattice, others = _told_apart(self.varying, constant, tuple(without))
         result = []
         if grid:
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
@@ -80,12 +81,6 @@ class CheckLabels:
                 result.append(_part(name, params[name]))
         return result
 
-    @cached_property
-    def _wholes(self) -> tuple[bool, bool]:
-        """Whether the check's parameters hold a whole grid, and a whole lattice."""
-        names = {*self.varying, *self.constant}
-        return names.issuperset(_GRID), names.issuperset(_LATTICE)
-
     def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
         """One line naming the case among its check's cases."""
         return ", ".join(self.parts(case, without)) or "all parameters fixed"
@@ -93,16 +88,15 @@ class CheckLabels:
 
 @lru_cache(maxsize=256)
 def _told_apart(
-    varying: tuple[str, ...], without: tuple[str, ...], has_grid: bool, has_lattice: bool
+    varying: tuple[str, ...], constant: tuple[str, ...], without: tuple[str, ...]
 ) -> tuple[bool, bool, tuple[str, ...]]:
     """Whether the grid is told, whether the lattice, and which other parameters are.
 
     Either is told as a whole or, where a part of it is left out, parameter by parameter.
     """
-    grid = has_grid and not set(_GRID) & set(without)
-    lattice = (
-        has_lattice and not set(_LATTICE) & set(without) and bool(set(_LATTICE) & set(varying))
-    )
+    shown = {*varying, *constant} - set(without)
+    grid = shown.issuperset(_GRID)
+    lattice = shown.issuperset(_LATTICE) and not set(varying).isdisjoint(_LATTICE)
     skip = {*without, *(_GRID if grid else ()), *(_LATTICE if lattice else ())}
     told = (name for name in varying if name not in skip and not axis_of(name).lists)
     return grid, lattice, tuple(told)

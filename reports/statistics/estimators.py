@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Estimators for skewed values, ratios, rates and limits: sequences in, frozen dataclasses out.
+"""Estimators for skewed values and limits: sequences in, frozen dataclasses out.
 
 Values are one a launch (the unit of replication) and finite.
 """
@@ -13,25 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import LEVEL, Interval, Matrix, mean_half_width, robust_spread
+from reports.statistics.descriptive import LEVEL, Interval, Matrix, robust_spread
 
 RESAMPLES = 9999
 
 Statistic = Literal["mean", "median", "geometric mean"]
-
-
-def geometric_mean(ratios: Sequence[float]) -> float:
-    """exp of the mean logarithm: the mean of ratios, all > 0 [Hoefler & Belli, SC15, rule 4]."""
-    logs = np.log(np.asarray(ratios, dtype=np.float64))
-    return float(np.exp(logs.mean()))
-
-
-def mean_rate(work: Sequence[float], time_s: Sequence[float]) -> float:
-    """Total work over total time, Σw/Σt: the mean of rates [Hoefler & Belli, SC15, rule 3].
-
-    For equal work this is the harmonic mean of the rates. Unit of work a second; Σt > 0.
-    """
-    return float(np.sum(work) / np.sum(time_s))
 
 
 def modified_z(values: Sequence[float]) -> NDArray[np.float64]:
@@ -59,19 +45,6 @@ def one_sided_bound(
         return None
     reach = special.stdtrit(row.size - 1, level) * row.std(ddof=1) / np.sqrt(row.size)
     return float(row.mean() - reach if side == "lower" else row.mean() + reach)
-
-
-def repetitions_needed(cv: float, half_width: float, level: float = LEVEL) -> int:
-    """The least n with t(1−α/2; n−1)·CV/√n <= `half_width` (a fraction of the mean).
-
-    CV 1 % → 7 launches for ±1 %, 4 for ±2 %; CV 5 % → 99 and 27. Takes the CV as known.
-    """
-    if not (cv >= 0 and half_width > 0):
-        raise ValueError(f"CV is {cv}, half width {half_width}; allowed: >= 0 and > 0")
-    n = 2
-    while mean_half_width(n, level) * cv > half_width:
-        n += 1 if n < 1000 else n // 100
-    return n
 
 
 def bca_interval(

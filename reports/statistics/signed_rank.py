@@ -162,7 +162,9 @@ def tied_p(difference: NDArray[np.float64]) -> float:
     if nonzero.size == 0:
         return 1.0
     if nonzero.size > EXACT_UP_TO:
-        return _normal_p(nonzero)
+        from scipy import stats  # slow: SciPy, rarely needed
+
+        return float(stats.wilcoxon(nonzero, correction=True, method="asymptotic").pvalue)
     doubled = np.rint(2 * mid_ranks(np.abs(nonzero))).astype(int)
     positive = int(doubled[nonzero > 0].sum())
     smaller = min(positive, int(doubled.sum()) - positive)
@@ -174,12 +176,6 @@ def mid_ranks(values: Matrix) -> Matrix:
     others, own = values[..., np.newaxis, :], values[..., :, np.newaxis]
     ranks: Matrix = (others < own).sum(axis=-1) + ((others == own).sum(axis=-1) + 1) / 2
     return ranks
-
-
-def _normal_p(difference: NDArray[np.float64]) -> float:
-    from scipy import stats  # slow: SciPy, rarely needed
-
-    return float(stats.wilcoxon(difference, correction=True, method="asymptotic").pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -8,13 +8,10 @@ from scipy import stats  # type: ignore[import-untyped]
 from reports.statistics.estimators import (
     Statistic,
     bca_interval,
-    geometric_mean,
-    mean_rate,
     modified_z,
     one_sided_bound,
-    repetitions_needed,
 )
-from reports.statistics.rank_tests import friedman, nemenyi_difference
+from reports.statistics.rank_tests import friedman
 
 pytestmark = pytest.mark.numerical
 
@@ -46,11 +43,6 @@ def test_bootstrap_of_few_or_equal_values() -> None:
     assert (found.low, found.high) == (2.0, 2.0)
 
 
-def test_means_of_ratios_and_of_rates() -> None:
-    assert geometric_mean([0.5, 2.0]) == pytest.approx(1.0)
-    assert mean_rate([100.0, 100.0], [1.0, 4.0]) == pytest.approx(stats.hmean([100.0, 25.0]))
-
-
 def test_modified_z_agrees_with_its_formula() -> None:
     values = [10.0, 11.0, 9.0, 10.5, 20.0]
     mad = stats.median_abs_deviation(values)
@@ -71,15 +63,6 @@ def test_one_sided_bound_agrees_with_scipy_and_covers() -> None:
     assert one_sided_bound([1.0], "lower") is None
 
 
-@pytest.mark.parametrize(
-    ("cv", "one", "two"), [(0.01, 7, 4), (0.02, 18, 7), (0.03, 38, 12), (0.05, 99, 27)]
-)
-def test_repetitions_needed(cv: float, one: int, two: int) -> None:
-    assert repetitions_needed(cv, 0.01) == pytest.approx(one, abs=1)
-    assert repetitions_needed(cv, 0.02) == pytest.approx(two, abs=1)
-    assert repetitions_needed(0.0, 0.01) == 2
-
-
 @pytest.mark.parametrize("ties", [False, True])
 def test_friedman_agrees_with_scipy(ties: bool) -> None:
     values = np.random.default_rng(6).normal(0, 1, (9, 4)) + np.array([0, 0.3, 0.6, 0.9])
@@ -95,11 +78,3 @@ def test_friedman_without_any_difference_or_too_few() -> None:
     assert found is not None
     assert (found.statistic, found.p) == (0.0, 1.0)
     assert friedman(np.ones((5, 2))) is None
-
-
-def test_nemenyi_agrees_with_the_published_table() -> None:
-    for columns, quantile in ((3, 2.343), (4, 2.569), (5, 2.728)):
-        rows = columns * (columns + 1) / 6
-        assert nemenyi_difference(columns, int(rows * 60)) == pytest.approx(
-            quantile / 60**0.5, abs=1e-3
-        )
