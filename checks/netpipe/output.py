@@ -64,8 +64,13 @@ def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
         elif _LIKE_A_LINE.search(line):
             raise OutputError(f"a line of NetPIPE's table cannot be read: {line[:80]!r}")
     measured = [point.message_bytes for point in points]
+    if measured == sizes[: len(measured)] and len(measured) < len(sizes):
+        raise OutputError(f"NetPIPE's table has {len(measured)} of {len(sizes)} sizes")
     if measured != sizes:
-        raise OutputError(_difference(measured, sizes))
+        both = zip(measured, sizes, strict=False)
+        others = (f"{found} instead of {asked}" for found, asked in both if found != asked)
+        first = next(others, f"{len(measured)} sizes instead of {len(sizes)}")
+        raise OutputError(f"NetPIPE's table has other sizes than asked: {first}")
     _check_columns(points)
     return points
 
@@ -97,17 +102,3 @@ def _point(found: re.Match[str], index: int, repeats: int | None) -> Point:
     if not (math.isfinite(mbps) and least - 0.0051 <= mbps <= max(least, greatest) + 0.0051):
         raise OutputError(f"{where}: {size} bytes in {usec} µs are not {mbps} Mbps")
     return Point(size, int(found["repeats"]), time_s)
-
-
-def _difference(measured: list[int], sizes: list[int]) -> str:
-    if measured == sizes[: len(measured)]:
-        return f"NetPIPE's table has {len(measured)} of {len(sizes)} sizes"
-    first = next(
-        (
-            f"{found} instead of {asked}"
-            for found, asked in zip(measured, sizes, strict=False)
-            if found != asked
-        ),
-        f"{len(measured)} sizes instead of {len(sizes)}",
-    )
-    return f"NetPIPE's table has other sizes than asked: {first}"
