@@ -184,15 +184,12 @@ void lattice_free(struct lattice *lattice) {
 
 int lattice_slice(const struct lattice *lattice) { return lattice->volume / lattice->sub[3]; }
 
-static long product(const int factor[DIRECTIONS]) {
-    long result = 1;
+long lattice_sites(const struct lattice *lattice) {
+    long sites = 1;
     for (int d = 0; d < DIRECTIONS; d++)
-        result *= factor[d];
-    return result;
+        sites *= lattice->size[d];
+    return sites;
 }
-
-long lattice_sites(const struct lattice *lattice) { return product(lattice->size); }
-long lattice_local_sites(const struct lattice *lattice) { return product(lattice->local); }
 
 void lattice_block(const struct lattice *lattice, int direction, int c, int *block, int *depth) {
     *block = c / lattice->sub[direction];

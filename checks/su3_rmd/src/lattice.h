@@ -47,8 +47,7 @@ void lattice_free(struct lattice *lattice);
 /* The same without allocation, for the memory estimate. */
 void lattice_count(struct lattice *lattice);
 
-long lattice_sites(const struct lattice *lattice);       /* of the global lattice */
-long lattice_local_sites(const struct lattice *lattice); /* of this rank */
+long lattice_sites(const struct lattice *lattice); /* of the global lattice */
 
 /* The vector site and lane that own the local coordinates. */
 void lattice_find(const struct lattice *lattice, const int local[DIRECTIONS], int *site, int *lane);

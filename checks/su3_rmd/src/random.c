@@ -45,7 +45,8 @@ void random_seed(const struct lattice *lattice, struct fields *fields, long isee
         }
 }
 
-real random_uniform(struct generator *generator) {
+/* In [0, 1), a multiple of 2^-24. */
+static real uniform(struct generator *generator) {
     uint32_t *r = generator->shift;
     uint32_t t = (((r[5] >> 7) | (r[6] << 17)) ^ ((r[4] >> 1) | (r[5] << 23))) & WORD_MASK;
     for (int word = 6; word > 0; word--)
@@ -58,8 +59,8 @@ real random_uniform(struct generator *generator) {
 void random_gauss(struct generator *generator, real pair[2]) {
     real v1, v2, square;
     do {
-        v1 = 2 * random_uniform(generator) - 1;
-        v2 = 2 * random_uniform(generator) - 1;
+        v1 = 2 * uniform(generator) - 1;
+        v2 = 2 * uniform(generator) - 1;
         square = v1 * v1 + v2 * v2;
     } while (square >= 1 || square == 0);
     real scale = (real)sqrt(-log((double)square) / (double)square);

@@ -22,9 +22,6 @@ void random_put(const struct lattice *lattice, struct fields *fields, int site, 
                 const struct generator *in);
 void random_seed_one(struct generator *generator, long iseed, long index);
 
-/* Uniform in [0, 1), a multiple of 2^-24. */
-real random_uniform(struct generator *generator);
-
 /* Two normal numbers with <x²> = 1/2 each (polar method; Marsaglia and Bray 1964). */
 void random_gauss(struct generator *generator, real pair[2]);
 

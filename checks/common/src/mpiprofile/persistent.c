@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "persistent.h"
-
 #include "wrap.h"
 
 #include <stdlib.h>
 
+/* A persistent request, with the peer and length of its message. Not thread-safe. */
 struct item {
     MPI_Request request;
     int peer;
@@ -14,7 +13,7 @@ struct item {
 static struct item *items;
 static int count, room;
 
-void persistent_add(MPI_Request request, int peer, long long bytes) {
+static void add(MPI_Request request, int peer, long long bytes) {
     if (count == room) {
         int more = room ? 2 * room : 16;
         struct item *grown = realloc(items, (size_t)more * sizeof *items);
@@ -26,13 +25,8 @@ void persistent_add(MPI_Request request, int peer, long long bytes) {
     items[count++] = (struct item){request, peer, bytes};
 }
 
-void persistent_remove(MPI_Request request) {
-    for (int i = 0; i < count; i++)
-        if (items[i].request == request)
-            items[i--] = items[--count];
-}
-
-int persistent_find(MPI_Request request, int *peer, long long *bytes) {
+/* 1 if the request is known. */
+static int find(MPI_Request request, int *peer, long long *bytes) {
     for (int i = 0; i < count; i++)
         if (items[i].request == request) {
             *peer = items[i].peer;
@@ -49,7 +43,7 @@ int persistent_find(MPI_Request request, int *peer, long long *bytes) {
                            int tag, MPI_Comm comm, MPI_Request *request) {                         \
         int result = PMPI_##name(buffer, items_, type, peer, tag, comm, request);                  \
         if (result == MPI_SUCCESS)                                                                 \
-            persistent_add(*request, profile_peer(comm, peer), profile_bytes(items_, type));       \
+            add(*request, profile_peer(comm, peer), profile_bytes(items_, type));                  \
         return result;                                                                             \
     }
 
@@ -60,14 +54,16 @@ WRAP_INIT(Rsend_init, PROFILE_CONST)
 WRAP_INIT(Recv_init, )
 
 VISIBLE int MPI_Request_free(MPI_Request *request) {
-    persistent_remove(*request);
+    for (int i = 0; i < count; i++)
+        if (items[i].request == *request)
+            items[i--] = items[--count];
     return PMPI_Request_free(request);
 }
 
 VISIBLE int MPI_Start(MPI_Request *request) {
     int peer = PROFILE_NO_PEER;
     long long bytes = -1;
-    persistent_find(*request, &peer, &bytes);
+    find(*request, &peer, &bytes);
     double begun = profile_begin();
     int result = PMPI_Start(request);
     profile_end(PROFILE_Start, peer, bytes, begun, timing_monotonic());
@@ -82,7 +78,7 @@ VISIBLE int MPI_Startall(int number, MPI_Request requests[]) {
     for (int i = 0; i < number; i++) {
         int peer;
         long long bytes;
-        if (persistent_find(requests[i], &peer, &bytes))
+        if (find(requests[i], &peer, &bytes))
             profile_share(PROFILE_Startall, peer, bytes);
     }
     return result;
