@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
@@ -23,10 +22,6 @@ class RunStatus:
     skipped_cases: int
     failures: list[str]
     left_s: float
-
-    def to_json(self) -> dict[str, Any]:
-        """As plain data."""
-        return asdict(self)
 
     @property
     def complete(self) -> bool:

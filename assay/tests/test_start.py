@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
-from assay.cli.parser import COMMANDS
+from assay.cli.parser import COMMANDS, make_parser
 
 SLOW = {"matplotlib", "polars", "reframe", "scipy"}
 #: Commands that draw or print pages; they load what they need for it.
@@ -28,6 +29,12 @@ def loaded_by(commands: set[str]) -> set[str]:
 def test_slow_libraries_are_loaded_by_commands_that_write_reports_only():
     assert not SLOW & loaded_by(set(COMMANDS) - WRITING)
     assert {"matplotlib", "polars"} <= loaded_by({"report"})
+
+
+@pytest.mark.parametrize("words", [["nightly", "run"], ["doctor", "--site", "virtual"]])
+def test_a_slow_command_is_loaded_when_it_is_run(words):
+    module, _, function = make_parser(words).parse_args(words).run.partition(":")
+    assert callable(getattr(import_module(module), function))
 
 
 @pytest.mark.parametrize("commands", [set(), {"doctor"}, {"nightly"}])
