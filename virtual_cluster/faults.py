@@ -20,6 +20,7 @@ from virtual_cluster.state import State, cluster_lock
 _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
 _QUOTA_US = 1000
+RELEASE_TIMEOUT_S = 5.0
 
 
 def degrade(state: State, node: str, cpu_share: float | None, link_share: float | None) -> None:
@@ -111,9 +112,11 @@ def _move(pids: list[int], group: Path) -> None:
 def _release(group: Path) -> None:
     if not group.is_dir():
         return
-    try:
-        for _ in range(3):
+    for _ in host.tries(RELEASE_TIMEOUT_S, 0.02):
+        try:
             _move([int(pid) for pid in (group / "cgroup.procs").read_text().split()], group.parent)
-        group.rmdir()
-    except OSError as error:
-        raise InfrastructureError(f"{group}: cannot be removed ({error.strerror})") from error
+            group.rmdir()
+            return
+        except OSError as error:  # busy: a process has forked, or has ended and is not reaped yet
+            problem = f"{group}: cannot be removed ({error.strerror})"
+    raise InfrastructureError(problem)

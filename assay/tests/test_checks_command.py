@@ -23,11 +23,9 @@ def test_every_check_is_listed_with_its_needs(capsys):
     lines = told(capsys).splitlines()
     assert [line.split()[0] for line in lines[1 : 1 + len(CHECKS)]] == list(CHECKS)
     found = {check["name"]: check for check in json.loads(told(capsys, "--json"))}
-    assert (found["osu"]["program"], found["osu"]["needs"]) == (
-        "the site's osu",
-        ["mpi", "program:osu"],
-    )
-    assert (found["pvm_echo"]["program"], found["pvm_echo"]["needs"]) == ("our own", ["pvm"])
+    kinds = {name: (check["program"], check["needs"]) for name, check in found.items()}
+    assert kinds["osu"] == ("the site's osu", ["mpi", "program:osu"])
+    assert kinds["pvm_echo"] == ("our own", ["pvm"])
 
 
 @pytest.mark.parametrize("name", CHECKS)
@@ -54,6 +52,5 @@ def test_the_example_of_a_check_is_a_case(capsys, name):
 
 def test_an_unknown_check_is_told_what_there_is(capsys):
     assert main(["checks", "rings"]) == ExitStatus.BAD_INPUT
-    assert "no check 'rings' (did you mean ring?); there are alltoall_pairs, " in (
-        capsys.readouterr().err
-    )
+    told = "no check 'rings' (did you mean ring?); there are alltoall_pairs, "
+    assert told in capsys.readouterr().err

@@ -33,8 +33,7 @@ def place(tmp_path, monkeypatch):
 
 
 def a_run(place, **slow):
-    run = runs.write_run(place / "results" / "acceptance" / "20261120T000000Z-0001", **slow)
-    return str(run)
+    return str(runs.write_run(place / "results" / "acceptance" / "20261120T000000Z-0001", **slow))
 
 
 def test_a_good_machine_is_accepted_and_verified(place, capsys):
@@ -51,12 +50,8 @@ def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, capsys):
     run = a_run(place, slow_node={"n2": 0.7})
     assert main(["accept", run, "--criteria", "mine.yaml"]) == 3
     assert f"assay accept {run} --rerun" in capsys.readouterr().out
-    rerun = runs.write_run(
-        place / "results" / "rerun" / "20261121T000000Z-0002",
-        slow_node={"n2": 0.7},
-        blocks=3,
-        seed=5,
-    )
+    folder = place / "results" / "rerun" / "20261121T000000Z-0002"
+    rerun = runs.write_run(folder, slow_node={"n2": 0.7}, blocks=3, seed=5)
     assert main(["accept", run, "--with", str(rerun), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     assert told["named"] == ["slow node n2"]

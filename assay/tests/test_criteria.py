@@ -61,11 +61,7 @@ def test_a_good_file_is_read():
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (
-            "kind: nodes",
-            "kind: node",
-            'mine.yaml:5: criteria[0].kind: found "node" (text)',
-        ),
+        ("kind: nodes", "kind: node", 'mine.yaml:5: criteria[0].kind: found "node" (text)'),
         ("kind: nodes, ", "", "mine.yaml:5"),
         ("stream_triad", "stream_trio", "did you mean stream_triad?"),
         ("check: node,", "check: nodes,", "did you mean node?"),
