@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Criteria files of an acceptance: their model, and reading them with every fault named.
-
-Kept free of imports, so that `reports` can use the model without what a campaign file needs.
-"""
+"""Criteria files of an acceptance: reading them with every fault named."""

@@ -20,7 +20,7 @@ from reports.statistics.estimators import one_sided_bound
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
 
-#: The worse of two verdicts stands further back.
+#: From best to worst.
 ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "FAIL")
 
 

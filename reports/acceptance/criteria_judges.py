@@ -22,7 +22,7 @@ from reports.acceptance.model import Item, JudgedCriterion, judged, limit_text
 from reports.acceptance.values import Evidence, Values
 from reports.notation.labels import CheckLabels, check_labels
 
-#: At least and at most.
+#: (at_least, at_most)
 Limits = tuple[float | None, float | None]
 
 

@@ -21,10 +21,10 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 
-#: Files and folders of a run directory that are made from it, or come and go.
+#: Files and folders of a run directory that are derived or temporary.
 NOT_EVIDENCE = frozenset({"acceptance", "report", "work", ".lock"})
 _ROOT = Path(__file__).resolve().parents[2]
-#: What is judged and sealed begins here; what is drawn for people, there.
+#: The module that seals a judgement, and the one that makes the page.
 _JUDGING, _PAGE = "reports.acceptance.dossier", "reports.acceptance.document"
 _METRICS = "records/schema_1.json"
 _TEMPLATES = "reports/write/templates/*"

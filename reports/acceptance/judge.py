@@ -64,10 +64,10 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
 
 
 def _answers(context: Context) -> JudgedCriterion:
-    """Right answers, and no launch without one: of every check and environment of the run.
+    """Every launch gave the right answer: one item for each check and environment of the run.
 
-    Counts, so no interval: a wrong answer fails, as do more launches without an answer than the
-    criteria allow; launches lost to the machine or still to come leave it open.
+    Counts have no interval. FAIL: a wrong answer, or more launches without an answer than the
+    criteria allow. INCONCLUSIVE: launches lost to the machine or not run yet.
     """
     evidence = context.evidence
     cases: dict[tuple[str, str], list[PlannedCase]] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What judging gives: items, judged criteria, findings, waivers, and the whole judgement."""
+"""The result of judging: items, judged criteria, findings, waivers, and the whole judgement."""
 
 from __future__ import annotations
 

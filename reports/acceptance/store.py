@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder `acceptance/` of a run directory: what is written there, whole or not at all."""
+"""Writes the folder `acceptance/` of a run directory, each file atomically."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _rerun_file(dossier: Dossier) -> str:
 
 
 def known_reruns(run_dir: Path) -> list[Path]:
-    """The re-runs that the last judgement took in. Raises AssayError for a damaged list."""
+    """The re-runs of the last judgement. Raises AssayError for a damaged list."""
     path = run_dir / FOLDER / RERUNS
     if not path.is_file():
         return []

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verification: every checksum and every verdict again, from the records, and what differs.
+"""Verification: recomputes every checksum and every verdict from the records, and reports faults.
 
-What is found is said and never mended. A document whose whole folder was made anew after a change
-is still found by its seal, which stands on the signed paper.
+Nothing is repaired. If somebody changed the records and wrote the whole folder again, the seal on
+the signed paper still shows it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
 
 ReadCriteria = Callable[[str, str], Criteria]
-#: Faults of one kind that are listed one by one.
+#: At most so many faults of one kind are listed.
 MOST_LISTED = 20
-#: Parts of the machine form that have a check of their own.
+#: Parts of the machine form that are compared separately.
 _TOLD_APART = ("results", "files", "manifest_sha256", "criteria")
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was verified: what, and the faults found (none: it is as it was)."""
+    """One comparison of the verification and its faults; without faults nothing has changed."""
 
     what: str
     faults: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ def verify(
     document: Path | None = None,
     seal: str | None = None,
 ) -> list[Check]:
-    """Everything that can be verified of a run and its document, one check each.
+    """Verify all that the run directory holds: raw output always, the document if there is one.
 
     `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper.
     """
@@ -113,7 +113,7 @@ def _folder(folder: Path) -> Check:
 
 
 def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
-    """Manifest, criteria, verdicts and page, all made again and compared."""
+    """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
     try:
         stored = json.loads((folder / store.MACHINE).read_bytes())
         day = date.fromisoformat(stored["judged_on"])
@@ -172,13 +172,13 @@ def _verdicts(
 
 
 def _other_code(dossier: Dossier) -> str:
-    """Says so when the document was made by other code than this: then that may be the reason."""
+    """Names the code if the document was made by another version, which may explain a fault."""
     here = made_with()
     return "" if dossier.made_with == here else f"made with {dossier.made_with}; this is {here}"
 
 
 def _page(folder: Path, dossier: Dossier) -> Check:
-    """The page made again, byte for byte, where the same code made it; by any its seal."""
+    """The page: its seal, and, if this code made it, every byte."""
     what = "document.html made again from the records"
     try:
         page = (folder / store.DOCUMENT).read_bytes()
@@ -196,7 +196,7 @@ def _page(folder: Path, dossier: Dossier) -> Check:
 
 
 def _clipped(faults: Iterable[str]) -> tuple[str, ...]:
-    """At most MOST_LISTED of them, then how many more."""
+    """The first MOST_LISTED faults, then the number of the others."""
     found = list(faults)
     more = len(found) - MOST_LISTED
     return (*found[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +44,10 @@ class RunComparison:
 
     def markdown(self) -> str:
         """The whole comparison as text."""
-        return "\n".join(_lines(self)) + "\n"
+        lines = [f"# {md(self.title)}", "", *(f"- {md(fact)}" for fact in self.facts)]
+        for table in (self.differences, *self.tables):
+            lines += markdown_table(table)
+        return "\n".join(lines) + "\n"
 
 
 def compare(run_a: Path, run_b: Path) -> RunComparison:
@@ -62,13 +64,19 @@ def compare(run_a: Path, run_b: Path) -> RunComparison:
             f" {first.run.plan.campaign!r} and {second.run.plan.campaign!r}); compare two runs of"
             " one campaign."
         )
-    made = (_check_table(first, second, check) for check in first.checks)
-    tables = (_builds(first, second), *made)
+    a, b = first.run, second.run
+    only_a, only_b = len(_cases(first)) - len(shared), len(_cases(second)) - len(shared)
+    differences, builds = _differences(first, second)
+    tables = [builds, *(_check_table(first, second, check) for check in first.checks)]
     return RunComparison(
         first,
         second,
-        _facts(first, second, len(shared)),
-        _differences(first, second),
+        [
+            f"A: {a.run_id}, campaign {a.plan.campaign}, {_state(first)}",
+            f"B: {b.run_id}, campaign {b.plan.campaign}, {_state(second)}",
+            f"{count_text(len(shared), 'case')} in both; only in A: {only_a}, only in B: {only_b}",
+        ],
+        differences,
         [table for table in tables if table is not None],
     )
 
@@ -82,43 +90,21 @@ def _cases(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 
 
-def _facts(first: Analysis, second: Analysis, shared: int) -> list[str]:
-    a, b = first.run, second.run
-    only_a, only_b = len(_cases(first)) - shared, len(_cases(second)) - shared
-    return [
-        f"A: {a.run_id}, campaign {a.plan.campaign}, {_state(first)}",
-        f"B: {b.run_id}, campaign {b.plan.campaign}, {_state(second)}",
-        f"{count_text(shared, 'case')} in both; only in A: {only_a}, only in B: {only_b}",
-    ]
-
-
-def _lines(found: RunComparison) -> Iterator[str]:
-    yield f"# {md(found.title)}"
-    yield ""
-    yield from (f"- {md(fact)}" for fact in found.facts)
-    yield from markdown_table(found.differences)
-    for table in found.tables:
-        yield from markdown_table(table)
-
-
 def _state(analysis: Analysis) -> str:
-    missing = len(analysis.holes)
-    state = (
-        "complete"
-        if not missing
-        else f"not finished ({count_text(missing, 'launch', 'launches')} missing)"
-    )
+    missing = count_text(len(analysis.holes), "launch", "launches")
+    state = f"not finished ({missing} missing)" if analysis.holes else "complete"
     counts = ", ".join(f"{count} {status}" for status, count in sorted(analysis.counts.items()))
     return f"{state}: {counts or 'nothing recorded'}"
 
 
-def _differences(first: Analysis, second: Analysis) -> Table:
+def _differences(first: Analysis, second: Analysis) -> tuple[Table, Table | None]:
+    """What differs in provenance, and between the builds of environments that both runs have."""
     a, b = _flat(first), _flat(second)
     changed = [
         key for key in sorted({*a, *b}) if not belongs_to_builds(key) and a.get(key) != b.get(key)
     ]
     anchor, title = "table-differences", "What differs in provenance"
-    table = pivot(
+    differences = pivot(
         changed,
         [
             ("what", lambda key: key),
@@ -129,11 +115,7 @@ def _differences(first: Analysis, second: Analysis) -> Table:
         title=title,
         most=MOST_ROWS,
     )
-    return table or Table(anchor, title, [], [], "Provenance: no difference.")
-
-
-def _builds(first: Analysis, second: Analysis) -> Table | None:
-    return pivot(
+    builds = pivot(
         build_differences(first.run.provenance, second.run.provenance),
         [
             ("environment", lambda one: one.environment),
@@ -145,6 +127,7 @@ def _builds(first: Analysis, second: Analysis) -> Table | None:
         title="What differs between the builds",
         most=MOST_ROWS,
     )
+    return differences or Table(anchor, title, [], [], "Provenance: no difference."), builds
 
 
 def _flat(analysis: Analysis) -> dict[str, str]:

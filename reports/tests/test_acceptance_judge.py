@@ -17,15 +17,14 @@ from . import acceptance_runs as runs
 pytestmark = pytest.mark.numerical
 
 DAY = date(2026, 11, 21)
-STREAM: dict[str, object] = {"id": "stream", "kind": "nodes", "title": "STREAM", "check": "node"}
-STREAM |= {"metric": "stream_triad", "within": 0.05}
-LINKS: dict[str, object] = {
-    "id": "links",
-    "kind": "links",
-    "title": "Links",
-    "check": "alltoall_pairs",
-}
-LINKS |= {"metric": "pair_bandwidth", "of": "best", "at_least": 0.9}
+
+
+def entry(kind, check, metric, **more):
+    return {"id": kind, "kind": kind, "title": kind, "check": check, "metric": metric, **more}
+
+
+STREAM = entry("nodes", "node", "stream_triad", within=0.05)
+LINKS = entry("links", "alltoall_pairs", "pair_bandwidth", of="best", at_least=0.9)
 
 
 def criteria(*entries, **more):
@@ -62,7 +61,7 @@ def named(result):
 
 def test_a_clean_machine_passes_and_nothing_is_named(tmp_path):
     result = judgement(tmp_path)
-    assert verdicts(result) == {"answers": "PASS", "stream": "PASS", "links": "PASS"}
+    assert verdicts(result) == {"answers": "PASS", "nodes": "PASS", "links": "PASS"}
     assert named(result) == set()
     assert result.verdict == "PASS"
     assert result.rerun == ()
@@ -79,7 +78,7 @@ def test_re_runs_confirm_the_slow_node_and_link_and_nothing_else(tmp_path):
     slow = {"slow_node": {"n2": 0.6}, "slow_link": {"n3": 0.5}}
     result = judgement(tmp_path, reruns=[rerun(tmp_path, **slow)], **slow)
     assert named(result) == {("slow node n2", "confirmed"), ("slow link of n3", "confirmed")}
-    assert verdicts(result) == {"answers": "PASS", "stream": "FAIL", "links": "FAIL"}
+    assert verdicts(result) == {"answers": "PASS", "nodes": "FAIL", "links": "FAIL"}
     assert result.rerun == ()
     node = next(finding for finding in result.findings if finding.kind == "node")
     assert "n1–n2" in node.note
@@ -95,14 +94,14 @@ def test_a_suspect_that_re_runs_do_not_show_is_not_named(tmp_path):
     result = judgement(tmp_path, STREAM, reruns=[rerun(tmp_path)], slow_node={"n2": 0.9})
     assert named(result) == set()
     assert [finding.state for finding in result.findings] == ["not confirmed"]
-    assert verdicts(result)["stream"] == "INCONCLUSIVE"
+    assert verdicts(result)["nodes"] == "INCONCLUSIVE"
 
 
 def test_three_launches_are_too_few_to_suspect_anybody_until_re_runs_come(tmp_path):
     slow = {"slow_node": {"n2": 0.6}}
     alone = judgement(tmp_path / "alone", STREAM, blocks=3, **slow)
     assert named(alone) == set()
-    assert verdicts(alone)["stream"] == "INCONCLUSIVE"
+    assert verdicts(alone)["nodes"] == "INCONCLUSIVE"
     assert alone.rerun
     again = rerun(tmp_path, **slow)
     assert named(judgement(tmp_path, STREAM, blocks=3, reruns=[again], **slow)) == {
@@ -113,7 +112,7 @@ def test_three_launches_are_too_few_to_suspect_anybody_until_re_runs_come(tmp_pa
 def test_half_the_nodes_slow_fail_the_limit_but_none_stands_out(tmp_path):
     result = judgement(tmp_path, STREAM, slow_node={"n1": 0.5, "n2": 0.5})
     assert named(result) == set()
-    assert verdicts(result)["stream"] == "FAIL"
+    assert verdicts(result)["nodes"] == "FAIL"
 
 
 def test_two_launches_give_no_verdict(tmp_path):
@@ -127,52 +126,44 @@ def test_two_launches_give_no_verdict(tmp_path):
     ("least", "verdict"), [(6e9, "PASS"), (8e9, "INCONCLUSIVE"), (10e9, "FAIL")]
 )
 def test_an_absolute_limit_is_met_missed_or_left_open(tmp_path, least, verdict):
-    entry = {"id": "abs", "kind": "limit", "title": "abs", "check": "node"}
-    entry |= {"metric": "stream_triad", "at_least": least, "unit": "bytes/s"}
-    assert verdicts(judgement(tmp_path, entry))["abs"] == verdict
+    limit = entry("limit", "node", "stream_triad", at_least=least, unit="bytes/s")
+    assert verdicts(judgement(tmp_path, limit))["limit"] == verdict
 
 
 def test_efficiency_is_paired_by_block_so_that_drift_does_not_count(tmp_path):
-    entry = {"id": "eff", "kind": "efficiency", "title": "eff", "check": "hpl", "metric": "rate"}
-    entry |= {"peak": "measured", "at_least": 0.5}
-    entry |= {"reference": {"check": "node", "metric": "dgemm_rate"}}
-    result = judgement(tmp_path, entry)
+    rate = {"check": "node", "metric": "dgemm_rate"}
+    measured = entry("efficiency", "hpl", "rate", peak="measured", at_least=0.5, reference=rate)
+    result = judgement(tmp_path, measured)
     item = result.criteria[1].items[0]
-    assert verdicts(result)["eff"] == "PASS"
+    assert verdicts(result)["efficiency"] == "PASS"
     assert item.bounds.centre == pytest.approx(0.8, rel=0.15)
 
 
 def test_nominal_peak_needs_the_sites_declaration(tmp_path):
-    entry = {"id": "eff", "kind": "efficiency", "title": "eff", "check": "hpl", "metric": "rate"}
-    entry |= {"peak": "nominal", "at_least": 0.5}
-    result = judgement(tmp_path, entry)
-    assert verdicts(result)["eff"] == "INCONCLUSIVE"
+    nominal = entry("efficiency", "hpl", "rate", peak="nominal", at_least=0.5)
+    result = judgement(tmp_path, nominal)
+    assert verdicts(result)["efficiency"] == "INCONCLUSIVE"
     assert "core_peak_flop_per_s" in result.criteria[1].note
 
 
 def test_spread_is_judged_by_its_bounds(tmp_path):
-    entry = {"id": "cv", "kind": "spread", "title": "cv", "check": "hpl", "metric": "rate"}
-    assert verdicts(judgement(tmp_path, entry | {"cv_at_most": 0.5}))["cv"] == "PASS"
+    spread = entry("spread", "hpl", "rate", cv_at_most=0.5)
+    assert verdicts(judgement(tmp_path, spread))["spread"] == "PASS"
 
 
-def test_a_waiver_counts_for_its_subject_until_its_day(tmp_path):
+@pytest.mark.parametrize(
+    ("subject", "expires", "verdict", "state"),
+    [
+        ("n3", "2026-11-21", "PASS", "applied"),
+        ("n3", "2026-11-20", "FAIL", "expired"),
+        ("n1", "2027-01-01", "FAIL", "applied"),
+    ],
+)
+def test_a_waiver_counts_for_its_subject_until_its_day(tmp_path, subject, expires, verdict, state):
     slow = {"slow_link": {"n3": 0.5}}
-    waiver = {"criterion": "links", "subject": "n3", "author": "A", "reason": "RMA"}
-    for expires, verdict, state in (
-        ("2026-11-21", "PASS", "applied"),
-        ("2026-11-20", "FAIL", "expired"),
-    ):
-        place = tmp_path / expires
-        more = {"waivers": [waiver | {"expires": expires}]}
-        result = judgement(place, LINKS, reruns=[rerun(place, **slow)], more=more, **slow)
-        assert result.verdict == verdict
-        assert result.waivers[0].state == state
-        assert verdicts(result)["links"] == "FAIL"
-
-
-def test_a_waiver_for_another_node_does_not_help(tmp_path):
-    slow = {"slow_link": {"n3": 0.5}}
-    waiver = {"criterion": "links", "subject": "n1", "author": "A", "reason": "RMA"}
-    more = {"waivers": [waiver | {"expires": "2027-01-01"}]}
+    waiver = {"criterion": "links", "subject": subject, "author": "A", "reason": "RMA"}
+    more = {"waivers": [waiver | {"expires": expires}]}
     result = judgement(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], more=more, **slow)
-    assert result.verdict == "FAIL"
+    assert result.verdict == verdict
+    assert result.waivers[0].state == state
+    assert verdicts(result)["links"] == "FAIL"
