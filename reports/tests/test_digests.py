@@ -62,7 +62,7 @@ def test_the_same_code_elsewhere_has_the_same_digest(tree: Path) -> None:
 def test_what_only_explains_or_has_no_part_changes_no_digest(tree: Path) -> None:
     before = code_digest(tree, *JUDGING), code_digest(tree, *PAGE)
     edit(tree / "reports/acceptance/bounds.py", '"""One-sided bounds', '"""The bounds')
-    edit(tree / "reports/acceptance/bounds.py", "#: The worse of", "#: The worst of")
+    edit(tree / "reports/acceptance/bounds.py", "#: From best to worst", "#: From good to bad")
     edit(tree / "records/record.py", "SCHEMA = 1\n", "SCHEMA = 1  # the first\n\n\n")
     edit(tree / "records/criteria.py", 'key(\n        "', 'key(\n        "Better said: ')
     edit(tree / "reports/write/pdf.py", "PRINT_LIMIT_S = 120.0", "PRINT_LIMIT_S = 60.0")
