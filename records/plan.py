@@ -102,8 +102,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             )
         if plan.blocks < 1:
             raise AssayError(f"{file}: `blocks` is {plan.blocks}; allowed: 1 or more")
-        names = Counter(case.id for case in plan.cases)
-        for name, count in names.items():
+        for name, count in Counter(case.id for case in plan.cases).items():
             if count > 1:
                 raise AssayError(f"{file}: {count} cases have the id {name!r}; ids must be unique")
         try:

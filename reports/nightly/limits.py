@@ -21,13 +21,13 @@ from reports.nightly.tail import LEAST_DEVIATIONS, fit_tail, run_quantile
 
 #: Variance of a median of n normal values, times n, in units of theirs.
 _MEDIAN_VARIANCE = np.pi / 2
-#: A re-run fails again beyond what this many times the allowed chance exceeds.
+#: A re-run confirms beyond the limit for this many times the allowed chance.
 _LAXER = 10
 #: The nights of a reference are dealt into so many parts, each judged by the others.
 _PARTS = 5
 #: A night is slow as a whole when the median of so many series deviates by so many spreads.
 _LEAST_SERIES, _SLOW = 5, 3.0
-#: By how much four nights may share the error of their reference's spread.
+#: Factor for the error of the reference's spread, which four nights share.
 _SHARED = 1.75
 
 
@@ -52,9 +52,9 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
     in 1 % of series in 80 nights, ten times what is allowed. Without enough nights for a tail q is
     Student's quantile at the allowed chance.
 
-    Nights in a row: where whole nights are bad now and then, q lies behind the bad nights and no
-    step smaller than those is ever seen by a single night. Four bad nights in a row are as rare as
-    the budget asks, so a limit that one night in twenty exceeds is enough for four.
+    Nights in a row: where whole nights are bad now and then, q lies beyond them, and a single night
+    shows no smaller step. Four bad nights in a row are as rare as the budget requires, so for four
+    a limit that one night in twenty exceeds is enough.
     """
     tail = fit_tail(without_slow_nights(crossed_deviations(away, _PARTS, rules), rules))
     alone, again = (
@@ -76,12 +76,12 @@ def limits(found: References, away: Matrix, floors: Matrix, rules: Rules) -> Lim
 
 
 def without_slow_nights(deviations: Matrix, rules: Rules) -> Matrix:
-    """The deviations (groups × nights), a night on which half of all series were slow less its
+    """The deviations (groups × nights); of a night on which half of all series were slow, less its
     median.
 
-    Such a night is one event and no hundred: as a hundred deviations it would make the site's tail
-    so heavy that a single series' own loss of a sixth went unseen. The next one alarms, once; where
-    they come more often than alarms may, they stay in the tail and are no alarm any more.
+    Such a night is one event, not one a series: counted a series it would make the site's tail so
+    heavy that the loss of a sixth in a single series is not seen. The next such night alarms, once;
+    where they are more frequent than alarms may be, they stay in the tail and no longer alarm.
     """
     known = np.isfinite(deviations)
     counts = known.sum(axis=0)
@@ -94,9 +94,9 @@ def without_slow_nights(deviations: Matrix, rules: Rules) -> Matrix:
 def _in_a_row(deviations: Matrix, rules: Rules) -> float:
     """The factor of the spread for nights in a row, the smaller of two estimates.
 
-    Of bad nights the first is as uncertain as their number is small; they are told from noise by
-    their distance, so the second takes the quantile that a single night exceeds with the fourth
-    root of the chance, and 1.75 times it for what the nights of a reference share.
+    The first, the quantile of runs, is uncertain where bad nights are few. Bad nights lie far from
+    noise, so the second takes the quantile that a single night exceeds with the fourth root of the
+    chance, times 1.75 for the error that the nights of a reference share.
     """
     chance, nights = rules.allowed_in_a_row, rules.run_nights
     known = deviations[np.isfinite(deviations)]

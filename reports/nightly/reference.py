@@ -16,7 +16,7 @@ Counts = NDArray[np.int64]
 
 #: Standard deviations in a median absolute deviation of a normal distribution.
 _MAD = 1.4826
-#: A segment of fewer nights says nothing of the spread.
+#: A segment of fewer nights gives no spread.
 _LEAST_SEGMENT = 3
 
 
@@ -58,9 +58,9 @@ def residuals(values: Matrix, chosen: Mask, segments: Counts) -> Matrix:
     """How far each chosen night lies from the median of its own segment, as a fraction of it.
 
     `segments` numbers, for each night (series × nights), what has one level: nights of one context
-    between accepted changes. A level that was just begun so takes its spread from the nights
-    before it: noise is a property of the machine, and a spread from three nights is none. Each
-    segment of m nights is widened by √(m/(m−1)), what its own median takes away.
+    between accepted changes. So a level that has just begun takes its spread from the nights before
+    it: noise is a property of the machine, and three nights give no spread. Each segment of m
+    nights is widened by √(m/(m−1)), because its own median was subtracted.
     """
     found = np.full(values.shape, np.nan)
     if not chosen.any():

@@ -115,10 +115,9 @@ def headline(checked: Checked) -> str:
     fresh, known = len(judgement.of("regression")), len(judgement.of("open"))
     judged = count_text(judgement.judged, "series", "series")
     if fresh or known:
-        new = f"{fresh} new and {known} open" if fresh and known else ""
-        new = new or (f"{fresh} new" if fresh else f"{known} open")
-        word = "regression" if fresh + known == 1 else "regressions"
-        return f"{new} {word} among {judged} judged"
+        counts = " and ".join(f"{n} {word}" for n, word in ((fresh, "new"), (known, "open")) if n)
+        noun = "regression" if fresh + known == 1 else "regressions"
+        return f"{counts} {noun} among {judged} judged"
     if checked.bad_launches:
         return f"{count_text(checked.bad_launches, 'launch', 'launches')} did not give a result"
     if judgement.of("suspect"):
