@@ -99,7 +99,7 @@ def combine(points: Sequence[Point]) -> tuple[Point, int]:
 
 
 class Planned:
-    """Names of scopes and groups, and the cases behind them."""
+    """Names of scopes and curves, and the cases behind them."""
 
     def __init__(
         self,
@@ -120,23 +120,18 @@ class Planned:
         return self._case[check, key, environment]
 
     def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str]:
-        """Scope and group of a point; made once for each curve."""
+        """Scope and curve of a point; made once for each curve.
+
+        Placements are never mixed: between nodes and within a node are two scopes.
+        """
         params, at = point
         curve = check, params, beside_curve(at)
         found = self._names.get(curve)
         if found is None:
             case = self.case(check, params, environment)
-            found = self._names[curve] = self.scope(case), self.group(case, at)
+            placement = str(case.params.get("placement") or "").replace("-", " ")
+            scope = ", ".join(filter(None, [self._register.check_title(check), placement]))
+            parts = self._labels[check].parts(case, without=("placement",))
+            parts += [str(value) for _, value in beside_curve(at)]
+            found = self._names[curve] = scope, ", ".join(parts) or "all parameters fixed"
         return found
-
-    def scope(self, case: PlannedCase) -> str:
-        """Placements are never mixed: between nodes and within a node are two scopes."""
-        placement = case.params.get("placement")
-        title = self._register.check_title(case.check)
-        return f"{title}, {str(placement).replace('-', ' ')}" if placement else title
-
-    def group(self, case: PlannedCase, at: AtKey) -> str:
-        """The curve a point belongs to."""
-        parts = self._labels[case.check].parts(case, without=("placement",))
-        parts += [str(value) for _, value in beside_curve(at)]
-        return ", ".join(parts) or "all parameters fixed"

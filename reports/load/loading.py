@@ -12,14 +12,7 @@ from records.record import has_torn_tail
 from reports.load.reader import Reader
 from reports.load.run import AtKey, Launch, Run, Series, stacked
 
-__all__ = [
-    "AtKey",
-    "Launch",
-    "Run",
-    "Series",
-    "load_run",
-    "stacked",
-]
+__all__ = ["AtKey", "Launch", "Run", "Series", "load_run", "stacked"]
 
 
 def load_run(directory: Path) -> Run:

@@ -140,7 +140,7 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
     figure, axes = new_panel(
         label, counted_footer(analysis, [len(item.elapsed_s) for item in found])
     )
-    counts = [_messages(item) for item in found]
+    counts = [item.messages for item in found]
     classes = sorted({size for each in counts for size in each})
     width = 0.8 / len(found)
     for place, (item, each) in enumerate(zip(found, counts, strict=True)):
@@ -165,13 +165,3 @@ def _binary_text(size: int) -> str:
         if size >= factor:
             return f"{size // factor} {unit}"
     return f"{size} B"
-
-
-def _messages(item: CaseTotals) -> dict[int, float]:
-    """Messages a rank by class of size; receives are not counted a second time."""
-    counts: dict[int, float] = {}
-    for call in item.calls:
-        if "ecv" not in call.call or call.call.startswith("Sendrecv"):
-            for size, number in call.sizes.items():
-                counts[size] = counts.get(size, 0.0) + number
-    return counts

@@ -61,6 +61,16 @@ class CaseTotals:
         """Seconds in MPI, mean over the ranks, shape (launches,)."""
         return np.asarray(sum((call.seconds for call in self.calls), np.zeros_like(self.elapsed_s)))
 
+    @property
+    def messages(self) -> dict[int, float]:
+        """Messages a rank by class of size; receives are not counted a second time."""
+        counts: dict[int, float] = {}
+        for call in self.calls:
+            if "ecv" not in call.call or call.call.startswith("Sendrecv"):
+                for size, number in call.sizes.items():
+                    counts[size] = counts.get(size, 0.0) + number
+        return counts
+
 
 def case_totals(profile: CaseProfile) -> CaseTotals:
     """Sum the profiles of one case."""
