@@ -12,7 +12,6 @@ from typing import Any
 from assay.cli.options import add_history, add_judging, add_run, add_site
 from records.errors import AssayError, ExitStatus
 from records.history.model import Acceptance
-from records.history.reading import read_history
 from records.history.store import Store
 from records.run_directory import open_run
 from reports.nightly.night import read_night
@@ -25,10 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(add)
     add.add_argument("--rerun-of", metavar="RUN", help="it ran suspicious cases of this run again")
     add.add_argument("--elsewhere", action="store_true", help="and did so on other nodes")
-    check = _command(commands, "check", _check, "judge the nights not judged yet")
+    check = _command(
+        commands, "check", "assay.cli.history_judging:check", "judge the nights not judged yet"
+    )
     _add_group(check)
     add_judging(check)
-    show = _command(commands, "show", _show, "what the history holds")
+    show = _command(commands, "show", "assay.cli.history_judging:show", "what the history holds")
     _add_group(show)
     show.add_argument("--changes", action="store_true", help="the changes that were found")
     accept = _command(commands, "accept-change", _accept, "take changes as the new reference")
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _command(
-    commands: Any, name: str, run: Callable[[argparse.Namespace], int], text: str
+    commands: Any, name: str, run: Callable[[argparse.Namespace], int] | str, text: str
 ) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     add_history(parser)
@@ -63,51 +64,6 @@ def _add(arguments: argparse.Namespace) -> int:
             f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
             f" {night.statuses.get('ok', 0)} ok launches of {launches}"
         )
-    return ExitStatus.PASS
-
-
-def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:
-    """Site and campaign that the arguments mean: of those that match, the one added last."""
-    groups = [
-        (site, campaign)
-        for site, campaign, _ in store.groups()
-        if arguments.site in (None, site) and arguments.campaign in (None, campaign)
-    ]
-    if not groups:
-        raise AssayError(f"{store.path} holds no nights of this; see: assay history show")
-    return groups[-1]
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    if not 0 < arguments.alarms_a_month <= 100:
-        raise AssayError("--alarms-a-month must be above 0 and at most 100")
-    with Store(arguments.history) as store:
-        return judge(store, *_group(arguments, store), arguments)
-
-
-def judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace) -> int:
-    """Judge the nights as the options of `add_judging` say; gives the exit status."""
-    from assay.nightly.judging import judge_nights  # slow: SciPy, matplotlib
-
-    return judge_nights(
-        store,
-        site,
-        campaign,
-        alarms_a_month=arguments.alarms_a_month,
-        rerun=arguments.rerun,
-        out=arguments.out,
-        json=arguments.json,
-    ).status
-
-
-def _show(arguments: argparse.Namespace) -> int:
-    from reports.nightly.listing import changes_text, nights_text  # slow: SciPy
-
-    with Store(arguments.history) as store:
-        for site, campaign, count in store.groups():
-            print(f"{campaign} on {site}: {count} nights")
-        history = read_history(store, *_group(arguments, store))
-    print(changes_text(history) if arguments.changes else nights_text(history))
     return ExitStatus.PASS
 
 

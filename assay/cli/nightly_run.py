@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.history import judge
+from assay.cli.history_judging import judge
 from assay.run.start import start_run
 from records.history.store import Store
 from records.run_directory import latest_run

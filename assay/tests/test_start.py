@@ -31,7 +31,9 @@ def test_slow_libraries_are_loaded_by_commands_that_write_reports_only():
     assert {"matplotlib", "polars"} <= loaded_by({"report"})
 
 
-@pytest.mark.parametrize("words", [["nightly", "run"], ["doctor", "--site", "virtual"]])
+@pytest.mark.parametrize(
+    "words", [["nightly", "run"], ["history", "show"], ["doctor", "--site", "x"]]
+)
 def test_a_slow_command_is_loaded_when_it_is_run(words):
     module, _, function = make_parser(words).parse_args(words).run.partition(":")
     assert callable(getattr(import_module(module), function))

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay history check` and `show`; what judges nights is slow to load."""
+
+from __future__ import annotations
+
+import argparse
+
+from assay.nightly.judging import judge_nights
+from records.errors import AssayError, ExitStatus
+from records.history.reading import read_history
+from records.history.store import Store
+from reports.nightly.listing import changes_text, nights_text
+
+
+def check(arguments: argparse.Namespace) -> int:
+    """`assay history check`: judge the nights; gives the exit status."""
+    if not 0 < arguments.alarms_a_month <= 100:
+        raise AssayError("--alarms-a-month must be above 0 and at most 100")
+    with Store(arguments.history) as store:
+        return judge(store, *_group(arguments, store), arguments)
+
+
+def judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace) -> int:
+    """Judge the nights as the options of `add_judging` say; gives the exit status."""
+    return judge_nights(
+        store,
+        site,
+        campaign,
+        alarms_a_month=arguments.alarms_a_month,
+        rerun=arguments.rerun,
+        out=arguments.out,
+        json=arguments.json,
+    ).status
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """`assay history show`: print nights or changes."""
+    with Store(arguments.history) as store:
+        for site, campaign, count in store.groups():
+            print(f"{campaign} on {site}: {count} nights")
+        history = read_history(store, *_group(arguments, store))
+    print(changes_text(history) if arguments.changes else nights_text(history))
+    return ExitStatus.PASS
+
+
+def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:
+    """Site and campaign that the arguments mean: of those that match, the one added last."""
+    groups = [
+        (site, campaign)
+        for site, campaign, _ in store.groups()
+        if arguments.site in (None, site) and arguments.campaign in (None, campaign)
+    ]
+    if not groups:
+        raise AssayError(f"{store.path} holds no nights of this; see: assay history show")
+    return groups[-1]
