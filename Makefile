@@ -16,7 +16,7 @@ demo: setup ## the main job: virtual cluster up, campaign quick, report, cluster
 	@setup/demo.sh
 
 test: setup ## pass the tests
-	@.venv/bin/python -m pytest
+	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope
 
 test-other-processor: setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh

@@ -43,8 +43,8 @@ WRONG = {
 
 @pytest.fixture(scope="module", params=list(COMPILERS))
 def runs(request):
-    with built_programs(request.param, ["collectives", "interference"]) as out:
-        yield run_each(request.param, out, [*GOOD, *REFUSED, *WRONG])
+    out = built_programs(request.param, ["collectives", "interference"])
+    return run_each(request.param, out, [*GOOD, *REFUSED, *WRONG])
 
 
 @pytest.mark.parametrize("command", GOOD)

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +51,26 @@ def command_of(check: str, **given: Any) -> tuple[str, Any]:
     return " ".join(words), params
 
 
-@contextmanager
-def built_programs(library: str, programs: Sequence[str]) -> Iterator[Path]:
-    """A folder with the programs, built with `library`; skips the test where it is missing."""
+def built_programs(library: str, programs: Sequence[str]) -> Path:
+    """The folder with the programs, built with `library`; skips the test where it is missing."""
+    out = build_folder(library)
+    targets = [f"{out}/{program}" for program in programs]
+    command = ["make", "-s", "-j2", "-C", str(LIBRARY), f"CC={COMPILERS[library]}", f"OUT={out}"]
+    subprocess.run([*command, *targets], check=True, capture_output=True)
+    return out
+
+
+@cache
+def build_folder(library: str) -> Path:
+    """The folder in which all tests of this process build with `library`; removed at its end."""
     compiler = COMPILERS[library]
     if shutil.which(compiler) is None:
         pytest.skip(f"needs {compiler}: run make setup")
+    out = Path(tempfile.mkdtemp(prefix="assay-programs-", dir="/tmp"))
+    atexit.register(shutil.rmtree, out, ignore_errors=True)
     # LAM refuses root, so its programs run as nobody, who must be able to read them.
-    with tempfile.TemporaryDirectory(prefix="assay-programs-", dir="/tmp") as name:
-        out = Path(name)
-        out.chmod(0o755)
-        targets = [f"{out}/{program}" for program in programs]
-        command = ["make", "-s", "-j2", "-C", str(LIBRARY), f"CC={compiler}", f"OUT={out}"]
-        subprocess.run([*command, *targets], check=True, capture_output=True)
-        yield out
+    out.chmod(0o755)
+    return out
 
 
 def run_each(library: str, out: Path, commands: Sequence[str]) -> dict[str, ProgramRun]:

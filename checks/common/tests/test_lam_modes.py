@@ -10,8 +10,7 @@ LIMITS = (16384, 65536, 131072)
 
 @pytest.fixture(scope="module")
 def out():
-    with built_programs("lam", ["prove_short"]) as folder:
-        yield folder
+    return built_programs("lam", ["prove_short"])
 
 
 def launched(out, sizes):

@@ -64,8 +64,8 @@ ALTERED = {
 
 @pytest.fixture(scope="module", params=list(COMPILERS))
 def runs(request):
-    with built_programs(request.param, PROGRAMS) as out:
-        yield run_each(request.param, out, [*GOOD, *UNNAMED, *BAD, *ALTERED])
+    out = built_programs(request.param, PROGRAMS)
+    return run_each(request.param, out, [*GOOD, *UNNAMED, *BAD, *ALTERED])
 
 
 @pytest.mark.parametrize("command", [*GOOD, *UNNAMED])

@@ -6,13 +6,12 @@ import platform
 import re
 import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
 
 from checks.common.sources import CHECKS, LIBRARY, program_folders
-from checks.common.tests.program_runs import built_programs
+from checks.common.tests.program_runs import COMPILERS, build_folder, built_programs
 
 SU3 = CHECKS / "su3_rmd" / "src"
 RANKS = (1, 2, 3, 4)
@@ -24,10 +23,10 @@ KERNEL_FLAGS = {
 }
 
 
-def proofs(folder, compiler, out, *settings):
+def proofs(folder, library, out):
     """Run `make prove` of a folder: the judgements by section, none of them wrong, none empty."""
     answer = subprocess.run(
-        ["make", "-j2", "-C", str(folder), "prove", f"CC={compiler}", f"OUT={out}", *settings],
+        ["make", "-j2", "-C", str(folder), "prove", f"CC={COMPILERS[library]}", f"OUT={out}"],
         capture_output=True,
         text=True,
         check=False,
@@ -58,20 +57,9 @@ def vector_kernels():
     return ["baseline", *(name for name in built if KERNEL_FLAGS[name] <= flags)]
 
 
-@pytest.fixture
-def out():
-    # LAM refuses root, so its programs run as nobody, who must be able to read them.
-    with tempfile.TemporaryDirectory(prefix="assay-proof-", dir="/tmp") as folder:
-        Path(folder).chmod(0o755)
-        yield folder
-
-
 @pytest.mark.parametrize("library", ["mpich", "openmpi", "lam"])
-def test_proof_programs_pass(library, out):
-    compiler = f"mpicc.{library}"
-    if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}: run make setup")
-    found = proofs(LIBRARY, compiler, out)
+def test_proof_programs_pass(library):
+    found = proofs(LIBRARY, library, build_folder(library))
     # prove_short runs with LAM's modes, in test_lam_modes.
     for program in set(proof_programs(LIBRARY)) - {"prove_short", "prove_timing"}:
         assert all(PROPERTY.fullmatch(line) for line in found[program])
@@ -85,10 +73,8 @@ def test_proof_programs_pass(library, out):
 
 
 @pytest.mark.numerical
-def test_proof_programs_of_the_application_pass(out):
-    if shutil.which("mpicc.mpich") is None:
-        pytest.skip("needs mpicc.mpich: run make setup")
-    found = proofs(SU3, "mpicc.mpich", out)
+def test_proof_programs_of_the_application_pass():
+    found = proofs(SU3, "mpich", build_folder("mpich") / "su3_rmd")
     sets = vector_kernels()
     for ranks in RANKS:
         for program in proof_programs(SU3):
@@ -100,10 +86,8 @@ def test_proof_programs_of_the_application_pass(out):
     assert [line.split()[-1] for line in originals] == ["auto", "plain", *sets]
 
 
-def test_proof_programs_of_the_profile_pass(out):
-    if shutil.which("mpicc.mpich") is None:
-        pytest.skip("needs mpicc.mpich: run make setup")
-    found = proofs(LIBRARY / "mpiprofile", "mpicc.mpich", out)
+def test_proof_programs_of_the_profile_pass():
+    found = proofs(LIBRARY / "mpiprofile", "mpich", build_folder("mpich") / "profile")
     for section, lines in found.items():
         ranks = int(section.split()[-2])
         assert lines[2:] == [f"right  profile of rank {rank} of {ranks}" for rank in range(ranks)]
@@ -115,18 +99,18 @@ def test_proof_programs_of_the_profile_pass(out):
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])
 def test_a_rank_that_fails_stays_until_its_error_has_been_read(library):
     """Else a slow launcher loses it: MPICH's mpiexec exits at once when a rank aborts."""
-    with built_programs(library, ["echo"]) as folder:
-        process = subprocess.Popen(
-            [str(folder / "echo"), "--sizes=7", "--iterations=1", "--inject-fault"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(2)
-        text, _ = process.communicate()
-        assert b'"wrong":true' in text
-        assert process.returncode != 0
+    folder = built_programs(library, ["echo"])
+    process = subprocess.Popen(
+        [str(folder / "echo"), "--sizes=7", "--iterations=1", "--inject-fault"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(2)
+    text, _ = process.communicate()
+    assert b'"wrong":true' in text
+    assert process.returncode != 0
 
 
 HELLO = """

@@ -134,15 +134,15 @@ def test_what_cannot_be_measured_is_refused(program, options, said):
 
 @pytest.mark.parametrize("library", COMPILERS)
 def test_ranks_of_each_library_start_it_on_their_hosts(library):
-    with built_programs(library, ["tcp_pair", "tcp_echo"]) as out:
-        own = "@listening --port=@port @other --host=@host --port=@port"
-        ends = f"{out}/tcp_echo {' '.join(FEW)} %s{own}"
-        good, altered, nothing = (
-            f"2 tcp_pair {ends % ''}",
-            f"2 tcp_pair {ends % '--inject-fault '}",
-            f"2 tcp_pair {out}/nothing @listening @other",
-        )
-        runs = run_each(library, out, [good, altered, nothing])
+    out = built_programs(library, ["tcp_pair", "tcp_echo"])
+    own = "@listening --port=@port @other --host=@host --port=@port"
+    ends = f"{out}/tcp_echo {' '.join(FEW)} %s{own}"
+    good, altered, nothing = (
+        f"2 tcp_pair {ends % ''}",
+        f"2 tcp_pair {ends % '--inject-fault '}",
+        f"2 tcp_pair {out}/nothing @listening @other",
+    )
+    runs = run_each(library, out, [good, altered, nothing])
     output = runs[good].output
     assert (runs[good].status, output.ended, output.errors) == (0, True, []), runs[good].text
     assert sum(metric.name == "half_round_trip" for metric in output.metrics) == 4
