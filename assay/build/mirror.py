@@ -48,6 +48,21 @@ class SourceArchive(BaseModel):
         return mirror / "_source-cache" / "archive" / self.sha256[:2] / f"{self.sha256}.{ending}"
 
 
+def archives_of(built: SpackDescription) -> list[SourceArchive]:
+    """The archives of the platform's sources.yaml that `built`'s environment needs.
+
+    Raises AssayError when the platform has none.
+    """
+    path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
+    if not path.is_file():
+        raise AssayError(
+            f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
+            " --from web where the web can be reached"
+        )
+    stated = TypeAdapter(list[SourceArchive]).validate_python(yaml.safe_load(path.read_text()))
+    return [archive for archive in stated if archive.environment in (None, built.environment)]
+
+
 def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int:
     """Put the archives of the platform's sources.yaml into the mirror; gives how many are new.
 
@@ -57,19 +72,10 @@ def fill_from_distribution(home: Path, built: SpackDescription, say: Say) -> int
     or one has a wrong checksum: that one is not taken.
     """
     mirror = home / MIRROR
-    path = SPACK_ENV / "platforms" / built.platform / "sources.yaml"
-    if not path.is_file():
-        raise AssayError(
-            f"platform {built.platform}: no {path.name} there, so no source packages are known; use"
-            " --from web where the web can be reached"
-        )
     archives = [
         archive
-        for archive in TypeAdapter(list[SourceArchive]).validate_python(
-            yaml.safe_load(path.read_text())
-        )
-        if archive.environment in (None, built.environment)
-        and not _is_right(archive.path_in(mirror), archive.sha256)
+        for archive in archives_of(built)
+        if not _is_right(archive.path_in(mirror), archive.sha256)
     ]
     if not archives:
         say(f"mirror {mirror}: all archives are there, checksums right")

@@ -11,7 +11,7 @@ import yaml
 
 from assay.build.builder import BuildRequest, prepare
 from assay.build.facts import Lock
-from assay.build.mirror import _archives
+from assay.build.mirror import archives_of
 from assay.build.paths import SPACK_ENV, find_spack
 from assay.sites import builds
 from assay.sites.builds import facts_file
@@ -60,7 +60,7 @@ def test_an_empty_mirror_is_one_message_and_nothing_counts_as_built(home, monkey
 
 def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
     monkeypatch.setenv(builds.HOME, str(home))
-    for archive in _archives(read_description("virtual").spack):
+    for archive in archives_of(read_description("virtual").spack):
         forged = archive.path_in(home / "mirror")
         forged.parent.mkdir(parents=True, exist_ok=True)
         forged.write_bytes(b"forged")
