@@ -50,6 +50,11 @@ class Launch:
     attempt: int
     limit_s: float
 
+    @property
+    def key(self) -> tuple[str, int]:
+        """Case and block: what gets one record that counts."""
+        return self.case_id, self.block
+
 
 class Session:
     """A running ReFrame session. Use as a context manager: leaving it ends the session."""
@@ -76,7 +81,7 @@ class Session:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         reframe = [
-            str(Path(sys.executable).with_name("reframe")),
+            *(sys.executable, "-P", "-m", "checks.common.session"),
             f"--config-file={CHECKS / 'common' / 'settings.py'}",
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
@@ -119,27 +124,16 @@ class Session:
                 yield msgspec.json.decode(line, type=Outcome)
 
     def wait(self) -> int:
-        """ReFrame's exit status, after all messages."""
-        return self._process.wait(timeout=ENDING_S)
+        """ReFrame's exit status after all messages; -9 if it does not end and must be killed."""
+        try:
+            return self._process.wait(timeout=ENDING_S)
+        except subprocess.TimeoutExpired:
+            return -signal.SIGKILL
 
-    def failures(self) -> dict[str, str]:
-        """Why tests failed before their launch, by ReFrame's test name, from its own report."""
-        path = self.prefix / "session.json"
-        if not path.is_file():
-            return {}
-        report = json.loads(path.read_text())
-        cases = [case for run in report.get("runs", []) for case in run.get("testcases", [])]
-        return {
-            f"{case['name']} {case['environ']}": str(case["fail_reason"]).strip()
-            for case in cases
-            if case.get("result") in ("fail", "fail_deps", "abort", "skip")
-            and case.get("fail_reason")
-        }
-
-    def output_tail(self, lines: int = 15) -> str:
-        """The last lines that ReFrame printed, for error messages."""
+    def last_line(self) -> str:
+        """The last line that ReFrame printed, for error messages."""
         text = (self.work / "reframe.out").read_text(errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return "".join([line.strip() for line in text.splitlines() if line.strip()][-1:])
 
     def __enter__(self) -> Session:
         return self
@@ -153,15 +147,3 @@ class Session:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
         os.close(self._pipe)
-        cancel_jobs(self.site, self.run_id)
-
-
-def cancel_jobs(site: Site, run_id: str) -> None:
-    """End every job of this run that Slurm still knows, and wait until they are gone."""
-    for _ in range(60):
-        listed = site.slurm_output("squeue", "--noheader", "--me", "--format=%i %k")
-        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{run_id}")]
-        if not jobs:
-            return
-        site.slurm_output("scancel", *jobs)
-        time.sleep(0.5)

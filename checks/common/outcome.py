@@ -14,18 +14,30 @@ from typing import Any
 
 import msgspec
 
+from checks.common.faults import Fault
 from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.record import Status
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"
+#: Launches of this session whose outcome was sent.
+_sent: set[int] = set()
+
+
+class BuildFailure(msgspec.Struct):
+    """A build that failed: of what, for which environment, and all that it printed."""
+
+    environment: str
+    program: str
+    output: str
 
 
 class Outcome(msgspec.Struct):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
-    Without a status it says, in `progress`, what the session is doing between launches. `files`
+    Without a status the launch was not run because of a `fault` of the infrastructure, or the
+    message is of no launch: `build` failed, or `progress` says what the session is doing. `files`
     are paths of the raw output: script, stdout, stderr. `started_at` and `ended_at` are UTC.
     """
 
@@ -41,6 +53,8 @@ class Outcome(msgspec.Struct):
     ended_at: str | None = None
     files: dict[str, str] = {}
     progress: str | None = None
+    fault: Fault | None = None
+    build: BuildFailure | None = None
 
 
 def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
@@ -65,14 +79,24 @@ def report_progress(text: str) -> None:
     _send(Outcome(progress=text))
 
 
-def report_refusal(launch_index: int, reason: str) -> None:
-    """Tell the harness that a launch failed before it was started, and why."""
+def report_build_failure(failure: BuildFailure) -> None:
+    """Tell the harness that launches of an environment have no programs."""
+    _send(Outcome(build=failure))
+
+
+def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -> None:
+    """Tell the harness that a launch was not started, and why: failed, or for a fault not run."""
+    if launch_index in _sent:
+        return
     now = _iso(datetime.now(UTC).timestamp())
-    refused = Outcome("failed", reason, launch_index=launch_index, started_at=now, ended_at=now)
+    refused = Outcome(None if fault else "failed", reason, launch_index=launch_index, fault=fault)
+    refused.started_at = refused.ended_at = now
     _send(refused)
 
 
 def _send(message: Outcome) -> None:
+    if message.launch_index >= 0:
+        _sent.add(message.launch_index)
     name = os.environ.get(OUTCOME_FD)
     if name is None:
         return
