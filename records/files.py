@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Gives a name beside `path` to write a file to; at the end the file takes the place of `path`.
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
+    """Gives an empty file beside `path` to write to; at the end it takes the place of `path`.
 
-    The file is on disk before it is renamed, and the rename when this ends. After an error `path`
+    The file is made new, with `mode` less the umask: no link that is there is written through. It
+    is on disk before it is renamed, and the rename when this ends. After an error `path`
     is as it was and the other file is gone. Several of these in one ExitStack take their places
     after all of them are complete.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     try:
         yield temporary
         _sync(temporary)

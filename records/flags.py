@@ -7,6 +7,9 @@ OVERSUBSCRIBED = "oversubscribed"
 PARTIAL = "partial"
 NETWORK_UNPROVEN = "network-unproven"
 INVALID_ON_PURPOSE = "invalid-reply-before-wait"
+#: Of a longer raw file, half of this from its begin and half from its end are kept.
+RAW_LIMIT_BYTES = 64 * 2**20
+RAW_CUT = "raw-cut-to-64-MiB"
 
 #: What each flag says; a check may set others, e.g. the version of a foreign program.
 MEANINGS = {
@@ -14,6 +17,7 @@ MEANINGS = {
     PARTIAL: "the launch failed before its end; what it had measured by then is kept",
     NETWORK_UNPROVEN: "the site's network has no counters that show the traffic of MPI",
     INVALID_ON_PURPOSE: "the reply was sent before the message had arrived: wrong on purpose",
+    RAW_CUT: "a raw file was longer than 64 MiB: of its begin and of its end 32 MiB are kept",
 }
 
 

@@ -4,24 +4,24 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
-from records.files import replacing, write_whole
+from records.files import write_whole
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
+from records.untrusted import refuse_replaceable
 
 #: Where runs are kept, below the folder in which `assay` is called.
 RESULTS = Path("results")
 
-_SUFFIX = {"script": "sh", "stdout": "out", "stderr": "err"}
+#: Ending of a raw file by its kind.
+RAW_SUFFIX = {"script": "sh", "stdout": "out", "stderr": "err"}
 
 
 class RunDirectory:
@@ -35,7 +35,6 @@ class RunDirectory:
         self.provenance_file = path / "provenance.json"
         self.records_file = path / "records.jsonl"
         self.raw = path / "raw"
-        self.builds = path / "builds"
 
     def records(self) -> list[Record]:
         """All records so far."""
@@ -50,8 +49,16 @@ class RunDirectory:
         return read_provenance(self.provenance_file)
 
     def lock(self) -> int:
-        """Make this process the run's one driver; held until it ends, however it ends."""
-        descriptor = os.open(self.path / ".lock", os.O_CREAT | os.O_RDWR, 0o644)
+        """Make this process the run's one driver; held until it ends, however it ends.
+
+        Raises AssayError when another process is, or when what a driver writes is a link.
+        """
+        lock = self.path / ".lock"
+        for written in (lock, self.records_file, self.raw):
+            refuse_link(written)
+        self.raw.mkdir(mode=0o700, exist_ok=True)
+        self.raw.chmod(0o700)
+        descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -62,40 +69,14 @@ class RunDirectory:
             ) from error
         return descriptor
 
-    def build_log(self, environment: str) -> Path:
-        """Where the output of an environment's failed builds is."""
-        return self.builds / f"{environment}.log"
 
-    def keep_build_log(self, environment: str, text: str) -> Path:
-        """Keep the output of an environment's failed builds, private to its owner."""
-        file = self.build_log(environment)
-        try:
-            self.builds.mkdir(mode=0o700, exist_ok=True)
-            write_whole(file, text.encode(errors="replace"))
-        except OSError as error:
-            raise InfrastructureError(
-                f"{file}: the output of a build could not be kept ({error.strerror})"
-            ) from error
-        return file
-
-    def keep_raw(self, stem: str, files: Mapping[str, str]) -> dict[str, str]:
-        """Copy a launch's raw files to raw/<stem>.*; gives the artifacts with their checksums."""
-        artifacts: dict[str, str] = {}
-        for kind, source in files.items():
-            if not Path(source).is_file():
-                continue
-            target = self.raw / f"{stem}.{_SUFFIX[kind]}"
-            try:
-                with replacing(target) as temporary:
-                    shutil.copyfile(source, temporary)
-            except OSError as error:
-                raise InfrastructureError(
-                    f"{target}: raw output could not be kept ({error.strerror}); make room, then"
-                    " resume"
-                ) from error
-            artifacts[kind] = f"raw/{target.name}"
-            artifacts[f"{kind}_sha256"] = hashlib.sha256(target.read_bytes()).hexdigest()
-        return artifacts
+def refuse_link(path: Path) -> None:
+    """Raise AssayError if `path`, a file or folder of a run that is written to, is a link."""
+    if path.is_symlink():
+        raise AssayError(
+            f"{path} is a link, and nothing is written through links; remove it, or put the file or"
+            " folder itself in its place"
+        )
 
 
 def new_run_id() -> str:
@@ -106,9 +87,11 @@ def new_run_id() -> str:
 def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
     """A fresh run directory with the campaign as asked and its plan."""
     path = RESULTS / plan.campaign / new_run_id()
+    refuse_replaceable(path)
     try:
-        (path / "raw").mkdir(parents=True)
         run = RunDirectory(path)
+        path.mkdir(parents=True)
+        run.raw.mkdir(mode=0o700)
         write_whole(run.campaign_file, campaign_text.encode())
         write_whole(run.plan_file, plan.to_json().encode())
     except OSError as error:

@@ -64,17 +64,15 @@ def as_user(
     uid: int,
     gid: int,
     environment: Mapping[str, str],
-    read_anywhere: bool = False,
 ) -> list[str]:
     """Command list which, run by root, executes argv as the user with only this environment.
 
-    The command is killed when the thread that started it ends. `read_anywhere` keeps one
-    capability: to read every file and enter every folder.
+    It has no capability, and gets none by a program with the setuid bit. It is killed when the
+    thread that started it ends.
     """
-    rights = "-all,+dac_read_search" if read_anywhere else "-all"
     return [
         *("setpriv", f"--reuid={uid}", f"--regid={gid}", "--init-groups", "--pdeathsig=KILL"),
-        *(f"--inh-caps={rights}", f"--ambient-caps={rights}", "--"),
+        *("--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--"),
         *("env", "-i", *(f"{key}={value}" for key, value in environment.items())),
         *argv,
     ]

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError
-from virtual_cluster import account, faults, lifecycle, power, processes, slurm
+from virtual_cluster import account, faults, lifecycle, power, processes, slurm, view
 from virtual_cluster import spec as plans
 from virtual_cluster.lifecycle import Progress, silent
 from virtual_cluster.network import enter_login, namespace_file
@@ -34,8 +35,8 @@ class Cluster:
         Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
         memory_bytes_per_node, network, network_bits_per_s (None: unlimited), switches (name: nodes
         and switches below it, as Slurm lists them), tree (the same as `up --switches` takes it),
-        isolated, slurm_conf, state_dir, work_dir, home_dir, user, uid, gid, login_namespace
-        (path), partition.
+        isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the user), home_dir, user,
+        uid, gid, login_namespace (path), partition.
         """
         state, where = self._state, self._folders
         nodes = state.spec.node_names()
@@ -56,6 +57,7 @@ class Cluster:
             "isolated": state.spec.isolated,
             "slurm_conf": str(where.slurm_conf),
             "state_dir": str(where.root),
+            "runs_dir": str(where.runs),
             "work_dir": str(where.work),
             "home_dir": str(where.home),
             "user": state.spec.user_name,
@@ -69,16 +71,18 @@ class Cluster:
         self,
         argv: Sequence[str],
         env: Mapping[str, str] | None = None,
-        read_anywhere: bool = False,
+        reads: Sequence[Path] = (),
     ) -> list[str]:
         """Command list which, run by root, executes argv in the login environment.
 
-        It runs as the ordinary user with a clean environment, to which `env` is added, in the
-        caller's working folder. It is killed when the thread that started it ends, so start it
-        from a thread that outlives it. `read_anywhere` lets the command (not the jobs, which
-        slurmd starts) read files below private folders.
+        It runs as the ordinary user, with no capability and a clean environment, to which `env` is
+        added, in the caller's working folder. It is killed when the thread that started it ends,
+        so start it from a thread that outlives it. The folders `reads` are there for the command
+        (not for jobs, which slurmd starts) also where they lie below private ones, read-only.
+        Raises InfrastructureError when the user may not read what is in them.
         """
-        return [*enter_login(self.name), "--", *self._as_user(argv, env, read_anywhere)]
+        shown = view.command(reads, self._state.uid, self._state.gid, self._folders.view)
+        return [*enter_login(self.name), "--", *shown, *self._as_user(argv, env)]
 
     def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
         """Command list which, run by root, executes argv inside a node as the ordinary user."""
@@ -89,18 +93,14 @@ class Cluster:
             spaces += ["--ipc", "--pid"]
         cores = ",".join(map(str, self._state.cores[node]))
         enter = ["nsenter", f"--target={first}", *spaces, f"--wd={self._folders.home}", "--"]
-        return [*enter, "taskset", "-c", cores, *self._as_user(argv, None, read_anywhere=False)]
+        return [*enter, "taskset", "-c", cores, *self._as_user(argv, None)]
 
-    def _as_user(
-        self, argv: Sequence[str], env: Mapping[str, str] | None, read_anywhere: bool
-    ) -> list[str]:
+    def _as_user(self, argv: Sequence[str], env: Mapping[str, str] | None) -> list[str]:
         state, where = self._state, self._folders
         environment = account.user_environment(
             state.spec.user_name, where.home, where.slurm_conf, where.sbatch.parent
         )
-        return account.as_user(
-            argv, state.uid, state.gid, {**environment, **(env or {})}, read_anywhere
-        )
+        return account.as_user(argv, state.uid, state.gid, {**environment, **(env or {})})
 
     def status(self) -> dict[str, Any]:
         """Facts of the site, the nodes with Slurm's state and power, the jobs not yet ended."""

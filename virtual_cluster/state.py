@@ -34,12 +34,16 @@ class Folders:
         self.slurm_conf = root / "etc" / "slurm.conf"
         #: The file the nodes see as /etc/hosts.
         self.hosts = root / "etc" / "hosts"
-        #: Where jobs are staged; belongs to the ordinary user.
+        #: Where the ordinary user stages jobs; belongs to that user.
         self.work = root / "work"
+        #: Where root makes folders for jobs; belongs to root, so that nobody can replace them.
+        self.runs = root / "runs"
         #: The sbatch that stands first in the ordinary user's PATH.
         self.sbatch = root / "bin" / "sbatch"
         #: Home of the ordinary user.
         self.home = root / "home"
+        #: Empty; where sources are bound while they are shown to a command (view.py).
+        self.view = root / "view"
         #: Key and socket of munge.
         self.munge = root / "munge"
 
@@ -49,7 +53,7 @@ class Folders:
 
     def make(self, nodes: list[str]) -> None:
         """Make all of them, readable to everybody."""
-        names = ["bin", "etc", "log", "spool", "nodes", "work", "home", "munge"]
+        names = ["bin", "etc", "log", "spool", "nodes", "runs", "work", "home", "munge"]
         for node in nodes:
             names += [f"nodes/{node}", f"nodes/{node}/spool"]
         for folder in (self.root / name for name in names):

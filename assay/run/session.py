@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,14 +23,19 @@ from typing import Any
 import msgspec
 
 from assay import ROOT
+from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
+from records.untrusted import RefusedFileError
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0
+#: A message has an outcome's samples and profile; the longest that a check makes is some 10 MB.
+GREATEST_MESSAGE_BYTES = 64 * 2**20
+GREATEST_TAIL_BYTES = 64 * 2**10
 
 
 @dataclass(frozen=True)
@@ -50,48 +54,60 @@ class Launch:
     attempt: int
     limit_s: float
 
-    @property
-    def key(self) -> tuple[str, int]:
-        """Case and block: what gets one record that counts."""
-        return self.case_id, self.block
+
+class _TestCase(msgspec.Struct):
+    """A test of ReFrame's report, as far as it is used."""
+
+    name: str
+    environ: str | None = None
+    result: str | None = None
+    fail_reason: str | None = None
+
+
+class _TestRun(msgspec.Struct):
+    testcases: list[_TestCase] = []
+
+
+class _Report(msgspec.Struct):
+    runs: list[_TestRun] = []
 
 
 class Session:
     """A running ReFrame session. Use as a context manager: leaving it ends the session."""
 
-    def __init__(self, site: Site, work: Path, run_id: str, launches: Sequence[Launch]) -> None:
-        self.site, self.work, self.run_id = site, work, run_id
-        self.prefix = work / "session"
-        shutil.rmtree(self.prefix, ignore_errors=True)
-        self.site.prepare_work_dir(self.work)
-        self.site.prepare_work_dir(self.prefix)
-        described = {**self.site.session_data(), "reframe_prefix": str(self.prefix)}
-        (self.work / "site.json").write_text(json.dumps(described))
+    def __init__(self, site: Site, work: WorkFolder, launches: Sequence[Launch]) -> None:
+        self.site, self.work = site, work
+        self._open = {launch.index for launch in launches}
+        work.fresh_session()
+        described = {**self.site.session_data(), "reframe_prefix": str(work.session)}
+        site_file = work.write_control("site.json", json.dumps(described))
         lines = (json.dumps(launch.__dict__) for launch in launches)
-        (self.work / "launches.jsonl").write_text("".join(f"{line}\n" for line in lines))
-        self._pipe, write_end = os.pipe()
+        launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
+        self._output = work.write_control("reframe.out", "")
         archive = min((ROOT / "build/sources").glob("hpcc_*.orig.tar.gz"), default="absent")
         variables = {
-            "ASSAY_SITE_FILE": str(self.work / "site.json"),
-            "ASSAY_LAUNCHES_FILE": str(self.work / "launches.jsonl"),
-            "ASSAY_OUTCOME_FD": str(write_end),
+            "ASSAY_SITE_FILE": str(site_file),
+            "ASSAY_LAUNCHES_FILE": str(launches_file),
             "ASSAY_HPL_ARCHIVE": str(archive),
-            "ASSAY_RUN_ID": self.run_id,
+            "ASSAY_RUN_ID": work.name,
             FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         reframe = [
-            *(sys.executable, "-P", "-m", "checks.common.session"),
+            str(Path(sys.executable).with_name("reframe")),
             f"--config-file={CHECKS / 'common' / 'settings.py'}",
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
         ]
-        argv, environment = self.site.command(reframe, variables)
-        with (self.work / "reframe.out").open("wb") as out:
+        reads = [CHECKS, ROOT / "records", ROOT / "build/sources", *_python_folders(), *FOLDERS]
+        self._pipe, write_end = os.pipe()
+        variables["ASSAY_OUTCOME_FD"] = str(write_end)
+        argv, environment = self.site.command(reframe, variables, reads)
+        with self._output.open("wb") as out:
             self._process = subprocess.Popen(
                 argv,
                 env=environment,
-                cwd=self.prefix,
+                cwd=work.session,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -103,15 +119,22 @@ class Session:
     def messages(self, patience_s: float) -> Iterator[Outcome | None]:
         """Messages as they come, None after each second without one; ends with the session.
 
-        Raises InfrastructureError when nothing at all came for `patience_s` seconds.
+        They are statements of the jobs' user. Raises InfrastructureError for what is no message,
+        and when nothing at all came for `patience_s` seconds.
         """
-        rest, heard = b"", time.monotonic()
+        rest, heard, ended = bytearray(), time.monotonic(), None
         while True:
+            if ended is None and self._process.poll() is not None:
+                ended = time.monotonic()
             ready, _, _ = select.select([self._pipe], [], [], 1.0)
+            # What holds the pipe open after ReFrame's end is no part of the session.
+            if ended is not None and (not ready or time.monotonic() - ended > ENDING_S):
+                return
             if not ready:
                 if time.monotonic() - heard > patience_s:
                     raise InfrastructureError(
-                        f"no sign of ReFrame for {patience_s:.0f} s; see {self.prefix}/reframe.log"
+                        f"no sign of ReFrame for {patience_s:.0f} s; see"
+                        f" {self.work.session}/reframe.log"
                     )
                 yield None
                 continue
@@ -119,21 +142,67 @@ class Session:
             chunk = os.read(self._pipe, 1 << 20)
             if not chunk:
                 return
-            *lines, rest = (rest + chunk).split(b"\n")
+            *lines, last = chunk.split(b"\n")
             for line in lines:
-                yield msgspec.json.decode(line, type=Outcome)
+                yield self._message(bytes(rest) + line)
+                rest.clear()
+            rest += last
+            if len(rest) > GREATEST_MESSAGE_BYTES:
+                raise self._no_message(bytes(rest[:100]), "is too long")
+
+    def _message(self, line: bytes) -> Outcome:
+        try:
+            message = msgspec.json.decode(line, type=Outcome)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            raise self._no_message(line, f"is none ({error})") from error
+        fault = message.fault()
+        if fault is None and message.status is not None:
+            if message.launch_index in self._open:
+                self._open.remove(message.launch_index)
+            else:
+                fault = f"is of launch {message.launch_index}, which is not to come"
+        if fault is not None:
+            raise self._no_message(line, fault)
+        return message
+
+    def _no_message(self, line: bytes, fault: str) -> InfrastructureError:
+        return InfrastructureError(
+            f"a message of the ReFrame session {fault}: {line[:100]!r}. It is not recorded;"
+            " continue with: assay run --resume"
+        )
 
     def wait(self) -> int:
-        """ReFrame's exit status after all messages; -9 if it does not end and must be killed."""
+        """ReFrame's exit status, after all messages."""
         try:
             return self._process.wait(timeout=ENDING_S)
-        except subprocess.TimeoutExpired:
-            return -signal.SIGKILL
+        except subprocess.TimeoutExpired as error:
+            raise InfrastructureError(
+                f"ReFrame has sent its last message, but did not end within {ENDING_S:.0f} s;"
+                " continue with: assay run --resume"
+            ) from error
 
-    def last_line(self) -> str:
-        """The last line that ReFrame printed, for error messages."""
-        text = (self.work / "reframe.out").read_text(errors="replace")
-        return "".join([line.strip() for line in text.splitlines() if line.strip()][-1:])
+    def failures(self) -> dict[str, str]:
+        """Why tests failed before their launch, by ReFrame's test name, from its own report.
+
+        Empty where there is no report, or none that ReFrame writes.
+        """
+        try:
+            report = msgspec.json.decode(self.work.read("session.json"), type=_Report)
+        except (OSError, RefusedFileError, msgspec.MsgspecError, ValueError, RecursionError):
+            return {}
+        return {
+            f"{case.name} {case.environ}": case.fail_reason.strip()
+            for run in report.runs
+            for case in run.testcases
+            if case.result in ("fail", "fail_deps", "abort", "skip") and case.fail_reason
+        }
+
+    def output_tail(self, lines: int = 15) -> str:
+        """The last lines that ReFrame printed, for error messages."""
+        with self._output.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - GREATEST_TAIL_BYTES))
+            text = file.read(GREATEST_TAIL_BYTES).decode(errors="replace")
+        return "\n".join(text.splitlines()[-lines:])
 
     def __enter__(self) -> Session:
         return self
@@ -147,3 +216,24 @@ class Session:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
         os.close(self._pipe)
+        cancel_jobs(self.site, self.work.name)
+
+
+def _python_folders() -> list[Path]:
+    """Where the interpreter and its packages are, and every link on the way to it."""
+    found, link = [Path(sys.prefix), Path(sys.base_prefix)], Path(sys.executable)
+    while link.is_symlink():
+        link = Path(os.path.normpath(link.parent / link.readlink()))
+        found.append(link.parent)
+    return [folder for folder in found if not folder.is_relative_to("/usr")]
+
+
+def cancel_jobs(site: Site, name: str) -> None:
+    """End every job that Slurm knows of the run with this work folder; wait until they are gone."""
+    for _ in range(60):
+        listed = site.slurm_output("squeue", "--noheader", "--me", "--format=%i %k")
+        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{name}")]
+        if not jobs:
+            return
+        site.slurm_output("scancel", *jobs)
+        time.sleep(0.5)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, Self
@@ -47,23 +47,26 @@ class Site(ABC):
 
     @abstractmethod
     def command(
-        self, argv: list[str], variables: dict[str, str]
+        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
     ) -> tuple[list[str], dict[str, str]]:
-        """`argv` and its environment as they must be started to talk to the site's Slurm."""
+        """`argv` and its environment as they must be started to talk to the site's Slurm.
+
+        `reads` are folders that the command reads, wherever they lie.
+        """
 
     def slurm_output(self, *argv: str) -> str:
         """What a Slurm command of the site prints."""
         command, environment = self.command(list(argv), {})
         return output_of(command, Path("/"), environment)
 
-    def prepare_work_dir(self, path: Path) -> None:
-        """Make `path`, writable by the jobs' user."""
-        path.mkdir(parents=True, exist_ok=True)
+    def jobs_user(self) -> tuple[int, int] | None:
+        """User and group id of who owns the jobs; None: the caller."""
+        return None
 
-    def work_dir(self, run_dir: Path) -> Path:
-        """Where launches of a run are staged: seen by all nodes, writable by the jobs' user."""
+    def work_dir(self, run_dir: Path, name: str) -> Path:
+        """Where a run's launches are staged, seen by all nodes; `name` is of this run alone."""
         if self.description.work_dir is not None:
-            return Path(os.path.expandvars(self.description.work_dir)) / run_dir.name
+            return Path(os.path.expandvars(self.description.work_dir)) / name
         return run_dir / "work"
 
     def provenance(self) -> SiteAsRun:

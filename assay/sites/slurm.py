@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 
 from assay.sites.description import SiteDescription
 from assay.sites.site import Site
@@ -30,7 +32,8 @@ class SlurmSite(Site):
         return cls(description.model_copy(update={"topology": topology}))
 
     def command(
-        self, argv: list[str], variables: dict[str, str]
+        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
     ) -> tuple[list[str], dict[str, str]]:
         """`argv`, killed when its starter ends, in the caller's environment."""
+        del reads  # the caller reads what is the caller's
         return ["setpriv", "--pdeathsig", "KILL", *argv], {**os.environ, **variables}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -31,7 +32,7 @@ class VirtualSite(Site):
             # One switch alone makes no topology: all nodes are alike.
             "topology": TopologyDescription(switches=switches) if len(switches) > 1 else None,
             "shared_cores": facts["cores"],
-            "work_dir": facts["work_dir"],
+            "work_dir": facts["runs_dir"],
         }
         super().__init__(description.model_copy(update=filled))
         self._cluster, self._facts = cluster, facts
@@ -63,16 +64,17 @@ class VirtualSite(Site):
         return " ".join(["assay cluster up", *words])
 
     def command(
-        self, argv: list[str], variables: dict[str, str]
+        self, argv: list[str], variables: dict[str, str], reads: Sequence[Path] = ()
     ) -> tuple[list[str], dict[str, str]]:
-        """`argv` inside the login network as the jobs' user, who can read the checkout anywhere."""
-        words = self._cluster.user_command(argv, env=variables, read_anywhere=True)
-        return words, dict(os.environ)
+        """`argv` inside the login network as the jobs' user.
 
-    def prepare_work_dir(self, path: Path) -> None:
-        """Make `path`; it belongs to the jobs' user."""
-        super().prepare_work_dir(path)
-        os.chown(path, self._facts["uid"], self._facts["gid"])
+        Raises InfrastructureError when this user may not read a file of `reads`.
+        """
+        return self._cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
+
+    def jobs_user(self) -> tuple[int, int]:
+        """The cluster's ordinary user."""
+        return self._facts["uid"], self._facts["gid"]
 
     def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.rerun import rerun_campaign
+from records.run_directory import refuse_link
 from reports.acceptance.digests import digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
@@ -31,6 +32,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     """
     folder, here = dossier.run.directory / FOLDER, dossier.run.directory.resolve()
     paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
+    refuse_link(folder)
     texts = {
         MACHINE: dossier.content,
         CRITERIA: criteria_text.encode(),

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
+from records.run_directory import refuse_link
 from reports.analysis import analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
@@ -89,7 +90,10 @@ def build_report(
     if unknown:
         raise AssayError(f"report format {unknown[0]!r}; allowed: {', '.join(FORMATS)}.")
     run_dir = Path(run_dir)
-    out_dir = run_dir / "report" if out_dir is None else Path(out_dir)
+    if out_dir is None:
+        out_dir = run_dir / "report"
+        refuse_link(out_dir)
+    out_dir = Path(out_dir)
     analysis = analyse(load_run(run_dir))
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))
     wanted = {*formats, "html"} if "pdf" in formats else set(formats)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import virtual_cluster
-from records.errors import AssayError
+from records.errors import AssayError, InfrastructureError
 from virtual_cluster import host
 from virtual_cluster.api import Cluster, processes_of
 from virtual_cluster.command import main
@@ -283,17 +283,55 @@ def test_jobs_belong_to_an_ordinary_user(shared: Cluster) -> None:
     assert shared.site_facts()["uid"] != 0
 
 
-def test_the_harness_may_read_anywhere_and_the_jobs_may_not(
-    shared: Cluster, tmp_path: Path
+@pytest.fixture
+def private(tmp_path: Path) -> Path:
+    """A folder that anybody could read, but for the private one that it lies in."""
+    shown = tmp_path / "private" / "a b" / "shown"
+    shown.mkdir(parents=True)
+    for file in (shown / "text.py", shown.parent / "other"):
+        file.write_text("text")
+    (tmp_path / "private").chmod(0o700)
+    return shown
+
+
+def status_of(command: list[str]) -> int:
+    return subprocess.run(command, cwd="/", capture_output=True, check=False).returncode
+
+
+def test_a_command_sees_what_it_reads_below_private_folders_and_nothing_else(
+    shared: Cluster, private: Path
 ) -> None:
-    secret = tmp_path / "secret"
-    secret.write_text("text")
-    secret.chmod(0o600)
-    cat = ["cat", str(secret)]
-    for argv, anywhere, status in ((cat, True, 0), (["srun", *cat], True, 1), (cat, False, 1)):
-        command = shared.user_command(argv, read_anywhere=anywhere)
-        done = subprocess.run(command, cwd="/", capture_output=True, check=False)
-        assert done.returncode == status
+    cat, other = ["cat", str(private / "text.py")], ["cat", str(private.parent / "other")]
+    link = private.parent.parent / "link"
+    link.symlink_to(private)
+    assert status_of(shared.user_command(cat)) == 1
+    assert status_of(shared.user_command(cat, reads=[private])) == 0
+    assert status_of(shared.user_command(["cat", str(link / "text.py")], reads=[link])) == 0
+    assert status_of(shared.user_command(other, reads=[private])) == 1
+    assert status_of(shared.user_command(["srun", *cat], reads=[private])) == 1
+    private.chmod(0o777)
+    written = shared.user_command(["touch", str(private / "new")], reads=[private])
+    assert status_of(written) == 1
+    assert str(private) not in Path("/proc/self/mountinfo").read_text()
+
+
+@pytest.mark.parametrize(("name", "mode"), [("text.py", 0o600), ("", 0o711)])
+def test_a_file_that_the_jobs_user_may_not_read_is_named(
+    shared: Cluster, private: Path, name: str, mode: int
+) -> None:
+    (private / name).chmod(mode)
+    with pytest.raises(InfrastructureError, match="chmod -R go") as caught:
+        shared.user_command(["true"], reads=[private])
+    assert str(private / name).rstrip("/") in str(caught.value)
+
+
+def test_a_command_has_no_capability_whatever_it_reads(shared: Cluster, private: Path) -> None:
+    for reads in ([], [private]):
+        command = shared.user_command(["cat", "/proc/self/status"], reads=reads)
+        status = subprocess.run(command, cwd="/", capture_output=True, text=True, check=True).stdout
+        rights = [line.split()[1] for line in status.splitlines() if line.startswith("Cap")]
+        assert {int(mask, 16) for mask in rights[:3]} == {0}  # inheritable, permitted, effective
+        assert "NoNewPrivs:\t1" in status
 
 
 def test_commands_start_with_a_clean_environment(

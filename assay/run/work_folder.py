@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work folder of a run: what the harness writes for jobs lies apart from what jobs write.
+
+    W/           of whoever runs the harness
+      control/   of whoever runs the harness; a session reads it
+      session/   of the jobs' user: ReFrame's folders, stages, output of launches
+
+On a site where jobs belong to the caller all of it is private to the caller. Each run directory has
+a work folder of its own, so that a copy of a run shares nothing with it. What is there already is
+never entered: it is renamed and removed. All is done relative to folders that are held open.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from assay.sites.site import Site
+from records.errors import InfrastructureError
+from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
+
+GREATEST_READ_BYTES = 64 * 2**20
+_UNFIT = re.compile(r"[^A-Za-z0-9._-]")
+
+
+class WorkFolder:
+    """The work folder of one run directory on one site. Use as a context manager."""
+
+    def __init__(self, site: Site, run: Path) -> None:
+        self._site, self._run = site, run
+        #: Tells this run directory from all others: marks its jobs, too.
+        self.name = f"{_UNFIT.sub('_', run.name)}-{run.stat().st_ino:x}"
+        path = site.work_dir(run, self.name)
+        self.path = path.parent.resolve() / path.name
+        self.control, self.session = self.path / "control", self.path / "session"
+        self._held: list[int] = []
+        self._session = -1
+
+    def __enter__(self) -> WorkFolder:
+        jobs_user = self._site.jobs_user()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            for used in (self._run, self.path.parent):
+                refuse_replaceable(used, jobs_user[:1] if jobs_user else ())
+            self._parent = self._hold(os.open(self.path.parent, FOLDER))
+            self._put_away(self._parent, self.path.name, self.path)
+            self._folder = self._hold(
+                self._made(self._parent, self.path.name, 0o711 if jobs_user else 0o700)
+            )
+            readable = 0o755 if jobs_user else 0o700
+            self._control = self._hold(self._made(self._folder, "control", readable))
+        except OSError as error:
+            self._close()
+            raise self._failed(error) from error
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def fresh_session(self) -> None:
+        """Make `session` anew, empty, for the jobs' user."""
+        try:
+            if self._session >= 0:
+                os.close(self._session)
+                self._session = -1
+            self._put_away(self._folder, "session", self.session)
+            self._session = self._made(self._folder, "session", 0o700)
+            jobs_user = self._site.jobs_user()
+            if jobs_user is not None:
+                os.fchown(self._session, *jobs_user)
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def write_control(self, name: str, content: str) -> Path:
+        """Write a file that sessions read and nobody else changes; gives its path."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            with os.fdopen(os.open(name, flags, 0o644, dir_fd=self._control), "w") as file:
+                os.fchmod(file.fileno(), 0o644)
+                file.write(content)
+        except OSError as error:
+            raise self._failed(error) from error
+        return self.control / name
+
+    def open(self, path: str) -> int:
+        """Descriptor of a file that a job or the session wrote, named by its whole path.
+
+        Raises RefusedFileError unless it is a regular file of the jobs' user below `session`,
+        FileNotFoundError when there is nothing.
+        """
+        inside = PurePosixPath(path)
+        if not inside.is_relative_to(self.session):
+            raise RefusedFileError("lies outside of the session's folder")
+        name = str(inside.relative_to(self.session))
+        return open_regular(self._session, name, os.fstat(self._session).st_uid)
+
+    def read(self, name: str) -> bytes:
+        """A file of the session's folder, at most GREATEST_READ_BYTES of it. Raises as `open`."""
+        descriptor = self.open(str(self.session / name))
+        with os.fdopen(descriptor, "rb") as file:
+            return file.read(GREATEST_READ_BYTES)
+
+    def remove(self) -> None:
+        """Remove the folder, as far as that is possible."""
+        self._removed(self._parent, self.path.name)
+
+    def _put_away(self, above: int, name: str, path: Path) -> None:
+        """Rename and remove what is there, if it is a folder that the harness has made."""
+        try:
+            found = os.stat(name, dir_fd=above, follow_symlinks=False)
+        except FileNotFoundError:
+            return
+        ours = above != self._parent or found.st_uid == os.geteuid()
+        if not stat.S_ISDIR(found.st_mode) or not ours:
+            what = "a folder" if stat.S_ISDIR(found.st_mode) else "no folder"
+            raise InfrastructureError(
+                f"{path}: is {what} of uid {found.st_uid}; the work folder of this run must be"
+                " made there, by you. Remove it, or choose another `work_dir` in the site.yaml"
+            )
+        aside = f".{name}.{secrets.token_hex(8)}"
+        os.rename(name, aside, src_dir_fd=above, dst_dir_fd=above)
+        self._removed(above, aside)
+
+    @staticmethod
+    def _removed(above: int, name: str) -> None:
+        # By descriptors, so no link is followed. What is nested too deeply stays.
+        with suppress(RecursionError):
+            shutil.rmtree(name, ignore_errors=True, dir_fd=above)
+
+    def _made(self, above: int, name: str, mode: int) -> int:
+        """Descriptor of a new folder; nobody else has entered it."""
+        os.mkdir(name, 0o700, dir_fd=above)
+        made = os.open(name, FOLDER, dir_fd=above)
+        found = os.fstat(made)
+        if found.st_uid != os.geteuid() or found.st_mode & 0o077 or any(os.scandir(made)):
+            os.close(made)
+            raise InfrastructureError(
+                f"{self.path}: {name} was replaced while it was made; choose a `work_dir` in the"
+                " site.yaml that only you can change"
+            )
+        os.fchmod(made, mode)
+        return made
+
+    def _hold(self, descriptor: int) -> int:
+        self._held.append(descriptor)
+        return descriptor
+
+    def _close(self) -> None:
+        while self._held:
+            os.close(self._held.pop())
+        if self._session >= 0:
+            os.close(self._session)
+            self._session = -1
+
+    def _failed(self, error: OSError) -> InfrastructureError:
+        return InfrastructureError(
+            f"{self.path}: the work folder cannot be used ({error.strerror}). Mend that, then"
+            f" continue with: assay run --resume {self._run}"
+        )
