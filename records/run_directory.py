@@ -35,6 +35,7 @@ class RunDirectory:
         self.provenance_file = path / "provenance.json"
         self.records_file = path / "records.jsonl"
         self.raw = path / "raw"
+        self.builds = path / "builds"
 
     def records(self) -> list[Record]:
         """All records so far."""
@@ -54,7 +55,7 @@ class RunDirectory:
         Raises AssayError when another process is, or when what a driver writes is a link.
         """
         lock = self.path / ".lock"
-        for written in (lock, self.records_file, self.raw):
+        for written in (lock, self.records_file, self.raw, self.builds):
             refuse_link(written)
         self.raw.mkdir(mode=0o700, exist_ok=True)
         self.raw.chmod(0o700)
@@ -68,6 +69,22 @@ class RunDirectory:
                 f" with: assay status {self.path}"
             ) from error
         return descriptor
+
+    def build_log(self, environment: str) -> Path:
+        """Where the output of an environment's failed builds is."""
+        return self.builds / f"{environment}.log"
+
+    def keep_build_log(self, environment: str, text: str) -> Path:
+        """Keep the output of an environment's failed builds, private to its owner."""
+        file = self.build_log(environment)
+        try:
+            self.builds.mkdir(mode=0o700, exist_ok=True)
+            write_whole(file, text.encode(errors="replace"))
+        except OSError as error:
+            raise InfrastructureError(
+                f"{file}: the output of a build could not be kept ({error.strerror})"
+            ) from error
+        return file
 
 
 def refuse_link(path: Path) -> None:

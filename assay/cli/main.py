@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from assay.cli.parser import make_parser
@@ -24,11 +25,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = getattr(import_module(module), function)
         return int(run(arguments))
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        _tell(f"{error}")
         return int(error.status)
     except KeyboardInterrupt:
-        print("assay: interrupted; what was done is kept", file=sys.stderr)
+        _tell("interrupted; what was done is kept")
         return int(ExitStatus.INFRASTRUCTURE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitStatus.PASS)
+
+
+def _tell(message: str) -> None:
+    with suppress(OSError):  # a terminal that is gone changes no exit status
+        print(f"assay: {message}", file=sys.stderr)

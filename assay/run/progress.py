@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from contextlib import suppress
 
 from rich.console import Console
 from rich.progress import (
@@ -17,6 +19,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 
 from checks.common.registry import register
+from records.errors import InfrastructureError
 from records.record import Record
 from reports.notation.units import readable_unit, three_digits
 
@@ -55,7 +58,14 @@ class Progress:
     def say(self, text: str) -> None:
         """Print one line."""
         self._spoke = time.monotonic()
-        self._console.print(text, markup=False)
+        try:
+            self._console.print(text, markup=False)
+        except OSError as error:
+            # Nothing that is printed later may fail for it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+            raise InfrastructureError(
+                f"progress cannot be shown: the terminal or pipe is gone ({error.strerror})"
+            ) from error
 
     def tick(self) -> None:
         """Called about once a second; without a bar, says at times that a launch is running."""
@@ -72,7 +82,8 @@ class Progress:
     def end(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):
+                self._bar.stop()
             self._bar = None
 
 

@@ -24,6 +24,7 @@ from checks.common.answer import Reading
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim, contradictions, flags, hosts_by_rank
+from checks.common.faults import WorkFolderError, folder_trouble
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, emit
 from checks.common.scheduler import dead_nodes, job_loss
@@ -96,6 +97,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def choose_program(self) -> None:
         """Link helpers into the stage folder, write input files, set the command."""
         built = self.built
+        if not built.is_dir() and not self.is_dry_run():
+            raise WorkFolderError(f"{built}: the programs built there are gone")
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
@@ -171,6 +174,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """Judge the launch and send its outcome to the harness; passes if the outcome is ok."""
         text = _read_text(Path(self.stagedir) / self.stdout.evaluate())
         outcome = self.judge(text)
+        if outcome.status in ("failed", "wrong"):
+            stage = Path(self.stagedir)
+            trouble = folder_trouble(stage if self.built.is_dir() else self.built)
+            if trouble:
+                outcome = Outcome("lost", f"{trouble}; {outcome.reason}", fault="work-folder")
         emit(self, outcome, json_lines.session_interval(text))
         return sn.assert_eq(outcome.status, "ok", msg=f"{outcome.status}: {outcome.reason}")
 
@@ -178,7 +186,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """The launch's outcome from its stdout `text`: lost, failed, wrong or ok, in this order."""
         loss = job_loss(self.job)
         if loss:
-            return Outcome("lost", loss)
+            return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
         try:
             metrics = {} if self.foreign else self.definition.metrics_by_name
             output = json_lines.parse(text, metrics)
@@ -190,7 +198,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
                 return self._judge_answer(output, text)
             dead = dead_nodes(self.job)
             if dead:
-                return Outcome("lost", f"{dead}; {failure}")
+                return Outcome("lost", f"{dead}; {failure}", fault="nodes")
             kept = self.partial(text)
             return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
         except json_lines.OutputError as error:
