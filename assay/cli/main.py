@@ -10,11 +10,17 @@ from contextlib import suppress
 from importlib import import_module
 
 from assay.cli.parser import make_parser
+from assay.terminal import plain_output
 from records.errors import AssayError, ExitStatus
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
+    with plain_output():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     words = sys.argv[1:] if argv is None else argv
     command = [word for word in words if not word.startswith("-")][:1]
     try:

@@ -197,7 +197,9 @@ def _raw(run):
         (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json was changed"),
         (lambda run: (run / "records.jsonl").write_text("{\n"), "not a record"),
         (
-            lambda run: change(run.parent / RERUN / "records.jsonl", b'"block":1', b'"block":9'),
+            lambda run: change(
+                run.parent / RERUN / "records.jsonl", b'"job_id":"41"', b'"job_id":"7"'
+            ),
             "0002/records.jsonl was changed",
         ),
     ],
