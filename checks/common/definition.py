@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from checks.common.answer import Asked, Reading, Relation, difference, option_words, other_settings
-from checks.common.evidence import hosts_by_rank
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, MetricDefinition
@@ -147,7 +146,7 @@ class CheckDefinition(ABC, Generic[P]):
     def read(self, params: P, output: Output) -> Reading:
         """Compare what the program printed with what it was asked."""
         wrong = other_settings(self.options(params), output.program) or difference(
-            self.expected(params, hosts_by_rank(output.evidence)),
+            self.expected(params, output.hosts()),
             output.metrics,
             self.relations,
             params,

@@ -83,6 +83,11 @@ class Outcome(msgspec.Struct):
         return f"has an unfit {', '.join(unfit)}" if unfit else None
 
 
+def check_encoding(outcome: Outcome) -> None:
+    """Raises an exception unless the harness can read the outcome as it is sent."""
+    msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome)
+
+
 def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
     """Complete `outcome` with what `check` knows of its job, and write it to the pipe.
 
