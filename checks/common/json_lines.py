@@ -10,6 +10,7 @@ mixed, a value may not be a number. Every OutputError makes the launch wrong.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -105,7 +106,10 @@ class Output:
         profile = sorted(self.profile, key=lambda rank: rank.rank)
         found = [rank.rank for rank in profile]
         if found != list(range(ranks)):
-            raise OutputError(f"MPI profiles came of ranks {found}; there are {ranks} ranks")
+            raise OutputError(f"MPI profiles came of ranks {found!s:.80}; there are {ranks} ranks")
+        peers = {call.peer for rank in profile for call in rank.calls if call.peer is not None}
+        if peers and max(peers) >= ranks:
+            raise OutputError(f"an MPI profile names a peer {max(peers)} of {ranks} ranks")
         return profile
 
 
@@ -156,7 +160,9 @@ def _marked_lines(text: str) -> Iterator[str]:
 def _whole(line: str) -> dict[str, Any]:
     """The object of one of our lines. Raises OutputError."""
     try:
-        entry = json.loads(line, object_pairs_hook=_members, parse_constant=_no_number)
+        entry = json.loads(
+            line, object_pairs_hook=_members, parse_constant=_no_number, parse_int=_integer
+        )
         if not isinstance(entry, dict) or "assay" not in entry:
             raise ValueError("the mark of the harness stands inside it")
         if _is_deep(entry):
@@ -175,6 +181,13 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(entry) < len(pairs):
         raise ValueError("a member stands in it twice")
     return entry
+
+
+def _integer(digits: str) -> int:
+    value = int(digits)
+    if abs(value) >= _GREATEST_INTEGER:
+        raise ValueError(f"{digits:.30} is an integer beyond 64 bits")
+    return value
 
 
 def _is_deep(entry: object) -> bool:
@@ -277,7 +290,7 @@ def _is_position(value: Any) -> bool:
     """Whether a point of a sweep can stand at `value`: a word, or a number from 0 on."""
     if isinstance(value, str):
         return True
-    return type(value) in (int, float) and 0 <= value < _GREATEST_INTEGER
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 def check_number(value: Any, unit: str, where: str) -> float:
