@@ -106,6 +106,8 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
     add_checks_of(name)
     try:
         return load_site(name)
+    except InfrastructureError as error:
+        raise _resumable(run, str(error)) from error
     except AssayError as error:
         command = revival(name, began_on) if site_name is None else None
         if command is None:
