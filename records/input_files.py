@@ -12,8 +12,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -35,7 +36,7 @@ _KINDS = {
 _T = TypeVar("_T")
 
 
-def opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BufferedReader:
     """The file, open for reading; the folders before its name may be links, its name may not.
 
     Raises AssayError for what cannot be opened or is no regular file.
@@ -46,7 +47,7 @@ def opened(path: Path) -> BinaryIO:
         raise _unreadable(path, error) from error
 
 
-def opened_below(folder: Path, name: str) -> BinaryIO:
+def opened_below(folder: Path, name: str) -> BufferedReader:
     """The file `name` ("raw/x.out") below a folder, open for reading; nothing below it is a link.
 
     Raises AssayError for a name that leads out of the folder, and as `opened` does.
@@ -69,7 +70,7 @@ def opened_below(folder: Path, name: str) -> BinaryIO:
         raise _unreadable(path, error) from error
 
 
-def _regular(descriptor: int, path: Path) -> BinaryIO:
+def _regular(descriptor: int, path: Path) -> BufferedReader:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
@@ -95,7 +96,7 @@ def read_whole(path: Path) -> bytes:
     return content
 
 
-def whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
+def whole_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
     """The lines of a file with their newlines; what follows the last newline is left out."""
     for number in range(1, 1 << 62):
         line = rest_of_line(file, f"{path}:{number}")
@@ -104,7 +105,7 @@ def whole_lines(file: BinaryIO, path: Path) -> Iterator[bytes]:
         yield line
 
 
-def rest_of_line(file: BinaryIO, where: str) -> bytes:
+def rest_of_line(file: BufferedReader, where: str) -> bytes:
     """What follows up to the next newline. Raises AssayError for a line without an end."""
     line = file.readline(MOST_LINE_BYTES + 1)
     if len(line) > MOST_LINE_BYTES:

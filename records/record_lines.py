@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from operator import attrgetter
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
@@ -107,7 +107,7 @@ def _faults(
                 yield number, fault
 
 
-def _chunks(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+def _chunks(file: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
     """The file in pieces of whole lines, each with the number of its first line.
 
     What follows the last newline is left out.
