@@ -38,13 +38,11 @@ POLL_S = 0.02
 
 
 def start_munge(state: State) -> None:
-    """Start munged, the first time with a fresh key; returns when its socket is there."""
+    """Make a key and start munged; returns when its socket is there."""
     where = folders(state.spec.name)
     key = where.munge / "key"
-    if not key.exists():
-        key.touch(mode=0o600)
-        key.write_bytes(secrets.token_bytes(128))
-    (where.munge / "socket").unlink(missing_ok=True)
+    key.touch(mode=0o600)
+    key.write_bytes(secrets.token_bytes(128))
     argv = ["munged", "--foreground", f"--key-file={key}", f"--socket={where.munge / 'socket'}"]
     argv += [f"--pid-file={where.munge / 'pid'}", f"--seed-file={where.munge / 'seed'}"]
     argv += ["--num-threads=4"]

@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from assay import ROOT
 from assay.outputs import output_of
-from assay.run.variables import variables_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
 from records.plan import Plan
@@ -30,6 +29,8 @@ from records.provenance import (
     SpackBuild,
 )
 
+#: Variables of the caller's environment that MPI libraries or BLAS read.
+_REACHES_MPI = re.compile(r"^(MPI|MPICH|OMPI|PMIX|PMI|UCX|LAM|FI|OPENBLAS|OMP|HYDRA|SLURM|PVM)_")
 #: Slurm settings that matter for measurements.
 _SLURM_SETTINGS = (
     "SelectType",
@@ -83,8 +84,8 @@ def gather(
             name: environment_as_run(described[name], site.spack_facts(name))
             for name in plan.environments
         },
-        variables=variables_of(os.environ),
-    ).without_secrets()
+        variables={k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
+    )
 
 
 def _host() -> Host:

@@ -14,11 +14,6 @@ from typing import Any
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 
-from checks.common.json_lines import PROGRAM_SECRET
-
-#: Variables that every rank gets, on other nodes too; Slurm forwards all.
-FORWARDED = ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST", PROGRAM_SECRET)
-
 
 class SessionLauncher(JobLauncher):
     """Runs `mpi_command` inside the session script.
@@ -61,8 +56,7 @@ class OpenMpiSession(SessionLauncher):
         """`mpirun.openmpi`, ranks mapped by node."""
         per_node = job.num_tasks_per_node
         mpirun = self.mpirun or "mpirun.openmpi"
-        ranks = ["-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
-        return [mpirun, *ranks, "-x", PROGRAM_SECRET]
+        return [mpirun, "-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
 
 
 @register_launcher("assay-lam")
@@ -73,7 +67,7 @@ class LamSession(SessionLauncher):
 
     def mpi_command(self, job: Any) -> list[str]:
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
-        return [self.mpirun or "mpirun.lam", "-O", "-x", ",".join(FORWARDED)]
+        return [self.mpirun or "mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
 
 
 @register_launcher("assay-prte")
@@ -84,7 +78,7 @@ class PrteSession(SessionLauncher):
 
     def mpi_command(self, job: Any) -> list[str]:
         """`prun`, ranks mapped by node. Options are PRRTE's: Open MPI's are variables, by -x."""
-        forwarded = [word for name in FORWARDED for word in ("-x", name)]
+        forwarded = [w for name in ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST") for w in ("-x", name)]
         ranks = ["--np", str(job.num_tasks), "--map-by", f"ppr:{job.num_tasks_per_node}:node"]
         return ["prun", "--dvm-uri", "file:prte.uri", *forwarded, *ranks]
 

@@ -3,8 +3,6 @@
 
 import msgspec
 
-from records.belonging import Belonging
-from records.chain import Chain
 from records.metric import Metric
 from records.mpi_profile import CallProfile, RankProfile
 from records.plan import Plan, PlannedCase, Totals
@@ -58,7 +56,7 @@ def test_batches_hold_the_records_of_the_file(tmp_path):
     with RecordWriter(path) as writer:
         for one in written:
             writer.append(one)
-    (batch,) = batches(path, Belonging(PLAN), Chain.of(tmp_path))
+    (batch,) = batches(path, PLAN)
     assert (batch.first, batch.cases) == (1, [0, 0])
     assert [whole(line) for line in batch.lines] == [whole(one) for one in read_records(path)]
     assert all(isinstance(metric, Value) for metric in batch.lines[0].metrics)

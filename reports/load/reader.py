@@ -18,11 +18,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.belonging import Belonging, artifacts_fault, nodes_fault
-from records.chain import Chain
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
-from records.input_files import decoded
 from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Line, Value, batches
@@ -46,7 +43,8 @@ class Reader:
     invalid on purpose); one entry a value: `_places` (metric and point) and `_values`.
     """
 
-    belonging: Belonging
+    plan: Plan
+    run_id: str = ""
     profiled: bool = False
     launches: list[Launch] = field(default_factory=list)
     nodes: set[str] = field(default_factory=set)
@@ -64,19 +62,15 @@ class Reader:
     _path: str = ""
     _line: int = 0
 
-    @property
-    def plan(self) -> Plan:
-        """The plan of the run."""
-        return self.belonging.plan
-
-    def read(self, path: Path, chain: Chain) -> None:
-        """Take in each record of the file, along the chain."""
+    def read(self, path: Path) -> None:
+        """Take in each record of the file."""
         self._path = str(path)
-        lists: dict[bytes, int] = {}
+        lists: set[bytes] = set()
         last = msgspec.Raw()
         try:
-            for batch in batches(path, self.belonging, chain):
+            for batch in batches(path, self.plan):
                 lines = batch.lines
+                self.run_id = self.run_id or lines[0].run_id
                 self._case.extend(batch.cases)
                 self._block.extend([line.block for line in lines])
                 self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
@@ -85,7 +79,7 @@ class Reader:
                 ):
                     if line.nodes != last:  # most lines have the nodes of the line before
                         last = line.nodes
-                        lists.setdefault(bytes(last), self._line)
+                        lists.add(bytes(last))
                     self._take(case, line)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
@@ -95,11 +89,8 @@ class Reader:
             self._line = self._owner_of(place) + 1
             name = self._keys[self._places[place]][0]
             raise self._error(f"{name} is {self._values[place]}; it must be finite.")
-        for text, self._line in lists.items():
-            nodes = self._decoded(msgspec.Raw(text), list[str], "nodes")
-            if fault := nodes_fault(nodes):
-                raise self._error(fault)
-            self.nodes.update(nodes)
+        for text in lists:
+            self.nodes.update(self._decoded(msgspec.Raw(text), list[str], "nodes"))
 
     def _error(self, message: str) -> AssayError:
         return AssayError(f"{self._path}:{self._line}: {message}")
@@ -130,25 +121,21 @@ class Reader:
                 self._share(tuple(line.flags)) if line.flags else (),
                 line.job_id if kept else None,
                 line.started_at if kept else None,
-                self._artifacts(line) if with_artifacts else None,
+                self._decoded(line.artifacts, dict[str, str], "artifacts")
+                if with_artifacts
+                else None,
             )
         )
-
-    def _artifacts(self, line: Line) -> dict[str, str]:
-        artifacts = self._decoded(line.artifacts, dict[str, str], "artifacts")
-        if fault := artifacts_fault(artifacts):
-            raise self._error(fault)
-        return artifacts
 
     def _share(self, value: _T) -> _T:
         shared: _T = self._shared.setdefault(value, value)
         return shared
 
     def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
-        def decode(text: bytes) -> _T:
-            return msgspec.json.decode(text, type=kind)
-
-        return decoded(decode, bytes(raw), f"{self._path}:{self._line}", f"a record: `{name}`")
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except msgspec.MsgspecError as error:
+            raise self._error(f"not a record: `{name}`: {error}") from error
 
     def _new_place(self, metric: Value) -> int:
         """The number of a metric and point, the same however the point is written."""
