@@ -6,7 +6,12 @@ The fields are those of the line that checks/common/src/mpiprofile prints for ea
 
 from __future__ import annotations
 
+import re
+
 import msgspec
+
+#: A key of `sizes`.
+_SIZE = re.compile(r"[0-9]{1,19}")
 
 
 class CallProfile(msgspec.Struct, frozen=True):
@@ -44,6 +49,11 @@ def rank_profile(entry: object) -> RankProfile:
     times = [profile.elapsed_s, profile.mpi_s]
     times += [time for call in profile.calls for time in (call.time_s, call.greatest_s)]
     counts = [number for call in profile.calls for number in (call.count, call.bytes)]
+    sizes = [size for call in profile.calls for size in call.sizes]
+    counts += [number for call in profile.calls for number in call.sizes.values()]
+    counts += [call.peer for call in profile.calls if call.peer is not None]
+    if not all(_SIZE.fullmatch(size) for size in sizes):
+        raise ValueError(f"the MPI profile of rank {profile.rank} has sizes that are no numbers")
     if profile.rank < 0 or min(times) < 0 or max(times) > 1e9 or min(counts, default=0) < 0:
         raise ValueError(f"the MPI profile of rank {profile.rank} holds an impossible number")
     return profile

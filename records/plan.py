@@ -4,18 +4,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import msgspec
 
 from records.errors import AssayError
+from records.input_files import decoded, line_with, read_whole
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
+from records.values import Count, Integer, Params
+from records.words import ALLOWED, odd_word
 
 SCHEMA = 2
 #: Schemas of plans that can be read.
 READABLE = (1, 2)
+#: Greatest number of passes over all cases.
+MOST_BLOCKS = 10_000
+_Share = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,21 +35,21 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     check: str
     environment: str
-    params: dict[str, Any]
-    ranks: int
-    ranks_per_node: int
-    nodes: int
-    memory_bytes_per_node: int
-    estimate_s: float
+    params: Params
+    ranks: Count
+    ranks_per_node: Count
+    nodes: Count
+    memory_bytes_per_node: Count
+    estimate_s: _Share
     skipped: str | None
 
 
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
     """Sums of a plan: `cases` count the skipped ones too; times are estimates over all blocks."""
 
-    cases: int
-    skipped: int
-    launches: int
+    cases: Count
+    skipped: Count
+    launches: Count
     node_hours: float
     wall_s: float
 
@@ -58,12 +65,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     campaign: str
     question: str
     site: str
-    seed: int
-    blocks: int
+    seed: Integer
+    blocks: Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]
     environments: list[str]
-    variants: dict[str, Any] = {}
-    weights: dict[str, float] = {}
-    limits: dict[str, Any] = {}
+    variants: dict[str, Params] = {}
+    weights: dict[str, _Share] = {}
+    limits: dict[str, Annotated[int, msgspec.Meta(ge=0, le=2**53)] | _Share | None] = {}
     totals: Totals
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
@@ -89,36 +96,60 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
         Raises AssayError for anything else.
         """
+        content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         try:
-            plan = msgspec.json.decode(text, type=cls)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise AssayError(
-                f"{file}: not a plan: {error}; put back the file that `assay run` wrote"
-            ) from error
+            plan = decoded(_decoder.decode, content, file, "a plan")
+        except AssayError as error:
+            raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
         if plan.schema not in READABLE:
             raise AssayError(
-                f"{file}: is a plan of schema {plan.schema}; this Assay reads"
+                f"{file}:1: is a plan of schema {plan.schema}; this Assay reads"
                 f" schemas {', '.join(map(str, READABLE))}"
             )
-        if plan.blocks < 1:
-            raise AssayError(f"{file}: `blocks` is {plan.blocks}; allowed: 1 or more")
-        for name, count in Counter(case.id for case in plan.cases).items():
-            if count > 1:
-                raise AssayError(f"{file}: {count} cases have the id {name!r}; ids must be unique")
-        try:
-            plan.register  # noqa: B018 names with two definitions are found here
-        except ValueError as error:
-            raise AssayError(f"{file}: {error}") from error
+        for fault, member in plan._faults():
+            raise AssayError(f"{file}:{line_with(content, *member)}: {fault}")
         return plan
+
+    def _faults(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """What no plan of `assay run` has, with the members or words beside which it stands."""
+        for name, count in Counter(case.id for case in self.cases).items():
+            if count > 1:
+                yield f"{count} cases have the id {name!r}; ids must be unique", ("cases", name)
+        words = {
+            "campaign": [self.campaign],
+            "site": [self.site],
+            "environments": self.environments,
+            "variants": list(self.variants),
+            "metrics": [metric.name for metric in self.metrics],
+            "checks": [check.name for check in self.checks],
+            "cases": [case.id for case in self.cases],
+        }
+        for member, names in words.items():
+            if (odd := odd_word(names)) is not None:
+                yield f"`{member}` holds the name {odd!r}; {ALLOWED}", (member, odd)
+        known, checks = {*self.environments}, {case.check for case in self.cases}
+        for case in self.cases:
+            if case.environment not in known:
+                told = f"case {case.id}: environment {case.environment!r} is none of the plan's"
+                yield told, ("cases", case.id)
+        if (odd := odd_word(checks)) is not None:
+            yield f"`check` is {odd!r}; {ALLOWED}", ("cases", odd)
+        try:
+            self.register  # noqa: B018 names with two definitions are found here
+        except ValueError as error:
+            yield str(error), ("metrics",)
+
+
+_decoder = msgspec.json.Decoder(Plan)
 
 
 def read_plan(path: Path) -> Plan:
     """The plan of the file. Raises AssayError when it is missing or is no plan."""
     try:
-        text = path.read_bytes()
-    except OSError as error:
+        content = read_whole(path)
+    except AssayError as error:
         raise AssayError(
-            f"{path}: cannot be read ({error.strerror}); a run directory holds the plan.json that"
-            " `assay run` wrote when the run began"
+            f"{error}. A run directory holds the plan.json that `assay run` wrote when the run"
+            " began."
         ) from error
-    return Plan.from_json(text, str(path))
+    return Plan.from_json(content, str(path))

@@ -10,12 +10,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from records.errors import AssayError
+from records.input_files import decoded, line_with, read_whole
+from records.values import Count, Integer, Scalar
+from records.withheld import shown, without_secrets
+from records.words import ALLOWED, is_site, odd_word
 
 SCHEMA = 1
-
-Scalar = bool | int | float | str | None
 
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +34,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     """The network that joins the nodes; `counted`: interface counters see the traffic of MPI."""
 
     name: str | None = None
-    bits_per_second: int | float | None = None
+    bits_per_second: Count | float | None = None
     counted: bool | None = None
 
 
@@ -44,10 +47,10 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     virtual: bool | None = None
     description: str | None = None
-    nodes: int | None = None
-    cores_per_node: int | None = None
-    memory_bytes_per_node: int | None = None
-    core_peak_flop_per_s: int | float | None = None
+    nodes: Count | None = None
+    cores_per_node: Count | None = None
+    memory_bytes_per_node: Count | None = None
+    core_peak_flop_per_s: Count | float | None = None
     network: Network = Network()
     switches: str | None = None
     asked_as: str | None = None
@@ -59,8 +62,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that Assay ran on."""
 
     cpu: str | None = None
-    cores: int | None = None
-    memory_bytes: int | None = None
+    cores: Count | None = None
+    memory_bytes: Count | None = None
     kernel: str | None = None
     nics: list[str] | None = None
 
@@ -114,12 +117,15 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was known when a run began. `variables` are those of the caller that reach MPI."""
+    """All that was known when a run began. `variables` are those of the caller that reach MPI.
+
+    What looks like a secret is named without its value, also where a former Assay kept that.
+    """
 
     schema: int = SCHEMA
     run_id: str | None = None
     started_at: str | None = None
-    order_seed: int | None = None
+    order_seed: Integer | None = None
     harness: Harness = Harness()
     site: SiteAsRun = SiteAsRun()
     host: Host = Host()
@@ -131,22 +137,62 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         """The text of provenance.json."""
         return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
+    def without_secrets(self) -> Provenance:
+        """The same with what looks like a token, a password or a key withheld."""
+        environments = {
+            name: replace(
+                environment,
+                variables=without_secrets(environment.variables),
+                launcher_options=environment.launcher_options
+                and [shown("", option) for option in environment.launcher_options],
+                compiles_with=environment.compiles_with and shown("", environment.compiles_with),
+            )
+            for name, environment in self.environments.items()
+        }
+        return replace(
+            self,
+            environments=environments,
+            slurm=replace(self.slurm, settings=without_secrets(self.slurm.settings)),
+            variables=without_secrets(self.variables),
+        )
+
+    def _fault(self) -> tuple[str, tuple[str, ...]] | None:
+        """A name that cannot become a path or an option, with the members beside which it is."""
+        site = self.site
+        if self.run_id is not None and odd_word([self.run_id]) is not None:
+            return f"`run_id` is {self.run_id!r}; {ALLOWED}", ("run_id",)
+        if site.asked_as is not None and not is_site(site.asked_as):
+            return f"`site.asked_as` is {site.asked_as!r}; {ALLOWED}", ("site", "asked_as")
+        if site.builds not in (None, "spack", "distribution"):
+            told = f"`site.builds` is {site.builds!r}; allowed are spack and distribution"
+            return told, ("site", "builds")
+        if (odd := odd_word(site.nodes_left_out or ())) is not None:
+            return f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", ("site", "nodes_left_out")
+        if (odd := odd_word(self.environments)) is not None:
+            return f"`environments` holds {odd!r}; {ALLOWED}", ("environments", odd)
+        return None
+
+
+_decoder = msgspec.json.Decoder(Provenance)
+
 
 def read_provenance(path: Path) -> Provenance:
-    """The provenance of the file. Raises AssayError for a damaged one, naming the member."""
+    """The provenance of the file. Raises AssayError for a damaged one, naming line and member."""
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=Provenance)
-    except OSError as error:
+        content = read_whole(path)
+    except AssayError as error:
         raise AssayError(
-            f"{path}: cannot be read ({error.strerror}); `assay run` writes it when a run begins."
-            " A run that ended before is started anew, with assay run"
+            f"{error}. `assay run` writes it when a run begins; a run that ended before is started"
+            " anew, with assay run"
         ) from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise AssayError(
-            f"{path}: not a provenance: {error}; put back the file that `assay run` wrote"
-        ) from error
+    try:
+        found = decoded(_decoder.decode, content, str(path), "a provenance")
+    except AssayError as error:
+        raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
     if found.schema != SCHEMA:
         raise AssayError(
-            f"{path}: is a provenance of schema {found.schema}; this Assay reads schema {SCHEMA}"
+            f"{path}:1: is a provenance of schema {found.schema}; this Assay reads schema {SCHEMA}"
         )
-    return found
+    if fault := found._fault():
+        raise AssayError(f"{path}:{line_with(content, *fault[1])}: {fault[0]}")
+    return found.without_secrets()

@@ -2,6 +2,7 @@
 """The record: what one launch of a case gave, and the append-only file that keeps it.
 
 `records.jsonl` holds one JSON object a line, flushed to disk before the launch counts as done.
+Schema 2 added `chain` (records/chain.py).
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
+from records.chain import chain_of, write_seal
 from records.errors import AssayError, InfrastructureError
+from records.input_files import decoded, opened, whole_lines
 from records.metric import Metric
 from records.mpi_profile import RankProfile
+from records.values import Count, Params
 
-SCHEMA = 1
+SCHEMA = 2
+#: Schemas of records that can be read; those of schema 1 carry no chain.
+READABLE = (1, 2)
 
 Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
 
@@ -28,7 +35,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
-    profile by ascending rank, there when the case asked for it.
+    profile by ascending rank, there when the case asked for it. `chain` is set by the writer.
     """
 
     schema: int = SCHEMA
@@ -37,20 +44,21 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     check: str
     environment: str
     site: str
-    params: dict[str, Any]
-    block: int
-    attempt: int
+    params: Params
+    block: Count
+    attempt: Annotated[int, msgspec.Meta(ge=1, le=2**31)]
     status: Status
     reason: str | None
     started_at: str | None
     ended_at: str | None
     job_id: str | None
     nodes: list[str]
-    ranks: int
+    ranks: Count
     metrics: list[Metric]
     flags: list[str]
     artifacts: dict[str, str]
     profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
+    chain: str | msgspec.UnsetType = msgspec.UNSET
 
 
 _encoder = msgspec.json.Encoder()
@@ -89,23 +97,27 @@ def latest_attempts(
 
 
 class RecordWriter:
-    """Appends records durably; the one writer of a run directory."""
+    """Appends records durably, each with its link of the chain; the one writer of a run directory.
+
+    Closing it seals the run. Raises AssayError for a file whose chain is broken.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         if path.exists() and has_torn_tail(path):
-            with path.open("rb+") as file:
-                file.truncate(file.read().rfind(b"\n") + 1)
-        self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            _cut_tail(path)
+        self._chain = chain_of(path.parent)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        self._fd = os.open(path, flags, 0o644)
 
     def append(self, record: Record) -> None:
         """Write one line and force it to disk; a full disk leaves the file as it was."""
-        line = _encoder.encode(record) + b"\n"
+        line = _encoder.encode(replace(record, chain=self._chain.head))
         size = os.fstat(self._fd).st_size
         try:
-            written = 0
-            while written < len(line):
-                written += os.write(self._fd, line[written:])
+            rest = line + b"\n"
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
             os.fsync(self._fd)
         except OSError as error:
             os.ftruncate(self._fd, size)
@@ -114,36 +126,63 @@ class RecordWriter:
                 f" written ({error.strerror}). All earlier records are safe. Make room, then"
                 f" continue with: assay run --resume {self.path.parent}"
             ) from error
+        self._chain.follow([line], [self._chain.head])
 
     def close(self) -> None:
-        """Close the file; the writer is done."""
+        """Close the file and seal the run; the writer is done."""
         os.close(self._fd)
+        try:
+            write_seal(self.path.parent, self._chain)
+        except OSError as error:
+            raise InfrastructureError(
+                f"{self.path.parent}: the run could not be sealed ({error.strerror}). All records"
+                f" are safe. Make room, then say: assay run --resume {self.path.parent}"
+            ) from error
 
     def __enter__(self) -> RecordWriter:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self.close()
+        except InfrastructureError:
+            if kind is None:  # otherwise the error underway says what happened
+                raise
 
 
 def has_torn_tail(path: Path) -> bool:
     """Whether the last line lacks its newline: the writer died inside it, it never counted."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         if file.seek(0, os.SEEK_END) == 0:
             return False
         file.seek(-1, os.SEEK_END)
         return file.read(1) != b"\n"
 
 
-def read_records(path: Path) -> Iterator[Record]:
+def _cut_tail(path: Path) -> None:
+    """Cut off what follows the last newline."""
+    with opened(path) as file:
+        size = sum(map(len, whole_lines(file, path)))
+    descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW)
+    try:
+        os.ftruncate(descriptor, size)
+    finally:
+        os.close(descriptor)
+
+
+def read_records(
+    path: Path, fault_of: Callable[[Record], str | None] | None = None
+) -> Iterator[Record]:
     """Yield the records of a file in order; a torn last line is left out.
 
-    Raises AssayError naming file and line for anything that is not a record.
+    Raises AssayError naming file and line for anything that is not a record, or has a fault.
     """
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if line.endswith(b"\n"):
-                yield decode_line(_decoder, line, f"{path}:{number}")
+    with opened(path) as file:
+        for number, line in enumerate(whole_lines(file, path), start=1):
+            record = decode_line(_decoder, line, f"{path}:{number}")
+            if fault_of and (fault := fault_of(record)):
+                raise AssayError(f"{path}:{number}: {fault}")
+            yield record
 
 
 def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: str) -> _AnyRecord:
@@ -152,21 +191,26 @@ def decode_line(decoder: msgspec.json.Decoder[_AnyRecord], line: bytes, where: s
     Raises AssayError for anything else; an unknown schema is named before what follows from it.
     """
     try:
-        record = decoder.decode(line)
+        record = decoded(decoder.decode, line, where, "a record")
         schema: object = record.schema
-        if schema == SCHEMA:
+        if schema in READABLE:
+            chained = not isinstance(record.chain, msgspec.UnsetType)
+            if chained != (schema != 1):
+                told = "carries a chain" if chained else "carries no chain"
+                raise AssayError(f"{where}: not a record: schema is {schema}, and it {told}")
             return record
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except AssayError:
         schema = _schema_of(line)
-        if schema == SCHEMA:
-            raise AssayError(f"{where}: not a record: {error}") from error
-    raise AssayError(f"{where}: not a record: schema is {schema}; allowed: {SCHEMA}.")
+        if schema in READABLE:
+            raise
+    allowed = " and ".join(map(str, READABLE))
+    raise AssayError(f"{where}: not a record: schema is {schema!r}; allowed: {allowed}.")
 
 
 def _schema_of(line: bytes) -> object:
     """The schema that a line names; SCHEMA where it names none."""
     try:
         found = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return SCHEMA
     return found.get("schema", SCHEMA) if isinstance(found, dict) else SCHEMA

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BufferedReader
 from operator import attrgetter
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
+from records.belonging import Belonging, params_fault
+from records.chain import Chain
 from records.errors import AssayError
+from records.input_files import opened, rest_of_line
 from records.metric import Metric
-from records.plan import Plan, PlannedCase
-from records.record import SCHEMA, Record, decode_line
+from records.record import Record, decode_line
 
 #: Bytes read and decoded together.
 _BATCH = 1 << 18
-_NEWLINE = ord("\n")
+_NEWLINE = b"\n"
 
 
 class Value(Metric, frozen=True, kw_only=True, gc=False):
@@ -41,8 +43,10 @@ class Line(Record, frozen=True, kw_only=True, gc=False):
     profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # type: ignore[assignment]
 
 
-_SCHEMA, _CASE, _BLOCK = attrgetter("schema"), attrgetter("case_id"), attrgetter("block")
-_NAMED = attrgetter("check", "environment")
+_CASE, _BLOCK, _RUN_ID = attrgetter("case_id"), attrgetter("block"), attrgetter("run_id")
+_NAMED, _CHAIN = attrgetter("check", "environment"), attrgetter("chain")
+#: Schema, and whether the record lacks a chain.
+_SOUND = {(1, True), (2, False)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,76 +59,84 @@ class Batch:
     lines: list[Line]
 
 
-def batches(path: Path, plan: Plan) -> Iterator[Batch]:
+def batches(path: Path, run: Belonging, chain: Chain | None = None) -> Iterator[Batch]:
     """The records of a file in order; a torn last line is left out.
 
-    Raises AssayError naming file and line for what is no record, or none of this plan.
+    Raises AssayError naming file and line for what is no record, none of this run, or breaks the
+    chain.
     """
-    places = {case.id: place for place, case in enumerate(plan.cases)}
-    named = [(case.check, case.environment) for case in plan.cases]
+    places = {case.id: place for place, case in enumerate(run.plan.cases)}
     decoder = msgspec.json.Decoder(Line)
+    params: dict[int, bytes] = {}
+    with opened(path) as file:
+        for first, chunk in _chunks(file, path):
+            texts = chunk[:-1].split(b"\n")
+            lines = _decoded(decoder, chunk, texts, path, first)
+            cases = [places.get(name, -1) for name in map(_CASE, lines)]
+            for number, fault in _faults(run, cases, lines, params):
+                raise AssayError(f"{path}:{first + number}: {fault}")
+            if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
+                raise AssayError(f"{path}:{chain.records + 1}: {broken}")
+            yield Batch(first, cases, lines)
+    if chain and (missing := chain.missing()):
+        raise AssayError(f"{path}:{chain.records}: {missing}")
+
+
+def _faults(
+    run: Belonging, cases: list[int], lines: list[Line], params: dict[int, bytes]
+) -> Iterator[tuple[int, str]]:
+    """Lines that do not belong to the run, with the reason; `params` holds those seen by case."""
+    planned, blocks = run.plan.cases, [*map(_BLOCK, lines)]
+    agree = (
+        -1 not in cases
+        and {*map(_RUN_ID, lines)} == {run.run_id}
+        and list(map(_NAMED, lines)) == list(map(_NAMED, [planned[case] for case in cases]))
+        and min(blocks) > 0
+        and max(blocks) <= run.plan.blocks
+    )
+    if not agree:  # a skipped case has block 0, and is right
+        for number, (case, line) in enumerate(zip(cases, lines, strict=True)):
+            if fault := run.place_fault(line, planned[case] if case >= 0 else None):
+                yield number, fault
+                return
+    for number, (case, line) in enumerate(zip(cases, lines, strict=True)):
+        text = bytes(line.params)
+        if params.get(case) != text:  # most lines have the text of the case's line before
+            params[case] = text
+            if fault := params_fault(line.params, planned[case]):
+                yield number, fault
+
+
+def _chunks(file: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
+    """The file in pieces of whole lines, each with the number of its first line.
+
+    What follows the last newline is left out.
+    """
     first = 1
-    for chunk in _chunks(path):
-        lines = _decoded(decoder, chunk, f"{path}", first)
-        cases = [places.get(name, -1) for name in map(_CASE, lines)]
-        agree = (
-            -1 not in cases
-            and set(map(_SCHEMA, lines)) == {SCHEMA}
-            and list(map(_NAMED, lines)) == [named[case] for case in cases]
-            and min(map(_BLOCK, lines)) > 0
-        )
-        if not agree:  # a skipped case has block 0, and is right
-            for number, (case, line) in enumerate(zip(cases, lines, strict=True), start=first):
-                if wrong := _wrong(line, plan.cases[case] if case >= 0 else None):
-                    raise AssayError(f"{path}:{number}: {wrong}")
-        yield Batch(first, cases, lines)
-        first += len(lines)
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    """The file in pieces of whole lines, without what follows the last newline."""
-    with path.open("rb") as file:
-        while chunk := file.read(_BATCH):
-            chunk += file.readline()
-            whole = chunk if chunk.endswith(b"\n") else chunk[: chunk.rfind(b"\n") + 1]
-            if whole:
-                yield whole
+    while chunk := file.read(_BATCH):
+        if not chunk.endswith(b"\n"):
+            chunk += rest_of_line(file, f"{path}:{first + chunk.count(_NEWLINE)}")
+        whole = chunk[: chunk.rfind(_NEWLINE) + 1]
+        if whole:
+            yield first, whole
+        first += whole.count(_NEWLINE)
 
 
 def _decoded(
-    decoder: msgspec.json.Decoder[Line], chunk: bytes, path: str, first: int
+    decoder: msgspec.json.Decoder[Line], chunk: bytes, texts: list[bytes], path: Path, first: int
 ) -> list[Line]:
-    """The records of a chunk: one on each line, and nothing else."""
+    """The records of a chunk: one in each of its lines `texts`, and nothing else."""
     try:
+        if not chunk.isascii():
+            chunk.decode()  # what stays raw is decoded nowhere else
         lines = decoder.decode_lines(chunk)
-        if len(lines) == np.count_nonzero(np.frombuffer(chunk, dtype=np.uint8) == _NEWLINE):
+        if len(lines) == len(texts) and _SOUND.issuperset(
+            (line.schema, line.chain is msgspec.UNSET) for line in lines
+        ):
             return lines
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
     return [
         decode_line(decoder, text, f"{path}:{number}")
-        for number, text in enumerate(chunk[:-1].split(b"\n"), start=first)
+        for number, text in enumerate(texts, start=first)
     ]
-
-
-def _wrong(line: Line, case: PlannedCase | None) -> str | None:
-    """What does not agree with the plan."""
-    if line.schema != SCHEMA:
-        return f"schema is {line.schema}; allowed: {SCHEMA}."
-    if case is None:
-        return (
-            f"case {line.case_id!r} is not in plan.json. A run directory holds the records of one"
-            " plan; move foreign lines out."
-        )
-    for name, found, planned in (
-        ("check", line.check, case.check),
-        ("environment", line.environment, case.environment),
-    ):
-        if found != planned:
-            return (
-                f"`{name}` is {found!r}, but plan.json has {planned!r} for case {case.id}. The"
-                " line or the plan was changed after the run."
-            )
-    if line.block < 1 and line.status != "skipped":
-        return f"`block` is {line.block}; allowed: 1 or more (0 only for skipped)."
-    return None

@@ -8,10 +8,14 @@ import os
 import secrets
 import shutil
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
+from records.belonging import Belonging
+from records.chain import chain_of
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.input_files import opened
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
@@ -29,16 +33,31 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.run_id = path.name
         self.campaign_file = path / "campaign.yaml"
         self.plan_file = path / "plan.json"
         self.provenance_file = path / "provenance.json"
         self.records_file = path / "records.jsonl"
         self.raw = path / "raw"
+        self.builds = path / "builds"
+
+    @cached_property
+    def run_id(self) -> str:
+        """The id of the run, also of a copy of its directory under another name."""
+        began = self.provenance().run_id if self.provenance_file.exists() else None
+        return began or self.path.name
 
     def records(self) -> list[Record]:
-        """All records so far."""
-        return list(read_records(self.records_file)) if self.records_file.exists() else []
+        """All records so far, each one of the plan and of this run.
+
+        Raises AssayError for others, for damage, and for a chain that is broken.
+        """
+        path = self.records_file
+        if not path.exists() and not path.is_symlink():
+            return []
+        belonging = Belonging(self.plan(), self.provenance().run_id or "")
+        records = list(read_records(path, belonging.fault))
+        chain_of(self.path)
+        return records
 
     def plan(self) -> Plan:
         """The plan as written when the run began."""
@@ -54,7 +73,7 @@ class RunDirectory:
         Raises AssayError when another process is, or when what a driver writes is a link.
         """
         lock = self.path / ".lock"
-        for written in (lock, self.records_file, self.raw):
+        for written in (lock, self.records_file, self.raw, self.builds):
             refuse_link(written)
         self.raw.mkdir(mode=0o700, exist_ok=True)
         self.raw.chmod(0o700)
@@ -68,6 +87,22 @@ class RunDirectory:
                 f" with: assay status {self.path}"
             ) from error
         return descriptor
+
+    def build_log(self, environment: str) -> Path:
+        """Where the output of an environment's failed builds is."""
+        return self.builds / f"{environment}.log"
+
+    def keep_build_log(self, environment: str, text: str) -> Path:
+        """Keep the output of an environment's failed builds, private to its owner."""
+        file = self.build_log(environment)
+        try:
+            self.builds.mkdir(mode=0o700, exist_ok=True)
+            write_whole(file, text.encode(errors="replace"))
+        except OSError as error:
+            raise InfrastructureError(
+                f"{file}: the output of a build could not be kept ({error.strerror})"
+            ) from error
+        return file
 
 
 def refuse_link(path: Path) -> None:
@@ -114,10 +149,7 @@ def open_run(name: str) -> RunDirectory:
             example = [RESULTS / "quick" / "20260101T000000Z-1a2b", *_runs()][-1]
             raise AssayError(f"no run {name!r}: give the path of a run directory, e.g. {example}")
         path = found[0]
-    for needed in ("plan.json", "campaign.yaml"):
-        if not (path / needed).is_file():
-            raise AssayError(f"{path} is no run directory: it has no {needed}")
-    return RunDirectory(path)
+    return _run_at(path)
 
 
 def latest_run() -> RunDirectory:
@@ -125,7 +157,16 @@ def latest_run() -> RunDirectory:
     runs = _runs()
     if not runs:
         raise AssayError(f"no runs below {RESULTS}/ yet; start one with: assay run quick")
-    return RunDirectory(runs[-1])
+    return _run_at(runs[-1])
+
+
+def _run_at(path: Path) -> RunDirectory:
+    for needed in ("plan.json", "campaign.yaml"):
+        file = path / needed
+        if not (file.exists() or file.is_symlink()):
+            raise AssayError(f"{path} is no run directory: it has no {needed}")
+        opened(file).close()
+    return RunDirectory(path)
 
 
 def _runs() -> list[Path]:

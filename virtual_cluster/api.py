@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus, InfrastructureError
 from virtual_cluster import account, faults, lifecycle, power, processes, slurm, view
 from virtual_cluster import spec as plans
 from virtual_cluster.lifecycle import Progress, silent
@@ -150,18 +150,36 @@ def up(spec: ClusterSpec, progress: Progress = silent) -> Cluster:
 
 
 def load(name: str = "default") -> Cluster:
-    """The cluster of this name that is up; AssayError with the remedy if there is none."""
+    """The cluster of this name that is up; AssayError with the remedy if there is none.
+
+    Raises InfrastructureError for one that no longer serves.
+    """
+    state = _state_of(name)
+    if not lifecycle.is_alive(state):
+        ended = lifecycle.told(lifecycle.dead_parts(state))
+        raise InfrastructureError(f"cluster {name}: {ended}; {lifecycle.mending(state)}")
+    return Cluster(state)
+
+
+def revive(name: str = "default", progress: Progress = silent) -> list[str]:
+    """Start again what has ended of a cluster that was up; return what that was."""
+    return lifecycle.revive(_state_of(name), progress)
+
+
+def _state_of(name: str) -> State:
+    """The state of a cluster that was brought up since the machine was started."""
     ClusterSpec(name=name)
     state = load_state(name)
     option = "" if name == "default" else f" --name {name}"
     if state is None or state.phase != "up":
         raise AssayError(f"there is no cluster {name}; bring it up with `assay cluster up{option}`")
-    if not lifecycle.is_alive(state):
+    if not any(process.alive() for process in state.processes.values()):
         raise AssayError(
-            f"cluster {name} is dead (its slurmctld has ended, or the machine was started anew); "
-            f"`assay cluster up{option}` removes its remains and brings up a new one"
+            f"cluster {name} is dead (all of it has ended, or the machine was started anew); "
+            f"`assay cluster up{option}` removes its remains and brings up a new one",
+            ExitStatus.INFRASTRUCTURE,
         )
-    return Cluster(state)
+    return state
 
 
 def down(name: str = "default", progress: Progress = silent) -> bool:

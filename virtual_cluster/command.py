@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line: `assay cluster up|down|status|shell|kill-node|restore-node|degrade|mend`."""
+"""The command line: `assay cluster up|down|status|shell|revive|kill-node|…`."""
 
 from __future__ import annotations
 
@@ -41,6 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " (default: 1, a single switch)",
     )
     _command(commands, "down", _down, "take a cluster down; nothing of it is left")
+    text = "start again what has ended: munged, slurmctld, nodes"
+    _command(commands, "revive", _revive, text)
     status = _command(commands, "status", _status, "nodes, network, jobs")
     status.add_argument("--json", action="store_true", help="the machine form on stdout")
     shell = _command(commands, "shell", _shell, "a shell, or -- COMMAND, as the ordinary user")
@@ -108,6 +110,12 @@ def _up(args: argparse.Namespace) -> None:
 def _down(args: argparse.Namespace) -> None:
     found = api.down(args.name, _say)
     said = "down, nothing is left" if found else "there is nothing to take down"
+    _say(f"cluster {args.name}: {said}")
+
+
+def _revive(args: argparse.Namespace) -> None:
+    ended = api.revive(args.name, _say)
+    said = f"{', '.join(ended)} started again" if ended else "nothing of it had ended"
     _say(f"cluster {args.name}: {said}")
 
 

@@ -38,11 +38,13 @@ POLL_S = 0.02
 
 
 def start_munge(state: State) -> None:
-    """Make a key and start munged; returns when its socket is there."""
+    """Start munged, the first time with a fresh key; returns when its socket is there."""
     where = folders(state.spec.name)
     key = where.munge / "key"
-    key.touch(mode=0o600)
-    key.write_bytes(secrets.token_bytes(128))
+    if not key.exists():
+        key.touch(mode=0o600)
+        key.write_bytes(secrets.token_bytes(128))
+    (where.munge / "socket").unlink(missing_ok=True)
     argv = ["munged", "--foreground", f"--key-file={key}", f"--socket={where.munge / 'socket'}"]
     argv += [f"--pid-file={where.munge / 'pid'}", f"--seed-file={where.munge / 'seed'}"]
     argv += ["--num-threads=4"]

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
-from virtual_cluster import account, daemons, faults, host, network, processes, slurm
+from virtual_cluster import account, daemons, faults, host, network, power, processes, slurm
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import (
     cgroup_conf,
@@ -48,10 +48,15 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
     host.require_programs()
     with cluster_lock(spec.name):
         state = load_state(spec.name)
-        if state is not None and is_alive(state):
+        if state is not None and _is_there(state):
+            size = f"({state.spec.nodes} nodes, {state.spec.network})"
+            ended = dead_parts(state)
+            if ended:
+                raise InfrastructureError(
+                    f"cluster {spec.name} {size} is up, but {told(ended)}; {mending(state)}"
+                )
             raise AssayError(
-                f"cluster {spec.name} is up already"
-                f" ({state.spec.nodes} nodes, {state.spec.network}); "
+                f"cluster {spec.name} is up already {size}; "
                 f"use it, take it down with `assay cluster down --name {spec.name}`, "
                 "or choose another --name"
             )
@@ -85,10 +90,62 @@ def take_down(name: str, progress: Progress = silent) -> bool:
     return bool(found)
 
 
+def revive(state: State, progress: Progress = silent) -> list[str]:
+    """Start again what has ended of a cluster; return what that was when all nodes take jobs."""
+    host.require_rights("revive")
+    name = state.spec.name
+    with cluster_lock(name):
+        ended = dead_parts(state)
+        if "munged" in ended:
+            progress(f"cluster {name}: munged")
+            daemons.start_munge(state)
+        if "slurmctld" in ended:
+            progress(f"cluster {name}: slurmctld")
+            daemons.start_controller(state, lambda: slurm.controller_answers(state))
+    for node in (part for part in ended if part in state.spec.node_names()):
+        progress(f"cluster {name}: node {node}")
+        power.restore_power(state, node)
+    slurm.wait_for_nodes(state, state.spec.node_names())
+    return ended
+
+
 def is_alive(state: State) -> bool:
-    """Whether the cluster is up and its controller runs."""
-    controller = state.processes.get("slurmctld")
-    return state.phase == "up" and controller is not None and controller.alive()
+    """Whether the cluster is up and what all of it needs runs."""
+    return _is_there(state) and not {"munged", "slurmctld"} & set(dead_parts(state))
+
+
+def _is_there(state: State) -> bool:
+    """Whether the cluster was brought up in this boot and something of it runs."""
+    running = any(process.alive() for process in state.processes.values())
+    return state.phase == "up" and state.boot_id == host.boot_id() and running
+
+
+def dead_parts(state: State) -> list[str]:
+    """What does not run: munged, slurmctld, nodes by name. A node ends with its slurmd."""
+    parts = ["munged", "slurmctld", *state.spec.node_names()]
+    return [
+        part
+        for part in parts
+        if (process := state.processes.get(part)) is None or not process.alive()
+    ]
+
+
+def told(parts: list[str]) -> str:
+    """What has ended, in words."""
+    daemons_ended = [part for part in parts if part in ("munged", "slurmctld")]
+    nodes = [part for part in parts if part not in daemons_ended]
+    words = [f"its {part} has ended" for part in daemons_ended]
+    words += [f"node {', '.join(nodes)} has no power (its slurmd has ended)"] if nodes else []
+    return " and ".join(words)
+
+
+def mending(state: State) -> str:
+    """The commands that mend a cluster of which something has ended."""
+    name = state.spec.name
+    return (
+        f"start it again with `assay cluster revive --name {name}`, or take all of it down with"
+        f" `assay cluster down --name {name}`"
+    )
 
 
 def _build(spec: ClusterSpec, progress: Progress) -> State:

@@ -12,6 +12,7 @@ from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.criteria.loading import load_criteria
 from assay.run.start import start_run
 from records.errors import AssayError, ExitStatus
+from records.input_files import opened
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
 from reports.acceptance.digests import made_with
@@ -55,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _accept(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name)
     last = run.path / "acceptance" / "criteria.yaml"
-    if arguments.criteria is None and not last.is_file():
+    if arguments.criteria is None and last.exists():
+        opened(last).close()
+    elif arguments.criteria is None:
         raise AssayError(
             f"{run.path} has not been judged before: say by what with --criteria FILE, a name in"
             " campaigns/criteria/ or a file"

@@ -6,14 +6,21 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 from assay.cli.parser import make_parser
+from assay.terminal import plain_output
 from records.errors import AssayError, ExitStatus
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
+    with plain_output():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     words = sys.argv[1:] if argv is None else argv
     command = [word for word in words if not word.startswith("-")][:1]
     try:
@@ -24,11 +31,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = getattr(import_module(module), function)
         return int(run(arguments))
     except AssayError as error:
-        print(f"assay: {error}", file=sys.stderr)
+        _tell(f"{error}")
         return int(error.status)
     except KeyboardInterrupt:
-        print("assay: interrupted; what was done is kept", file=sys.stderr)
+        _tell("interrupted; what was done is kept")
         return int(ExitStatus.INFRASTRUCTURE)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitStatus.PASS)
+
+
+def _tell(message: str) -> None:
+    with suppress(OSError):  # a terminal that is gone changes no exit status
+        print(f"assay: {message}", file=sys.stderr)

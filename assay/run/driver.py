@@ -2,24 +2,28 @@
 """From a plan to records: which launches are still to come, and a record for each that ends.
 
 The driver is the only writer of a run directory. A launch counts as done when its record is on
-disk; what ends before that is run again by `--resume`.
+disk; what ends before that is run again by `--resume`. What a fault of the infrastructure keeps
+from being run gets no record: it stays to be run.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from contextlib import suppress
 
 from msgspec import UNSET
 
 from assay.plan import block_order, launch_limit_s
+from assay.run.infrastructure import end_jobs, trouble
+from assay.run.interruption import Interruption
 from assay.run.progress import Progress
 from assay.run.raw_output import keep_raw
-from assay.run.session import Launch, Session, cancel_jobs
+from assay.run.session import Launch, Session
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.outcome import Outcome
+from checks.common.outcome import BuildFailure, Outcome
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase
 from records.record import CASE_ID, Attempt, Record, RecordWriter, latest_attempts
@@ -29,6 +33,12 @@ from records.run_directory import RunDirectory
 LAUNCHES_PER_SESSION = 2000
 #: Seconds without a message, beyond a launch's own limit, after which a session counts as hung.
 PATIENCE_S = 900.0
+#: After the same fault of the infrastructure at so many launches in a row the run pauses.
+FAULTS_IN_A_ROW = 3
+#: Seconds of the pause: within them Slurm notices that a node of a small cluster is gone.
+PAUSE_S = 20.0
+#: The run stops after so many rounds with a fault and without a result.
+ROUNDS_WITHOUT_RESULT = 2
 
 
 def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
@@ -57,55 +67,165 @@ def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
                 index += 1
 
 
-class Driver:
-    """Runs what is left of one run on one site."""
+class _PauseError(Exception):
+    """The same fault came at several launches in a row; the message is the last one's reason."""
 
-    def __init__(self, run: RunDirectory, site: Site, progress: Progress) -> None:
+
+class Driver:
+    """Runs what is left of one run on one site. Its errors say what is wrong, not how to go on."""
+
+    def __init__(
+        self, run: RunDirectory, site: Site, progress: Progress, interruption: Interruption
+    ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
+        self.interruption = interruption
         self.plan = run.plan()
         self.work = WorkFolder(site, run.path.resolve())
         self.begun = time.monotonic()
+        #: Records made of each launch by this driver.
+        self._made: Counter[tuple[str, int]] = Counter()
+        #: How many of these are not lost.
+        self._results = 0
+        #: Launches that failed builds keep from being run, by their environment.
+        self._unbuilt: dict[str, set[tuple[str, int]]] = {}
+        self._builds: dict[str, list[BuildFailure]] = {}
 
-    def run(self) -> None:
-        """Run every launch without a final record; lost ones once more as limits.retries allows."""
-        cancel_jobs(self.site, self.work.name)
-        with self.work, RecordWriter(self.run_directory.records_file) as writer:
-            recorded = {record.case_id for record in self.run_directory.records()}
-            for case in self.plan.cases:
-                if case.skipped is not None and case.id not in recorded:
-                    skipped = Outcome("skipped", reason=case.skipped)
-                    writer.append(self._as_record(case, skipped, {}, case.id))
-            for _ in range(1 + int(self.plan.limits.get("retries") or 0)):
-                records = self.run_directory.records()
-                coming = list(launches_to_come(self.plan, records))
-                if not coming:
-                    break
-                self.progress.begin(len(coming), already=len(records))
-                for first in range(0, len(coming), LAUNCHES_PER_SESSION):
-                    self._run_batch(coming[first : first + LAUNCHES_PER_SESSION], writer)
+    def run(self) -> list[str]:
+        """Run every launch without a final record; lost ones once more as limits.retries allows.
+
+        Gives a sentence for each environment whose launches were not run, for a build failed.
+        Raises InfrastructureError when something that the run stands on does not serve.
+        """
+        with self.work:
+            try:
+                with RecordWriter(self.run_directory.records_file) as writer:
+                    self._record_skipped(writer)
+                    self._run_all(writer)
+            finally:
+                # Where Slurm does not answer, the next driver ends them before it begins.
+                with suppress(InfrastructureError):
+                    end_jobs(self.site, self.work.name)
             self.work.remove()
+        return [self._unbuilt_told(environment) for environment in sorted(self._unbuilt)]
 
-    def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> None:
+    def _record_skipped(self, writer: RecordWriter) -> None:
+        recorded = {record.case_id for record in self.run_directory.records()}
+        for case in self.plan.cases:
+            if case.skipped is not None and case.id not in recorded:
+                skipped = Outcome("skipped", reason=case.skipped)
+                writer.append(self._as_record(case, skipped, {}, case.id))
+
+    def _to_come(self) -> list[Launch]:
+        retries = int(self.plan.limits.get("retries") or 0)
+        unbuilt = set().union(*self._unbuilt.values())
+        return [
+            launch
+            for launch in launches_to_come(self.plan, self.run_directory.records())
+            if self._made[launch.key] <= retries and launch.key not in unbuilt
+        ]
+
+    def _run_all(self, writer: RecordWriter) -> None:
+        """Round by round; what a fault kept from being run comes again in the next one."""
+        rounds_without_result = 0
+        while coming := self._to_come():
+            end_jobs(self.site, self.work.name)
+            self.progress.begin(len(coming), already=len(self.run_directory.records()))
+            before, fault = self._results, None
+            try:
+                for first in range(0, len(coming), LAUNCHES_PER_SESSION):
+                    batch = coming[first : first + LAUNCHES_PER_SESSION]
+                    fault = self._run_batch(batch, writer) or fault
+            except _PauseError as pause:
+                fault = str(pause)
+            self.progress.end()
+            rounds_without_result = 0 if self._results > before else rounds_without_result + 1
+            if fault is not None and self._to_come():
+                self._pause(fault, coming)
+                if rounds_without_result == ROUNDS_WITHOUT_RESULT:
+                    raise InfrastructureError(f"launches are not run: {fault}")
+
+    def _pause(self, fault: str, coming: list[Launch]) -> None:
+        """Wait for what may pass by itself. Raises InfrastructureError when it has not."""
+        self.progress.say(f"paused for {PAUSE_S:.0f} s: {fault}")
+        self.interruption.sleep(PAUSE_S)
+        found = trouble(self.site, self.work.session, max(launch.nodes for launch in coming))
+        if found is not None:
+            raise InfrastructureError(found)
+        self.progress.say("Slurm, work folder and nodes serve; the run goes on")
+
+    def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
+        """Run the launches of one session; gives the last fault that kept one from being run."""
         waiting = {launch.index: launch for launch in batch}
         patience_s = PATIENCE_S + max(launch.limit_s for launch in batch)
-        limit_s = self.plan.limits.get("wall_time_s")
+        faults: list[Outcome] = []
+        fault: str | None = None
         with Session(self.site, self.work, batch) as session:
             for message in session.messages(patience_s):
-                if limit_s and time.monotonic() - self.begun > limit_s:
-                    raise AssayError(
-                        f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
-                        f" Continue with: assay run --resume {self.run_directory.path}",
-                        ExitStatus.INCONCLUSIVE,
-                    )
                 if message is None:
                     self.progress.tick()
-                elif message.status is None:
+                elif message.build is not None:
+                    self._keep_build(message.build)
+                elif message.launch_index < 0:
                     self.progress.say(message.progress or "")
-                else:
-                    self._record(waiting.pop(message.launch_index), message, writer)
+                elif launch := waiting.pop(message.launch_index, None):
+                    if message.status is None:
+                        fault = f"{message.reason}"
+                        self.progress.say(f"{launch.case_id}, block {launch.block}: {fault}")
+                    else:
+                        self._record(launch, message, writer)
+                    faults = [*faults, message] if message.fault else []
+                    self._heed(faults)
+                self.interruption.check()
+                self._check_wall_time()
             status = session.wait()
-            if waiting:
-                self._explain(waiting, session, status, writer)
+            for launch in waiting.values():
+                if launch.environment in self._builds:
+                    self._unbuilt.setdefault(launch.environment, set()).add(launch.key)
+                else:
+                    said = f"status {status}, {session.last_line() or 'nothing said'}"
+                    fault = f"ReFrame ended before its last launch ({said[:300]})"
+        return fault
+
+    @staticmethod
+    def _heed(faults: list[Outcome]) -> None:
+        """Raise for what Slurm refuses for good, and for the same fault several times in a row."""
+        if not faults:
+            return
+        last = faults[-1]
+        if last.fault == "refused":
+            raise InfrastructureError(f"{last.reason}")
+        same = [one for one in faults[-FAULTS_IN_A_ROW:] if one.fault == last.fault]
+        if len(same) == FAULTS_IN_A_ROW:
+            raise _PauseError(f"{FAULTS_IN_A_ROW} launches in a row: {last.reason}")
+
+    def _check_wall_time(self) -> None:
+        limit_s = self.plan.limits.get("wall_time_s")
+        if limit_s and time.monotonic() - self.begun > limit_s:
+            raise AssayError(
+                f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
+                f" Continue with: assay run --resume {self.run_directory.path}",
+                ExitStatus.INCONCLUSIVE,
+            )
+
+    def _keep_build(self, failure: BuildFailure) -> None:
+        """Keep what a failed build printed; its launches are not run, those of others are."""
+        if failure.environment not in self.plan.environments:
+            return
+        builds = self._builds.setdefault(failure.environment, [])
+        builds.append(failure)
+        log = "\n".join(f"# {one.program}\n{one.output}" for one in builds)
+        file = self.run_directory.keep_build_log(failure.environment, log)
+        self.progress.say(
+            f"the build of {failure.program} for {failure.environment} failed; see {file}"
+        )
+
+    def _unbuilt_told(self, environment: str) -> str:
+        programs = ", ".join(one.program for one in self._builds[environment])
+        return (
+            f"{len(self._unbuilt[environment])} launches of {environment} were not run, for its"
+            f" build of {programs} failed; what it printed is in"
+            f" {self.run_directory.build_log(environment)}"
+        )
 
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
@@ -113,6 +233,8 @@ class Driver:
         kept.tell(message)
         record = self._as_record(launch, message, kept.artifacts, launch.case_id, launch)
         writer.append(record)
+        self._made[launch.key] += 1
+        self._results += record.status != "lost"
         self.progress.record(record)
 
     def _as_record(
@@ -146,29 +268,3 @@ class Driver:
             artifacts=artifacts,
             profile=UNSET if outcome.profile is None else outcome.profile,
         )
-
-    def _explain(
-        self, waiting: dict[int, Launch], session: Session, status: int, writer: RecordWriter
-    ) -> None:
-        """Record launches without an outcome as failed: before their job, or never reached."""
-        failures = session.failures()
-        if not failures:
-            raise InfrastructureError(
-                f"ReFrame ended with status {status} and left {len(waiting)} launches undone. What"
-                f" it said last:\n{session.output_tail()}\nContinue with: assay run --resume"
-                f" {self.run_directory.path}"
-            )
-        builds: dict[str, str] = {}
-        own: dict[str, str] = {}
-        for name, reason in failures.items():
-            test, environment = name.rsplit(" ", 1)
-            if test.startswith("L"):
-                own.setdefault(test.partition("_")[0], reason[:400])
-            else:
-                builds[environment] = f"the build of {test} failed: {reason[:400]}"
-        for launch in waiting.values():
-            unreached = "ReFrame ended before this launch"
-            reason = builds.get(launch.environment) or own.get(f"L{launch.index:07d}", unreached)
-            now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-            message = Outcome("failed", reason=reason, started_at=now, ended_at=now)
-            self._record(launch, message, writer)

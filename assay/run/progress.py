@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from contextlib import suppress
 
 from rich.console import Console
 from rich.progress import (
@@ -16,7 +18,10 @@ from rich.progress import (
 )
 from rich.progress import Progress as Bar
 
+from assay.terminal import own_stderr
 from checks.common.registry import register
+from records.errors import InfrastructureError
+from records.plain_text import one_line, plain
 from records.record import Record
 from reports.notation.units import readable_unit, three_digits
 
@@ -28,7 +33,7 @@ class Progress:
     """Prints to standard error; `live` shows a bar, otherwise plain lines."""
 
     def __init__(self, live: bool | None = None) -> None:
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console = Console(file=own_stderr(), highlight=False, soft_wrap=True)
         self._live = sys.stderr.isatty() if live is None else live
         self._bar: Bar | None = None
         self._total = self._count = 0
@@ -55,7 +60,14 @@ class Progress:
     def say(self, text: str) -> None:
         """Print one line."""
         self._spoke = time.monotonic()
-        self._console.print(text, markup=False)
+        try:
+            self._console.print(plain(text), markup=False)
+        except OSError as error:
+            # Nothing that is printed later may fail for it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+            raise InfrastructureError(
+                f"progress cannot be shown: the terminal or pipe is gone ({error.strerror})"
+            ) from error
 
     def tick(self) -> None:
         """Called about once a second; without a bar, says at times that a launch is running."""
@@ -72,7 +84,8 @@ class Progress:
     def end(self) -> None:
         """Remove the bar."""
         if self._bar is not None:
-            self._bar.stop()
+            with suppress(OSError):
+                self._bar.stop()
             self._bar = None
 
 
@@ -80,7 +93,7 @@ def describe(record: Record) -> str:
     """One launch in one line: case, block, status, its main figure or its reason."""
     head = f"{record.case_id} {record.environment}, block {record.block}: {record.status}"
     if record.status != "ok":
-        return f"{head}: {record.reason}"
+        return f"{head}: {one_line(record.reason or '')}"
     known = register().checks.get(record.check)
     shown = [metric for metric in record.metrics if known and metric.name == known.shown]
     if shown:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from assay import ROOT
 from assay.outputs import output_of
+from assay.run.variables import variables_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
 from records.plan import Plan
@@ -29,8 +30,6 @@ from records.provenance import (
     SpackBuild,
 )
 
-#: Variables of the caller's environment that MPI libraries or BLAS read.
-_REACHES_MPI = re.compile(r"^(MPI|MPICH|OMPI|PMIX|PMI|UCX|LAM|FI|OPENBLAS|OMP|HYDRA|SLURM|PVM)_")
 #: Slurm settings that matter for measurements.
 _SLURM_SETTINGS = (
     "SelectType",
@@ -84,8 +83,8 @@ def gather(
             name: environment_as_run(described[name], site.spack_facts(name))
             for name in plan.environments
         },
-        variables={k: v for k, v in sorted(os.environ.items()) if _REACHES_MPI.match(k)},
-    )
+        variables=variables_of(os.environ),
+    ).without_secrets()
 
 
 def _host() -> Host:

@@ -29,12 +29,11 @@ from checks.common.outcome import Outcome
 from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
-from records.untrusted import RefusedFileError
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0
-#: A message has an outcome's samples and profile; the longest that a check makes is some 10 MB.
-GREATEST_MESSAGE_BYTES = 64 * 2**20
+#: A message has an outcome's samples and profile, or the output of a build that failed.
+GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
 
 
@@ -54,22 +53,10 @@ class Launch:
     attempt: int
     limit_s: float
 
-
-class _TestCase(msgspec.Struct):
-    """A test of ReFrame's report, as far as it is used."""
-
-    name: str
-    environ: str | None = None
-    result: str | None = None
-    fail_reason: str | None = None
-
-
-class _TestRun(msgspec.Struct):
-    testcases: list[_TestCase] = []
-
-
-class _Report(msgspec.Struct):
-    runs: list[_TestRun] = []
+    @property
+    def key(self) -> tuple[str, int]:
+        """Case and block: what gets one record that counts."""
+        return self.case_id, self.block
 
 
 class Session:
@@ -94,7 +81,7 @@ class Session:
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         reframe = [
-            str(Path(sys.executable).with_name("reframe")),
+            *(sys.executable, "-P", "-m", "checks.common.session"),
             f"--config-file={CHECKS / 'common' / 'settings.py'}",
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
@@ -155,54 +142,32 @@ class Session:
             message = msgspec.json.decode(line, type=Outcome)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise self._no_message(line, f"is none ({error})") from error
-        fault = message.fault()
-        if fault is None and message.status is not None:
-            if message.launch_index in self._open:
-                self._open.remove(message.launch_index)
-            else:
-                fault = f"is of launch {message.launch_index}, which is not to come"
-        if fault is not None:
-            raise self._no_message(line, fault)
+        unfit = message.unfit()
+        if message.launch_index >= 0 and message.launch_index not in self._open:
+            unfit = f"is of launch {message.launch_index}, which is not to come"
+        if unfit is not None:
+            raise self._no_message(line, unfit)
+        self._open.discard(message.launch_index)
         return message
 
-    def _no_message(self, line: bytes, fault: str) -> InfrastructureError:
+    def _no_message(self, line: bytes, unfit: str) -> InfrastructureError:
         return InfrastructureError(
-            f"a message of the ReFrame session {fault}: {line[:100]!r}. It is not recorded;"
-            " continue with: assay run --resume"
+            f"a message of the ReFrame session {unfit}: {line[:100]!r}; nothing is recorded from it"
         )
 
     def wait(self) -> int:
-        """ReFrame's exit status, after all messages."""
+        """ReFrame's exit status after all messages; -9 if it does not end and must be killed."""
         try:
             return self._process.wait(timeout=ENDING_S)
-        except subprocess.TimeoutExpired as error:
-            raise InfrastructureError(
-                f"ReFrame has sent its last message, but did not end within {ENDING_S:.0f} s;"
-                " continue with: assay run --resume"
-            ) from error
+        except subprocess.TimeoutExpired:
+            return -signal.SIGKILL
 
-    def failures(self) -> dict[str, str]:
-        """Why tests failed before their launch, by ReFrame's test name, from its own report.
-
-        Empty where there is no report, or none that ReFrame writes.
-        """
-        try:
-            report = msgspec.json.decode(self.work.read("session.json"), type=_Report)
-        except (OSError, RefusedFileError, msgspec.MsgspecError, ValueError, RecursionError):
-            return {}
-        return {
-            f"{case.name} {case.environ}": case.fail_reason.strip()
-            for run in report.runs
-            for case in run.testcases
-            if case.result in ("fail", "fail_deps", "abort", "skip") and case.fail_reason
-        }
-
-    def output_tail(self, lines: int = 15) -> str:
-        """The last lines that ReFrame printed, for error messages."""
+    def last_line(self) -> str:
+        """The last line that ReFrame printed, for error messages."""
         with self._output.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - GREATEST_TAIL_BYTES))
             text = file.read(GREATEST_TAIL_BYTES).decode(errors="replace")
-        return "\n".join(text.splitlines()[-lines:])
+        return "".join([line.strip() for line in text.splitlines() if line.strip()][-1:])
 
     def __enter__(self) -> Session:
         return self
@@ -216,7 +181,6 @@ class Session:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait()
         os.close(self._pipe)
-        cancel_jobs(self.site, self.work.name)
 
 
 def _python_folders() -> list[Path]:
@@ -226,14 +190,3 @@ def _python_folders() -> list[Path]:
         link = Path(os.path.normpath(link.parent / link.readlink()))
         found.append(link.parent)
     return [folder for folder in found if not folder.is_relative_to("/usr")]
-
-
-def cancel_jobs(site: Site, name: str) -> None:
-    """End every job that Slurm knows of the run with this work folder; wait until they are gone."""
-    for _ in range(60):
-        listed = site.slurm_output("squeue", "--noheader", "--me", "--format=%i %k")
-        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{name}")]
-        if not jobs:
-            return
-        site.slurm_output("scancel", *jobs)
-        time.sleep(0.5)

@@ -11,6 +11,8 @@ from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import make_plan
 from assay.run.driver import Driver
+from assay.run.infrastructure import require_slurm
+from assay.run.interruption import Interruption
 from assay.run.progress import Progress
 from assay.run.provenance import gather
 from assay.run.status import RunStatus, render_status, run_status
@@ -20,7 +22,7 @@ from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
 from checks.common.registry import CHECKS
-from records.errors import AssayError
+from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.run_directory import RunDirectory, create_run, open_run
 
@@ -43,6 +45,7 @@ def start_run(
     site = site.without_nodes(nodes_left_out)
     plan = make_plan(campaign, site.facts())
     refuse_stale_builds(site, plan.environments)
+    require_slurm(site)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan)
     provenance = gather(
@@ -53,7 +56,12 @@ def start_run(
         builds=builder,
         nodes_left_out=nodes_left_out,
     )
-    write_whole(run.provenance_file, provenance.to_json())
+    try:
+        write_whole(run.provenance_file, provenance.to_json())
+    except OSError as error:
+        raise InfrastructureError(
+            f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
+        ) from error
     return _drive(run, site, Progress(live))
 
 
@@ -98,13 +106,16 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
     add_checks_of(name)
     try:
         return load_site(name)
+    except InfrastructureError as error:
+        raise _resumable(run, str(error)) from error
     except AssayError as error:
         command = revival(name, began_on) if site_name is None else None
         if command is None:
             raise
         raise AssayError(
             f"{run.path} began on site {name}, which is not there: {error}. To go on with the run,"
-            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`"
+            f" bring up its like with `{command}`, then say `assay run --resume {run.path}`",
+            error.status,
         ) from error
 
 
@@ -114,11 +125,24 @@ def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
     try:
         progress.say(f"run {run.path} on site {site.name}")
         # No build may change what the run's launches use.
-        with in_use(spack_home()) if uses_spack else nullcontext():
-            Driver(run, site, progress).run()
+        with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
+            not_run = Driver(run, site, progress, interruption).run()
+        status = run_status(run)
+        progress.say(render_status(status))
+        if not_run:
+            raise InfrastructureError("; ".join(not_run))
+    except InfrastructureError as error:
+        raise _resumable(run, str(error)) from error
+    except OSError as error:
+        where = error.filename or run.path
+        raise _resumable(run, f"{where}: {error.strerror or error}") from error
     finally:
         progress.end()
         os.close(lock)
-    status = run_status(run)
-    progress.say(render_status(status))
     return status
+
+
+def _resumable(run: RunDirectory, problem: str) -> InfrastructureError:
+    command = f"assay run --resume {run.path}"
+    told = "" if command in problem else f". What was not run stays to be run: {command}"
+    return InfrastructureError(f"{problem}{told}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from records.plain_text import one_line
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
 
@@ -50,7 +51,7 @@ def run_status(run: RunDirectory) -> RunStatus:
         skipped_cases=len(plan.cases) - len(feasible),
         failures=[
             f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}:"
-            f" {r.reason}"
+            f" {one_line(r.reason or '')}"
             for r in records
             if r.status in ("failed", "wrong", "lost")
         ],

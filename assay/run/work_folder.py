@@ -24,7 +24,6 @@ from assay.sites.site import Site
 from records.errors import InfrastructureError
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
-GREATEST_READ_BYTES = 64 * 2**20
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -42,42 +41,36 @@ class WorkFolder:
         self._session = -1
 
     def __enter__(self) -> WorkFolder:
-        jobs_user = self._site.jobs_user()
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            for used in (self._run, self.path.parent):
-                refuse_replaceable(used, jobs_user[:1] if jobs_user else ())
-            self._parent = self._hold(os.open(self.path.parent, FOLDER))
-            self._put_away(self._parent, self.path.name, self.path)
-            self._folder = self._hold(
-                self._made(self._parent, self.path.name, 0o711 if jobs_user else 0o700)
-            )
-            readable = 0o755 if jobs_user else 0o700
-            self._control = self._hold(self._made(self._folder, "control", readable))
-        except OSError as error:
-            self._close()
-            raise self._failed(error) from error
-        except BaseException:
-            self._close()
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        while self._held:
+            os.close(self._held.pop())
+        self._close_session()
 
     def fresh_session(self) -> None:
-        """Make `session` anew, empty, for the jobs' user."""
+        """Make `session` anew, empty, for the jobs' user; the first one makes the folder anew."""
+        jobs_user = self._site.jobs_user()
         try:
-            if self._session >= 0:
-                os.close(self._session)
-                self._session = -1
+            if not self._held:
+                self._make(jobs_user)
+            self._close_session()
             self._put_away(self._folder, "session", self.session)
             self._session = self._made(self._folder, "session", 0o700)
-            jobs_user = self._site.jobs_user()
             if jobs_user is not None:
                 os.fchown(self._session, *jobs_user)
         except OSError as error:
             raise self._failed(error) from error
+
+    def _make(self, jobs_user: tuple[int, int] | None) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for used in (self._run, self.path.parent):
+            refuse_replaceable(used, jobs_user[:1] if jobs_user else ())
+        self._parent = self._hold(os.open(self.path.parent, FOLDER))
+        self._put_away(self._parent, self.path.name, self.path)
+        entered, read = (0o711, 0o755) if jobs_user else (0o700, 0o700)
+        self._folder = self._hold(self._made(self._parent, self.path.name, entered))
+        self._control = self._hold(self._made(self._folder, "control", read))
 
     def write_control(self, name: str, content: str) -> Path:
         """Write a file that sessions read and nobody else changes; gives its path."""
@@ -102,15 +95,10 @@ class WorkFolder:
         name = str(inside.relative_to(self.session))
         return open_regular(self._session, name, os.fstat(self._session).st_uid)
 
-    def read(self, name: str) -> bytes:
-        """A file of the session's folder, at most GREATEST_READ_BYTES of it. Raises as `open`."""
-        descriptor = self.open(str(self.session / name))
-        with os.fdopen(descriptor, "rb") as file:
-            return file.read(GREATEST_READ_BYTES)
-
     def remove(self) -> None:
-        """Remove the folder, as far as that is possible."""
-        self._removed(self._parent, self.path.name)
+        """Remove the folder, if it was made, as far as that is possible."""
+        if self._held:
+            self._removed(self._parent, self.path.name)
 
     def _put_away(self, above: int, name: str, path: Path) -> None:
         """Rename and remove what is there, if it is a folder that the harness has made."""
@@ -153,15 +141,12 @@ class WorkFolder:
         self._held.append(descriptor)
         return descriptor
 
-    def _close(self) -> None:
-        while self._held:
-            os.close(self._held.pop())
+    def _close_session(self) -> None:
         if self._session >= 0:
             os.close(self._session)
             self._session = -1
 
     def _failed(self, error: OSError) -> InfrastructureError:
         return InfrastructureError(
-            f"{self.path}: the work folder cannot be used ({error.strerror}). Mend that, then"
-            f" continue with: assay run --resume {self._run}"
+            f"{self.path}: the work folder cannot be used ({error.strerror})"
         )

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from records.sections import Section, key
 from records.topology import TopologyDescription
@@ -17,6 +18,17 @@ SPACK_SUFFIX = "-spack"
 VALUE = "{value}"
 
 _Text = Annotated[str, Field(min_length=1)]
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(
+            f"found {text:.100}; allowed is a regular expression of Python, e.g. '^MPICH 4\\.':"
+            f" {error}"
+        ) from error
+    return text
 
 
 class SettingDescription(Section):
@@ -46,7 +58,9 @@ class EnvironmentDescription(Section):
     compiler: str = key("C compiler wrapper of the library.")
     launcher: str = key("One of the launchers in checks/common/launchers.py.")
     launcher_options: list[str] = key("Words that the launcher gets first.", default=[])
-    library: str = key("Regular expression that the library's own version matches.")
+    library: Annotated[str, AfterValidator(_pattern)] = key(
+        "Regular expression that the library's own version matches."
+    )
     features: list[str] = key("What checks may ask for.", default=["mpi"])
     preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
     programs: dict[str, _Text] = key(

@@ -183,7 +183,7 @@ def test_a_plan_survives_its_file() -> None:
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"schema": 1', "\0", b"\xff"])
 def test_what_is_no_plan_is_refused(text: str | bytes) -> None:
-    with pytest.raises(AssayError, match=r"^plan\.json: not a plan"):
+    with pytest.raises(AssayError, match=r"^plan\.json:1: not a plan"):
         Plan.from_json(text)
 
 

@@ -114,6 +114,12 @@ def test_a_wrong_like_is_refused_with_what_is_known(here, old, new, told):
     assert told in line
 
 
+@pytest.mark.parametrize("pattern", ["'(MPICH'", "'*'", "'a{99999999999}'", "'[b-a]'"])
+def test_a_pattern_that_is_none_is_refused_where_it_stands(here, pattern):
+    (line,) = refusal(here(GOOD.replace("library: LAM", f"library: {pattern}")))
+    assert line.startswith(f"13: environments.lam.library: found {pattern[1:-1]}; allowed is")
+
+
 def test_a_circle_is_told_for_each_environment_in_it(here):
     assert refusal(here(GOOD.replace("like: lam\n", "like: lam-lamd\n"))) == [
         "20: environments.lam-tcp.like: goes in a circle: lam-tcp, lam-lamd, lam-tcp; allowed is"

@@ -2,14 +2,16 @@
 """What every check shares: how a launch is set up, run, verified and turned into an outcome.
 
 A leaf says what is started and how its answer is read; everything else is here. A launch is judged
-in one place and in this order: lost (Slurm or a node failed), failed (the program did not reach its
-end), wrong (evidence or answer contradict the request), ok. Only an ok launch gives measurements.
+in one place and in this order: lost (Slurm or a node failed), wrong (a line of ours is damaged, or
+data were), failed (the program did not reach its end), wrong (evidence or answer contradict the
+request), ok. Only an ok launch gives measurements.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import traceback
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,21 +20,22 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, sanity_function, variable
+from reframe.core.logging import getlogger
 
 from checks.common import json_lines
 from checks.common.answer import Reading
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
-from checks.common.evidence import Claim, contradictions, flags, hosts_by_rank
+from checks.common.evidence import Claim, contradictions, flags
+from checks.common.faults import WorkFolderError, folder_trouble
 from checks.common.metrics import HOPS
-from checks.common.outcome import Outcome, emit
+from checks.common.outcome import Outcome, check_encoding, emit
+from checks.common.printed import Printed, last_line, read_printed
 from checks.common.scheduler import dead_nodes, job_loss
 from records.flags import PARTIAL
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
 
-#: Output beyond this is not read; no check prints as much.
-GREATEST_OUTPUT_BYTES = 512 * 2**20
 #: Environment variable with the run's id; it marks the run's jobs in Slurm.
 RUN_ID = "ASSAY_RUN_ID"
 
@@ -71,6 +74,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         names = [*self.knob_names, *({"ranks", "ranks_per_node"} & model.model_fields.keys())]
         return model.model_validate({name: getattr(self, name) for name in names})
 
+    @cached_property
+    def secrets(self) -> json_lines.Secrets:
+        """By these the launch's own lines are told from a program's text."""
+        return json_lines.Secrets.new()
+
     @run_after("setup")
     def choose_launcher(self) -> None:
         """Set ranks, nodes, limits and the environment's own launcher."""
@@ -96,6 +104,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     def choose_program(self) -> None:
         """Link helpers into the stage folder, write input files, set the command."""
         built = self.built
+        if not built.is_dir() and not self.is_dry_run():
+            raise WorkFolderError(f"{built}: the programs built there are gone")
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
@@ -105,6 +115,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
         self.env_vars.update(self.definition.variables)
+        self.env_vars.update(self.secrets.variables())
         command = self.command()
         if before or self.input_file:
             rank = ["./rank.sh", ",".join(before) or "-", self.input_file or "/dev/null"]
@@ -169,32 +180,52 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     @sanity_function
     def verify(self) -> Any:
         """Judge the launch and send its outcome to the harness; passes if the outcome is ok."""
-        text = _read_text(Path(self.stagedir) / self.stdout.evaluate())
-        outcome = self.judge(text)
-        emit(self, outcome, json_lines.session_interval(text))
+        printed = read_printed(self._file(self.stdout))
+        outcome = self.judge(printed)
+        if outcome.status in ("failed", "wrong"):
+            stage = Path(self.stagedir)
+            trouble = folder_trouble(stage if self.built.is_dir() else self.built)
+            if trouble:
+                outcome = Outcome("lost", f"{trouble}; {outcome.reason}", fault="work-folder")
+        session = json_lines.session_lines(printed.text, self.secrets)
+        emit(self, outcome, session.session_interval())
         return sn.assert_eq(outcome.status, "ok", msg=f"{outcome.status}: {outcome.reason}")
 
-    def judge(self, text: str) -> Outcome:
-        """The launch's outcome from its stdout `text`: lost, failed, wrong or ok, in this order."""
-        loss = job_loss(self.job)
-        if loss:
-            return Outcome("lost", loss)
+    def judge(self, printed: Printed) -> Outcome:
+        """The launch's outcome from what it `printed` on stdout: every launch gets one.
+
+        What readers expect of bad output they raise as OutputError; the last guard is for the rest.
+        """
         try:
-            metrics = {} if self.foreign else self.definition.metrics_by_name
-            output = json_lines.parse(text, metrics)
-            wrong = "; ".join(output.wrong[:3]) or self.wrong_answer(text)
-            if wrong:
-                return Outcome("wrong", wrong)
-            failure = self._failure(output, text)
-            if failure is None:
-                return self._judge_answer(output, text)
-            dead = dead_nodes(self.job)
-            if dead:
-                return Outcome("lost", f"{dead}; {failure}")
-            kept = self.partial(text)
-            return Outcome("failed", failure, metrics=kept, flags=[PARTIAL] if kept else [])
+            outcome = self._judge(printed)
+            check_encoding(outcome)
         except json_lines.OutputError as error:
             return Outcome("wrong", str(error))
+        except Exception as error:
+            getlogger().debug(traceback.format_exc())
+            return Outcome("wrong", f"judging failed: {type(error).__name__}: {error}"[:500])
+        return outcome
+
+    def _judge(self, printed: Printed) -> Outcome:
+        loss, text = job_loss(self.job), printed.text
+        if loss:
+            return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
+        metrics = {} if self.foreign else self.definition.metrics_by_name
+        output = json_lines.parse(text, metrics, self.secrets)
+        wrong = "; ".join(output.wrong[:3]) or self.wrong_answer(text)
+        if wrong:
+            return Outcome("wrong", wrong)
+        failure = self._failure(output, text)
+        if failure is None:
+            daemons = self.job.launcher.daemons != "none"
+            wrong = printed.problem or output.missing_phase(daemons=daemons)
+            return Outcome("wrong", wrong) if wrong else self._judge_answer(output, text)
+        dead = dead_nodes(self.job)
+        if dead:
+            return Outcome("lost", f"{dead}; {failure}", fault="nodes")
+        kept = self.partial(text)
+        reason = f"{failure}; {printed.problem}" if printed.problem else failure
+        return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
 
     def wrong_answer(self, text: str) -> str | None:
         """A foreign program's own message that data were wrong, or None."""
@@ -233,7 +264,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         topology = self.declared_topology()
         if topology is None:
             return []
-        joined = self.definition.joined(hosts_by_rank(output.evidence))
+        joined = self.definition.joined(output.hosts())
         found = [(topology.hops(*pair), at) for pair, at in joined]
         return [json_lines.measured(HOPS, hops, at) for hops, at in found if hops]
 
@@ -253,16 +284,23 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return f"time limit: the launch was ended after {self.launch_limit_s:g} s"
         if output.errors:
             return "; ".join(output.errors[:3])
+        if output.exit_status is None:
+            return "the session ended before the program did; it stated no exit status"
         if output.exit_status != 0:
-            said = [line.strip() for line in self.stderr_text().splitlines() if line.strip()]
-            last = said[-1][:300] if said else "nothing on stderr"
-            return f"exit status {output.exit_status}: {last}"
+            said = last_line(self._file(self.stderr)) or "nothing on stderr"
+            return f"exit status {output.exit_status}: {said[:300]}"
         ended = self.came_to_its_end(output, text)
         return None if ended else "the program did not reach its end"
 
     def stderr_text(self) -> str:
-        """All of the launch's stderr."""
-        return _read_text(Path(self.stagedir) / self.stderr.evaluate())
+        """All of the launch's stderr. Raises OutputError if that is too much to read."""
+        printed = read_printed(self._file(self.stderr))
+        if printed.problem:
+            raise json_lines.OutputError(printed.problem)
+        return printed.text
+
+    def _file(self, stream: Any) -> Path:
+        return Path(self.stagedir, stream.evaluate())
 
 
 class OwnProgram(MpiCheck):
@@ -275,12 +313,3 @@ class OwnProgram(MpiCheck):
     def read(self, output: json_lines.Output, text: str) -> Reading:
         """The values asked for, each once, or the launch is wrong."""
         return self.definition.read(self.params, output)
-
-
-def _read_text(path: Path) -> str:
-    """A launch's output up to the limit, undecodable bytes replaced."""
-    try:
-        with path.open("rb") as file:
-            return file.read(GREATEST_OUTPUT_BYTES).decode("utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""

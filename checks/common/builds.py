@@ -18,6 +18,8 @@ from checks.common.sources import LIBRARY, c_sources, program_folders
 
 #: Environment variable with the path of HPCC's source archive, which contains HPL.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
+#: Characters kept of the head and of the tail of a build's immense output.
+KEPT_CHARACTERS = 1 << 22
 
 
 class MakeBuild(rfm.CompileOnlyRegressionTest):
@@ -74,6 +76,22 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def built(self) -> Any:
         """Passes if make succeeded."""
         return sn.assert_true(self.build_job.exitcode == 0)
+
+    def output(self) -> str:
+        """All that the build printed, its head and tail where it is immense."""
+        job = self.build_job
+        names = [job.script_filename, job.stdout, job.stderr] if job else []
+        return "\n".join(f"==> {name} <==\n{_text(Path(self.stagedir, name))}" for name in names)
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_bytes().decode(errors="replace")
+    except OSError as error:
+        return f"({error.strerror})"
+    if len(text) <= 2 * KEPT_CHARACTERS:
+        return text
+    return f"{text[:KEPT_CHARACTERS]}\n[…]\n{text[-KEPT_CHARACTERS:]}"
 
 
 def _copies(folders: list[Path]) -> str:

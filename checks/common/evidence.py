@@ -12,10 +12,55 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from checks.common.json_lines import OutputError
+import msgspec
+
 from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
+
+
+class RankFacts(msgspec.Struct, frozen=True):
+    """Where one rank ran; `cpus` are the cores of its affinity mask."""
+
+    rank: int
+    host: str
+    cpus: list[int]
+    boot_id: str
+
+
+class Link(msgspec.Struct, frozen=True):
+    """What the probe from one host to the next sent, and what came in there."""
+
+    from_host: str
+    to_host: str
+    sent_bytes: int
+    arrived_bytes: int
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """The evidence of one launch, its ranks in order."""
+
+    library: str
+    library_file: str
+    ranks: list[RankFacts]
+    links: list[Link]
+    variables: dict[str, str] = {}
+
+    def hosts(self) -> list[str]:
+        """The short name of each rank's host."""
+        return [short_host(rank.host) for rank in self.ranks]
+
+
+def read_evidence(entry: object) -> Evidence:
+    """The evidence in a parsed line. Raises ValueError saying what is wrong with it."""
+    try:
+        found = msgspec.convert(entry, Evidence)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"evidence that cannot be read: {error}") from error
+    ranks = sorted(found.ranks, key=lambda facts: facts.rank)
+    if not ranks or [facts.rank for facts in ranks] != list(range(len(ranks))):
+        named = str([facts.rank for facts in ranks])
+        raise ValueError(f"evidence came of ranks {named:.100}; each must come once, from 0 on")
+    return msgspec.structs.replace(found, ranks=ranks)
 
 
 @dataclass(frozen=True)
@@ -34,26 +79,23 @@ class Claim:
     seen: Mapping[str, str] = field(default_factory=dict)
 
 
-def contradictions(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
+def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
     """Every contradiction between evidence and claim; empty if there is none."""
     if evidence is None:
         return ["the launch gave no evidence of where its ranks ran"]
     found = []
-    named = f"{evidence.get('library')} {evidence.get('library_file')}"
+    named = f"{evidence.library} {evidence.library_file}"
     if not re.search(claim.library_pattern, named):
-        found.append(f"the library calls itself {named!r}; expected was {claim.library_pattern!r}")
-    variables = evidence.get("variables") or {}
+        found.append(
+            f"the library calls itself {named!r:.300}; expected was {claim.library_pattern!r}"
+        )
     for name, value in claim.seen.items():
-        if variables.get(name) != value:
+        seen = evidence.variables.get(name)
+        if seen != value:
             found.append(
-                f"the setting {name} reached rank 0 as {variables.get(name)!r}; asked for was"
-                f" {value!r}"
+                f"the setting {name} reached rank 0 as {seen!r:.100}; asked for was {value!r}"
             )
-    return [
-        *found,
-        *_placement(evidence.get("ranks") or [], claim),
-        *_wire(evidence.get("links") or [], claim),
-    ]
+    return [*found, *_placement(evidence, claim), *_wire(evidence, claim)]
 
 
 def short_host(host: str) -> str:
@@ -61,85 +103,91 @@ def short_host(host: str) -> str:
     return host.split(".", maxsplit=1)[0]
 
 
-def hosts_by_rank(evidence: dict[str, Any] | None) -> list[str]:
-    """The short name of each rank's host. Raises OutputError unless every rank reported once."""
-    ranks = (evidence or {}).get("ranks")
-    try:
-        found = {rank["rank"]: short_host(rank["host"]) for rank in ranks or []}
-        hosts = [found[rank] for rank in range(len(ranks or []))]
-    except (AttributeError, KeyError, TypeError):
-        hosts = []
-    if not hosts:
-        raise OutputError(f"the evidence does not name a host for each rank: {ranks!r:.200}")
-    return hosts
-
-
-def _placement(ranks: list[dict[str, Any]], claim: Claim) -> list[str]:
-    if len(ranks) != claim.ranks:
-        return [f"{len(ranks)} ranks reported, {claim.ranks} were asked for"]
-    found = Counter(short_host(str(rank.get("host"))) for rank in ranks)
+def _placement(evidence: Evidence, claim: Claim) -> list[str]:
+    if len(evidence.ranks) != claim.ranks:
+        return [f"{len(evidence.ranks)} ranks reported, {claim.ranks} were asked for"]
+    found = Counter(evidence.hosts())
     nodes = claim.nodes[: -(-claim.ranks // claim.ranks_per_node)]
     strangers = sorted(set(found) - {short_host(node) for node in claim.nodes})
     if strangers:
-        return [f"ranks ran on {', '.join(strangers)}, outside the job's nodes"]
+        return [f"ranks ran on {', '.join(strangers):.200}, outside the job's nodes"]
     expected = Counter({short_host(node): claim.ranks_per_node for node in nodes})
     if sorted(found.values()) != sorted(expected.values()):
         return [f"ranks per node were {dict(found)}, asked for was {claim.ranks_per_node} a node"]
     return []
 
 
-def _wire(links: list[dict[str, Any]], claim: Claim) -> list[str]:
+def _wire(evidence: Evidence, claim: Claim) -> list[str]:
+    """The probe went to every host, and came in there."""
     nodes = -(-claim.ranks // claim.ranks_per_node)
     if nodes < 2 or not claim.wire_is_counted:
         return []
-    if len(links) < nodes:
-        return [f"{len(links)} links between {nodes} nodes were probed"]
+    if len(evidence.links) < nodes:
+        return [f"{len(evidence.links)} links between {nodes} nodes were probed"]
+    silent = set(evidence.hosts()) - {short_host(link.to_host) for link in evidence.links}
+    if silent:
+        return [f"the link to {', '.join(sorted(silent)):.200} was not probed"]
     return [
-        f"between {link['from_host']} and {link['to_host']} the network was not used:"
-        f" {link['sent_bytes']} bytes were sent, {link['arrived_bytes']} came in on the"
+        f"between {link.from_host:.100} and {link.to_host:.100} the network was not used:"
+        f" {link.sent_bytes} bytes were sent, {link.arrived_bytes} came in on the"
         " receiver's interfaces (shared memory of one kernel?)"
-        for link in links
-        if link["arrived_bytes"] < link["sent_bytes"]
+        for link in evidence.links
+        if link.sent_bytes <= 0 or link.arrived_bytes < link.sent_bytes
     ]
 
 
-def flags(evidence: dict[str, Any] | None, claim: Claim) -> list[str]:
+def flags(evidence: Evidence | None, claim: Claim) -> list[str]:
     """Flags to show beside the launch's metrics."""
     if evidence is None:
         return []
-    ranks = evidence.get("ranks") or []
-    busy_together = [ranks]
+    busy_together = [evidence.ranks]
     if claim.hosts_take_turns:
-        hosts = {str(rank.get("host")) for rank in ranks}
-        busy_together = [[r for r in ranks if str(r.get("host")) == host] for host in hosts]
+        hosts = {facts.host for facts in evidence.ranks}
+        busy_together = [[one for one in evidence.ranks if one.host == host] for host in hosts]
     found = [OVERSUBSCRIBED] if any(map(oversubscribed, busy_together)) else []
     if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
         found.append(NETWORK_UNPROVEN)
     return found
 
 
-def oversubscribed(ranks: Iterable[dict[str, Any]]) -> bool:
+def oversubscribed(ranks: Iterable[RankFacts]) -> bool:
     """True when the ranks of one kernel cannot each have a core of their own.
 
     Ranks are grouped by boot id (virtual nodes share one kernel); in each group a matching of
-    ranks to allowed cores is sought by augmenting paths (Kuhn 1955).
+    ranks to allowed cores is sought by augmenting paths (Kuhn 1955), breadth first.
     """
     groups: dict[str, list[list[int]]] = defaultdict(list)
-    for rank in ranks:
-        groups[str(rank.get("boot_id"))].append(list(rank.get("cpus") or []))
+    for facts in ranks:
+        groups[facts.boot_id].append(facts.cpus)
     return any(not _matching_exists(masks) for masks in groups.values())
 
 
 def _matching_exists(masks: list[list[int]]) -> bool:
-    holder: dict[int, int] = {}
+    holder: dict[int, int] = {}  # of a core
+    held: dict[int, int] = {}  # by a rank
+    for rank in range(len(masks)):
+        reached_by: dict[int, int] = {}
+        free = _free_core(rank, masks, holder, reached_by)
+        if free is None:
+            return False
+        while free is not None:  # along the path each rank passes its core on
+            taker = reached_by[free]
+            passed_on = held.get(taker)
+            holder[free], held[taker], free = taker, free, passed_on
+    return True
 
-    def place(rank: int, tried: set[int]) -> bool:
-        for core in masks[rank]:
-            if core not in tried:
-                tried.add(core)
-                if core not in holder or place(holder[core], tried):
-                    holder[core] = rank
-                    return True
-        return False
 
-    return all(place(rank, set()) for rank in range(len(masks)))
+def _free_core(
+    rank: int, masks: list[list[int]], holder: dict[int, int], reached_by: dict[int, int]
+) -> int | None:
+    """The first free core on a path from `rank` over cores whose holders could move; or None."""
+    asking = [rank]
+    for one in asking:
+        for core in masks[one]:
+            if core in reached_by:
+                continue
+            reached_by[core] = one
+            if core not in holder:
+                return core
+            asking.append(holder[core])
+    return None

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one parser of what our own programs print: JSON lines among foreign text.
+"""The one parser of what our own programs and the session print: JSON lines among foreign text.
 
-Every line that is a JSON object with the key "assay" is ours; all others belong to the library or
-the launcher and are left alone. The output is not trusted: it may be cut off,
-lines of two ranks may be mixed, a value may not be a number.
+A line with the mark `"assay":` is ours: it is a whole JSON object and carries the secret of the
+launch, or the launch is wrong. All other lines belong to the library, the launcher or a foreign
+program and are left alone. The output is not trusted: it may be cut off, lines of two ranks may be
+mixed, a value may not be a number. Every OutputError makes the launch wrong.
 """
 
 from __future__ import annotations
@@ -11,17 +12,51 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from secrets import token_hex
+from typing import Any, NoReturn, TypeVar
 
+from checks.common.evidence import Evidence, read_evidence
 from records.metric import Metric, MetricDefinition
 from records.mpi_profile import RankProfile, rank_profile
 from records.units import unit_of
 
+#: Environment variables with the secrets, for session.sh and for the program.
+SESSION_SECRET = "ASSAY_SESSION_SECRET"  # noqa: S105  a variable's name
+PROGRAM_SECRET = "ASSAY_PROGRAM_SECRET"  # noqa: S105  a variable's name
+
+_Read = TypeVar("_Read")
+
+_MARK = re.compile(r'"assay"\s*:')
+#: Characters of a line that a message shows.
+_SHOWN = 80
+#: Integers below this fit into a record.
+_GREATEST_INTEGER = 2**63
+#: Objects and lists inside each other; ours are 5 deep.
+_GREATEST_DEPTH = 16
+
 
 class OutputError(Exception):
     """The program's output contradicts itself or is not a measurement; the message says where."""
+
+
+@dataclass(frozen=True)
+class Secrets:
+    """By these the lines of session.sh and of the program are told from a program's text."""
+
+    session: str
+    program: str
+
+    @classmethod
+    def new(cls) -> Secrets:
+        """Secrets for one launch."""
+        return cls(token_hex(8), token_hex(8))
+
+    def variables(self) -> dict[str, str]:
+        """The job's environment variables that hand them over."""
+        return {SESSION_SECRET: self.session, PROGRAM_SECRET: self.program}
 
 
 @dataclass
@@ -31,24 +66,14 @@ class Output:
     program: dict[str, Any] | None = None
     metrics: list[Metric] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
-    all_notes: list[tuple[str, Any]] = field(default_factory=list)
     stamps: dict[str, float] = field(default_factory=dict)
-    evidence: dict[str, Any] | None = None
+    evidence: Evidence | None = None
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
     errors: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    ended_programs: list[Any] = field(default_factory=list)
+    ended: bool = False
     profile: list[RankProfile] = field(default_factory=list)
-
-    @property
-    def ended(self) -> bool:
-        """Whether a program said that it reached its end."""
-        return bool(self.ended_programs)
-
-    def notes_of(self, key: str) -> list[Any]:
-        """The values of all notes of this key, in the order they were printed."""
-        return [value for name, value in self.all_notes if name == key]
 
     def phase_s(self, begin: str, end: str) -> float | None:
         """Seconds between two stamps, or None when one of them is missing."""
@@ -56,46 +81,139 @@ class Output:
             return self.stamps[end] - self.stamps[begin]
         return None
 
+    def session_interval(self) -> tuple[float, float] | None:
+        """Begin and end of the session in seconds since 1970, or None when one is missing."""
+        edges = self.stamps.get("session_begin"), self.stamps.get("session_end")
+        return None if edges[0] is None or edges[1] is None else (edges[0], edges[1])
+
+    def missing_phase(self, *, daemons: bool) -> str | None:
+        """Names the first line of a complete session that is missing, or None."""
+        named = ["session_begin", *(["boot_begin", "boot_end"] if daemons else [])]
+        named += ["launch_begin", "launch_end", *(["halt_begin", "halt_end"] if daemons else [])]
+        missing = [name for name in [*named, "session_end"] if name not in self.stamps]
+        if missing:
+            return f"the session's stamp {missing[0]} is missing"
+        return None if self.allocation else "the session's line of its allocation is missing"
+
+    def hosts(self) -> list[str]:
+        """The short name of each rank's host. Raises OutputError without evidence."""
+        if self.evidence is None:
+            raise OutputError("the launch gave no evidence of where its ranks ran")
+        return self.evidence.hosts()
+
     def profile_by_rank(self, ranks: int) -> list[RankProfile]:
         """The MPI profile of each rank. Raises OutputError unless each came once."""
         profile = sorted(self.profile, key=lambda rank: rank.rank)
         found = [rank.rank for rank in profile]
         if found != list(range(ranks)):
-            raise OutputError(f"MPI profiles came of ranks {found}; there are {ranks} ranks")
+            raise OutputError(f"MPI profiles came of ranks {found!s:.80}; there are {ranks} ranks")
+        peers = {call.peer for rank in profile for call in rank.calls if call.peer is not None}
+        if peers and max(peers) >= ranks:
+            raise OutputError(f"an MPI profile names a peer {max(peers)} of {ranks} ranks")
         return profile
 
 
-def parse(text: str, metrics: Mapping[str, MetricDefinition]) -> Output:
+def parse(
+    text: str, metrics: Mapping[str, MetricDefinition], secrets: Secrets | None = None
+) -> Output:
     """Sort the JSON lines of `text`; `metrics` are those that the program may print.
 
-    Raises OutputError on a value that is not a measurement, or of another metric.
+    Without `secrets`, as of a program run by hand, no line needs one. Raises OutputError on a line
+    of ours that is not whole or not of this launch, on a value that is not a measurement, and on a
+    metric of another check.
     """
     output = Output()
     seen: set[str] = set()
-    for line in text.splitlines():
-        if not line.startswith("{"):
-            continue
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            if line.startswith('{"assay":'):
-                raise OutputError(f"a line was cut or mixed with another: {line[:80]!r}") from None
-            continue
-        if isinstance(entry, dict) and "assay" in entry:
-            _take(entry, output, metrics, seen)
+    for line in _marked_lines(text):
+        entry = _whole(line)
+        _check_secret(entry, line, secrets)
+        _take(entry, output, metrics, seen)
     return output
 
 
-_SESSION_STAMP = re.compile(
-    r'^\{"assay":"stamp","name":"session_(?P<edge>begin|end)","at":(?P<at>\d+\.\d+)\}$',
-    re.MULTILINE,
-)
+def session_lines(text: str, secrets: Secrets) -> Output:
+    """What the session itself said, whatever else `text` holds; lines that are damaged are left."""
+    output = Output()
+    for line in _marked_lines(text):
+        if secrets.session not in line:
+            continue
+        try:
+            entry = _whole(line)
+            if _is_of_session(entry) and entry.get("secret") == secrets.session:
+                _take(entry, output, {}, set())
+        except OutputError:
+            continue
+    return output
 
 
-def session_interval(text: str) -> tuple[float, float] | None:
-    """Begin and end of the session in seconds since 1970, whatever else `text` holds."""
-    at = {match["edge"]: float(match["at"]) for match in _SESSION_STAMP.finditer(text)}
-    return (at["begin"], at["end"]) if {"begin", "end"} <= at.keys() else None
+def _marked_lines(text: str) -> Iterator[str]:
+    """The lines with our mark. Only these are cut out: foreign text may be long."""
+    found = _MARK.search(text)
+    while found:
+        begin = text.rfind("\n", 0, found.start()) + 1
+        end = text.find("\n", found.end())
+        end = len(text) if end < 0 else end
+        yield text[begin:end].rstrip("\r")
+        found = _MARK.search(text, end)
+
+
+def _whole(line: str) -> dict[str, Any]:
+    """The object of one of our lines. Raises OutputError."""
+    try:
+        entry = json.loads(
+            line, object_pairs_hook=_members, parse_constant=_no_number, parse_int=_integer
+        )
+        if not isinstance(entry, dict) or "assay" not in entry:
+            raise ValueError("the mark of the harness stands inside it")
+        if _is_deep(entry):
+            raise ValueError(f"more than {_GREATEST_DEPTH} levels stand inside each other")
+        if "\\u" in line:  # a lone surrogate cannot be written into a record
+            json.dumps(entry, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise OutputError(
+            f"a line was cut or mixed with another ({str(error)[:100]}): {line[:_SHOWN]!r}"
+        ) from None
+    return entry
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entry = dict(pairs)
+    if len(entry) < len(pairs):
+        raise ValueError("a member stands in it twice")
+    return entry
+
+
+def _integer(digits: str) -> int:
+    value = int(digits)
+    if abs(value) >= _GREATEST_INTEGER:
+        raise ValueError(f"{digits:.30} is an integer beyond 64 bits")
+    return value
+
+
+def _is_deep(entry: object) -> bool:
+    level: list[Any] = [entry]
+    for _ in range(_GREATEST_DEPTH):
+        inside = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [one for each in inside for one in each if isinstance(one, dict | list)]
+    return bool(level)
+
+
+def _no_number(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a number")
+
+
+def _check_secret(entry: dict[str, Any], line: str, secrets: Secrets | None) -> None:
+    if secrets is None:
+        return
+    if entry.get("secret") != (secrets.session if _is_of_session(entry) else secrets.program):
+        raise OutputError(f"a line does not carry the secret of its launch: {line[:_SHOWN]!r}")
+
+
+def _is_of_session(entry: dict[str, Any]) -> bool:
+    kind = entry["assay"]
+    return kind in ("allocation", "exit", "stamp") or (
+        kind == "error" and entry.get("where") == "session"
+    )
 
 
 def _take(
@@ -104,29 +222,46 @@ def _take(
     match entry:
         case {"assay": "metric"}:
             output.metrics.append(_metric(entry, metrics, seen))
-        case {"assay": "stamp", "name": str(name), "at": int() | float() as at}:
+        case {"assay": "stamp", "name": str(name), "at": at} if _is_time(at):
+            _once(name not in output.stamps, f"the stamp {name:.40}")
             output.stamps[name] = float(at)
         case {"assay": "note", "key": str(key), "value": value}:
             output.notes[key] = value
-            output.all_notes.append((key, value))
         case {"assay": "error", "message": message}:
             kind = output.wrong if entry.get("wrong") is True else output.errors
             kind.append(f"{entry.get('where', 'program')}: {message}"[:500])
-        case {"assay": "exit", "status": int(status)}:
+        case {"assay": "exit", "status": int(status)} if type(status) is int:
+            _once(output.exit_status is None, "the exit status")
             output.exit_status = status
         case {"assay": "end", "ok": True}:
-            output.ended_programs.append(entry.get("program"))
+            output.ended = True
         case {"assay": "profile"}:
-            try:
-                output.profile.append(rank_profile(entry))
-            except ValueError as error:
-                raise OutputError(str(error)) from error
-        case {"assay": "program" | "evidence" | "allocation" as kind}:
-            if getattr(output, kind) is not None:
-                raise OutputError(f"two {kind} lines in one launch")
+            output.profile.append(_read(rank_profile, entry))
+        case {"assay": "evidence"}:
+            _once(output.evidence is None, "the evidence")
+            output.evidence = _read(read_evidence, entry)
+        case {"assay": "program" | "allocation" as kind}:
+            _once(getattr(output, kind) is None, f"the {kind} line")
             setattr(output, kind, entry)
         case _:
-            raise OutputError(f"a line of unknown form: {str(entry)[:80]}")
+            raise OutputError(f"a line of unknown form: {str(entry)[:_SHOWN]}")
+
+
+def _read(reader: Callable[[object], _Read], entry: dict[str, Any]) -> _Read:
+    try:
+        return reader(entry)
+    except ValueError as error:
+        raise OutputError(str(error)) from error
+
+
+def _once(first: bool, what: str) -> None:
+    if not first:
+        raise OutputError(f"{what} was printed twice")
+
+
+def _is_time(value: Any) -> bool:
+    """Whether `value` can be seconds since 1970."""
+    return type(value) in (int, float) and 0 <= value < 1e11
 
 
 def _metric(
@@ -138,7 +273,7 @@ def _metric(
         raise OutputError(f"this check reports no metric {name!r:.80} in {entry.get('unit')!r:.80}")
     if at is not None and not (isinstance(at, dict) and all(map(_is_position, at.values()))):
         raise OutputError(f"metric {name}: {at!r:.80} is not a point")
-    strange = entry.keys() - {"assay", "name", "unit", "value", "at", "samples"}
+    strange = entry.keys() - {"assay", "secret", "name", "unit", "value", "at", "samples"}
     if strange:
         raise OutputError(f"metric {name}: unknown members {sorted(strange)!r:.80}")
     key = json.dumps([name, at], sort_keys=True)
@@ -155,16 +290,15 @@ def _is_position(value: Any) -> bool:
     """Whether a point of a sweep can stand at `value`: a word, or a number from 0 on."""
     if isinstance(value, str):
         return True
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return number and math.isfinite(value) and value >= 0
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 def check_number(value: Any, unit: str, where: str) -> float:
     """`value` as a float if it can be a measurement in `unit`; else OutputError naming `where`."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise OutputError(f"{where}: {value!r} is not a number")
-    if not 0 < value < unit_of(unit).greatest:
-        raise OutputError(f"{where}: {value!r} {unit} is not a possible measurement")
+    if type(value) not in (int, float):
+        raise OutputError(f"{where:.200}: {value!r:.80} is not a number")
+    if not 0 < value < min(unit_of(unit).greatest, sys.float_info.max):
+        raise OutputError(f"{where:.200}: {value!r:.80} {unit} is not a possible measurement")
     return float(value)
 
 

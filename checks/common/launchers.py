@@ -14,6 +14,11 @@ from typing import Any
 from reframe.core.backends import register_launcher
 from reframe.core.launchers import JobLauncher
 
+from checks.common.json_lines import PROGRAM_SECRET
+
+#: Variables that every rank gets, on other nodes too; Slurm forwards all.
+FORWARDED = ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST", PROGRAM_SECRET)
+
 
 class SessionLauncher(JobLauncher):
     """Runs `mpi_command` inside the session script.
@@ -56,7 +61,8 @@ class OpenMpiSession(SessionLauncher):
         """`mpirun.openmpi`, ranks mapped by node."""
         per_node = job.num_tasks_per_node
         mpirun = self.mpirun or "mpirun.openmpi"
-        return [mpirun, "-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
+        ranks = ["-np", str(job.num_tasks), "--map-by", f"ppr:{per_node}:node"]
+        return [mpirun, *ranks, "-x", PROGRAM_SECRET]
 
 
 @register_launcher("assay-lam")
@@ -67,7 +73,7 @@ class LamSession(SessionLauncher):
 
     def mpi_command(self, job: Any) -> list[str]:
         """`mpirun.lam`; C means one rank on every processor of the boot schema."""
-        return [self.mpirun or "mpirun.lam", "-O", "-x", "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"]
+        return [self.mpirun or "mpirun.lam", "-O", "-x", ",".join(FORWARDED)]
 
 
 @register_launcher("assay-prte")
@@ -78,7 +84,7 @@ class PrteSession(SessionLauncher):
 
     def mpi_command(self, job: Any) -> list[str]:
         """`prun`, ranks mapped by node. Options are PRRTE's: Open MPI's are variables, by -x."""
-        forwarded = [w for name in ("ASSAY_LAUNCHED_AT", "ASSAY_LAUNCH_HOST") for w in ("-x", name)]
+        forwarded = [word for name in FORWARDED for word in ("-x", name)]
         ranks = ["--np", str(job.num_tasks), "--map-by", f"ppr:{job.num_tasks_per_node}:node"]
         return ["prun", "--dvm-uri", "file:prte.uri", *forwarded, *ranks]
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from checks.common.faults import Fault
 from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.record import Status
@@ -24,16 +25,28 @@ OUTCOME_FD = "ASSAY_OUTCOME_FD"
 #: Kinds of raw output.
 RAW_KINDS = frozenset({"script", "stdout", "stderr"})
 
-_PROGRESS_LENGTH = 500
+_WORDS_LENGTH = 500
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
+
+#: Launches of this session whose outcome was sent.
+_sent: set[int] = set()
+
+
+class BuildFailure(msgspec.Struct):
+    """A build that failed: of what, for which environment, and all that it printed."""
+
+    environment: str
+    program: str
+    output: str
 
 
 class Outcome(msgspec.Struct):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
-    Without a status it says, in `progress`, what the session is doing between launches. `files`
+    Without a status the launch was not run because of a `fault` of the infrastructure, or the
+    message is of no launch: `build` failed, or `progress` says what the session is doing. `files`
     are paths of the raw output: script, stdout, stderr. `started_at` and `ended_at` are UTC.
     """
 
@@ -49,14 +62,18 @@ class Outcome(msgspec.Struct):
     ended_at: str | None = None
     files: dict[str, str] = {}
     progress: str | None = None
+    fault: Fault | None = None
+    build: BuildFailure | None = None
 
-    def fault(self) -> str | None:
+    def unfit(self) -> str | None:
         """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
-        progress = self.progress or ""
+        words = [self.progress or ""]
+        if self.build is not None:
+            words += [self.build.environment, self.build.program]
         times = [time for time in (self.started_at, self.ended_at) if time is not None]
         fits = {
-            "status": self.status != "skipped",
-            "progress": progress.isprintable() and len(progress) <= _PROGRESS_LENGTH,
+            "status": self.status != "skipped" and (self.launch_index >= 0 or not self.status),
+            "text": all(word.isprintable() and len(word) <= _WORDS_LENGTH for word in words),
             "files": self.files.keys() <= RAW_KINDS,
             "nodes": all(map(_NODE.fullmatch, self.nodes)),
             "job_id": self.job_id is None or _JOB.fullmatch(self.job_id),
@@ -64,6 +81,11 @@ class Outcome(msgspec.Struct):
         }
         unfit = [name for name, fit in fits.items() if not fit]
         return f"has an unfit {', '.join(unfit)}" if unfit else None
+
+
+def check_encoding(outcome: Outcome) -> None:
+    """Raises an exception unless the harness can read the outcome as it is sent."""
+    msgspec.json.decode(msgspec.json.encode(outcome), type=Outcome)
 
 
 def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> None:
@@ -88,14 +110,24 @@ def report_progress(text: str) -> None:
     _send(Outcome(progress=text))
 
 
-def report_refusal(launch_index: int, reason: str) -> None:
-    """Tell the harness that a launch failed before it was started, and why."""
+def report_build_failure(failure: BuildFailure) -> None:
+    """Tell the harness that launches of an environment have no programs."""
+    _send(Outcome(build=failure))
+
+
+def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -> None:
+    """Tell the harness that a launch was not started, and why: failed, or for a fault not run."""
+    if launch_index in _sent:
+        return
     now = _iso(datetime.now(UTC).timestamp())
-    refused = Outcome("failed", reason, launch_index=launch_index, started_at=now, ended_at=now)
+    refused = Outcome(None if fault else "failed", reason, launch_index=launch_index, fault=fault)
+    refused.started_at = refused.ended_at = now
     _send(refused)
 
 
 def _send(message: Outcome) -> None:
+    if message.launch_index >= 0:
+        _sent.add(message.launch_index)
     name = os.environ.get(OUTCOME_FD)
     if name is None:
         return

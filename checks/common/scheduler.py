@@ -6,6 +6,9 @@ seconds after each submission. This one asks `scontrol show job`, which knows fo
 how a job ended, and asks it rarely while the job runs, because on a small machine each question
 takes time from the ranks that are being measured: the job script's last act is to create the file
 END_MARKER, and only when that is there, or every QUIET_POLL_S seconds, is Slurm asked.
+
+Every command has a time limit. What Slurm does not take, and what it cannot tell, is a fault of the
+infrastructure and never a result of the launch.
 """
 
 from __future__ import annotations
@@ -14,11 +17,15 @@ import re
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
+from reframe.core.exceptions import SpawnedProcessTimeout
 from reframe.core.schedulers.slurm import SqueueJobScheduler
+
+from checks.common.faults import Loss
 
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
@@ -26,6 +33,8 @@ END_MARKER = "launch.ended"
 QUIET_POLL_S = 2.0
 #: Seconds that Slurm may not answer before a job counts as lost.
 CONTROLLER_PATIENCE_S = 30.0
+#: Seconds that a Slurm command may take.
+COMMAND_LIMIT_S = 15.0
 #: Seconds that a job may wait for nodes that are down before it counts as lost.
 DOWN_NODES_PATIENCE_S = 5.0
 
@@ -46,16 +55,32 @@ _NODES_DOWN = re.compile(
 )
 
 
+#: What sbatch says when it could not ask: the job may be taken later as it is.
+_UNREACHED = re.compile(
+    r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential|zero bytes"
+    r"|temporarily|try again|too many|submit ?job|submission rate|resource limit|system call"
+    r"|controller|no space|partition.*(down|not avail|inactive|drain)",
+    re.IGNORECASE,
+)
 _SLURM_LOST = {"BOOT_FAIL", "NODE_FAIL"}
 
 
-def job_loss(job: Any) -> str | None:
-    """Why a finished job counts as lost (node or scheduler died), or None."""
+def job_loss(job: Any) -> Loss | None:
+    """Why a finished job has no result of its own (node or scheduler failed), or None."""
     if job.loss:
-        return str(job.loss)
+        found: Loss = job.loss
+        return found
     if job.state in _SLURM_LOST:
-        return f"Slurm: {job.state} on {job.slurm.get('NodeList', '?')}"
+        reason = f"Slurm: {job.state} on {job.slurm.get('NodeList', '?')}"
+        return Loss(reason, "nodes", ran=job.state == "NODE_FAIL")
     return None
+
+
+def not_taken(said: str) -> Loss:
+    """The loss of a job that sbatch ended without, from what it said."""
+    last = "".join(line.strip() for line in said.strip().splitlines()[-1:]) or "no reason given"
+    reason = f"Slurm did not take the job: {last}"
+    return Loss(reason, "slurm" if _UNREACHED.search(said) else "refused", ran=False)
 
 
 def dead_nodes(job: Any) -> str | None:
@@ -64,7 +89,7 @@ def dead_nodes(job: Any) -> str | None:
     A node counts as gone when Slurm says so, or when its slurmd refuses a connection that another
     node of the same job takes: Slurm itself needs SlurmdTimeout to notice a power cut.
     """
-    described = (_fields(_scontrol("node", name).stdout) for name in job.nodelist or [])
+    described = [_fields(_scontrol("node", name).stdout) for name in job.nodelist or []]
     nodes = [fields for fields in described if {"NodeName", "NodeAddr"} <= fields.keys()]
     down = {
         n["NodeName"] for n in nodes if re.search(r"DOWN|NOT_RESPONDING|\*", n.get("State", ""))
@@ -85,7 +110,13 @@ def _answers(address: str, port: str) -> bool:
 
 def _scontrol(kind: str, name: str) -> subprocess.CompletedProcess[str]:
     command = ["scontrol", "show", kind, "-o", name]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        said = f"scontrol did not answer within {COMMAND_LIMIT_S:.0f} s"
+        return subprocess.CompletedProcess(command, 124, "", said)
 
 
 def _fields(description: str) -> dict[str, str]:
@@ -93,24 +124,39 @@ def _fields(description: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
 
 
+def _cancel(*words: str) -> None:
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            ["scancel", *words], capture_output=True, timeout=COMMAND_LIMIT_S, check=False
+        )
+
+
 @register_scheduler("assay-slurm")
 class AssaySlurmScheduler(SqueueJobScheduler):
     """Polls quietly, reports final states, and never leaves a job waiting for dead nodes.
 
-    Adds to the job: `slurm` (the last description's fields) and `loss` (why it counts as lost, or
-    None).
+    Adds to the job: `slurm` (the last description's fields) and `loss` (why it has no result of
+    its own, or None).
     """
 
     def submit(self, job: Any) -> None:
-        """Submit; a refusal becomes a job that is lost, so that the run goes on."""
+        """Submit; a job that Slurm does not take gets a loss, which its launch reports."""
         job.slurm, job.loss = {}, None
         job.asked_at = job.reached_at = time.monotonic()
         try:
             super().submit(job)
         except Exception as error:
-            reason = str(getattr(error, "stderr", "") or error).strip().splitlines()[-1:]
-            job.loss = f"Slurm did not take the job: {''.join(reason)}"
+            job.loss = not_taken(str(getattr(error, "stderr", "") or error))
             job._jobid, job._state, job._submit_time = "0", "FAILED", time.time()
+            if isinstance(error, SpawnedProcessTimeout):  # the job may have been taken even so
+                _cancel("--me", f"--name={job.name}")
+
+    def cancel_many(self, jobs: Any) -> None:
+        """End jobs; one that Slurm cannot be told of now is found again by its run's comment."""
+        if jobs:
+            _cancel(*(job.jobid for job in jobs if job.jobid not in (None, "0")))
+        for job in jobs:
+            job._is_cancelling = True
 
     def poll(self, *jobs: Any) -> None:
         """Bring the states of `jobs` up to date."""
@@ -129,9 +175,8 @@ class AssaySlurmScheduler(SqueueJobScheduler):
                 fields = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
             else:
                 if now - job.reached_at > CONTROLLER_PATIENCE_S:
-                    job.loss = (
-                        f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s"
-                    )
+                    reason = f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s"
+                    job.loss = Loss(reason, "slurm", ran=True)
                     job._state = "NODE_FAIL"
                 continue
             job.reached_at, job.slurm = now, fields
@@ -143,5 +188,6 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             if nodes_down and waited_s > DOWN_NODES_PATIENCE_S:
                 self.cancel(job)
                 asked = fields.get("NumNodes", "?").split("-")[0]
-                job.loss = f"{asked} nodes asked for, not enough of them are up (Slurm: {reason})"
+                reason = f"{asked} nodes asked for, not enough of them are up (Slurm: {reason})"
+                job.loss = Loss(reason, "nodes", ran=False)
                 job._state = "CANCELLED"

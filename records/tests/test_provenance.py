@@ -72,7 +72,10 @@ def test_the_names_of_a_nights_context_stay():
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"site": {"network": "gigabit"}}, r"provenance\.json: not a provenance: .*site\.network"),
+        (
+            {"site": {"network": "gigabit"}},
+            r"provenance\.json:1: not a provenance: .*site\.network",
+        ),
         ({"environments": None}, r"\$\.environments"),
         ({"schema": 9}, "schema 9"),
         (["no"], "not a provenance"),

@@ -4,6 +4,7 @@
 import errno
 import os
 
+import msgspec
 import pytest
 
 from records.errors import AssayError, InfrastructureError
@@ -41,7 +42,8 @@ def test_records_come_back_as_they_were(tmp_path):
     with RecordWriter(path) as writer:
         for one in written:
             writer.append(one)
-    assert list(read_records(path)) == written
+    found = list(read_records(path))
+    assert [msgspec.structs.replace(one, chain=msgspec.UNSET) for one in found] == written
 
 
 def test_the_latest_attempt_counts_of_equals_the_last():
@@ -55,8 +57,8 @@ def test_a_record_of_another_schema_is_refused(tmp_path):
     path = tmp_path / "records.jsonl"
     with RecordWriter(path) as writer:
         writer.append(record(1))
-        writer.append(record(1, schema=2))
-    with pytest.raises(AssayError, match=r"jsonl:2: not a record: schema is 2; allowed: 1"):
+        writer.append(record(1, schema=3))
+    with pytest.raises(AssayError, match=r"jsonl:2: not a record: schema is 3; allowed: 1 and 2"):
         list(read_records(path))
 
 

@@ -3,6 +3,8 @@
 
 import msgspec
 
+from records.belonging import Belonging
+from records.chain import Chain
 from records.metric import Metric
 from records.mpi_profile import CallProfile, RankProfile
 from records.plan import Plan, PlannedCase, Totals
@@ -56,7 +58,7 @@ def test_batches_hold_the_records_of_the_file(tmp_path):
     with RecordWriter(path) as writer:
         for one in written:
             writer.append(one)
-    (batch,) = batches(path, PLAN)
+    (batch,) = batches(path, Belonging(PLAN), Chain.of(tmp_path))
     assert (batch.first, batch.cases) == (1, [0, 0])
     assert [whole(line) for line in batch.lines] == [whole(one) for one in read_records(path)]
     assert all(isinstance(metric, Value) for metric in batch.lines[0].metrics)

@@ -19,7 +19,8 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from records.errors import AssayError, InfrastructureError
+from records.errors import AssayError
+from records.input_files import opened, read_whole
 
 #: Files and folders of a run directory that are derived or temporary.
 NOT_EVIDENCE = frozenset({"acceptance", "report", "work", ".lock"})
@@ -31,21 +32,24 @@ _TEMPLATES = "reports/write/templates/*"
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file in hexadecimal. Raises InfrastructureError if it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise InfrastructureError(f"{path}: cannot be read ({error.strerror})") from error
+    """SHA-256 of a regular file in hexadecimal. Raises AssayError if it cannot be read."""
+    with opened(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def manifest(run: Path, reruns: Sequence[Path]) -> dict[str, str]:
-    """Name relative to `run` -> SHA-256, of every file of the run and its re-runs, sorted."""
+    """Name relative to `run` -> SHA-256, of every file of the run and its re-runs, sorted.
+
+    Raises AssayError for a link or a FIFO in one of them.
+    """
     names = []
     for folder in (run, *reruns):
         for place, folders, files in os.walk(folder):
             left_out = NOT_EVIDENCE if Path(place) == folder else frozenset[str]()
             folders[:] = [name for name in folders if name not in left_out]
+            for name in folders:
+                if Path(place, name).is_symlink():
+                    raise AssayError(f"{Path(place, name)}: is a symbolic link; a run holds none")
             names += [
                 os.path.relpath(Path(place, name), run) for name in files if name not in left_out
             ]
@@ -63,10 +67,7 @@ def sums_text(sums: Mapping[str, str]) -> str:
 def read_sums(path: Path) -> dict[str, str]:
     """The checksums of a sha256sum file. Raises AssayError naming the line that is none."""
     sums: dict[str, str] = {}
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError as error:
-        raise AssayError(f"{path}: cannot be read ({error.strerror})") from error
+    lines = read_whole(path).decode("utf-8", "replace").splitlines()
     for number, line in enumerate(lines, start=1):
         found = re.fullmatch(r"([0-9a-f]{64})  (.+)", line)
         if found is None:

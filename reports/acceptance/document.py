@@ -91,6 +91,7 @@ def render_document(dossier: Dossier) -> str:
         "started": run.provenance.started_at or "",
         "files": [(name, value) for name, value in dossier.files.items() if "/" not in name],
         "file_count": len(dossier.files),
+        "chains": dossier.chains,
         "day": dossier.day.isoformat(),
         "page_made_with": page_made_with(),
         "mark": _MARK.__getitem__,

@@ -26,7 +26,8 @@ from reports.acceptance.values import Evidence, gather
 from reports.load.loading import Run, load_run
 
 FOLDER = "acceptance"
-SCHEMA = 1
+#: Schema 2 added `records`: how many each run has, and the head of their chain.
+SCHEMA = 2
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,11 @@ class Dossier:
     criteria_sha256: str
     made_with: str
     files: Mapping[str, str]
+
+    @property
+    def chains(self) -> list[dict[str, Any]]:
+        """Of the run and each re-run how many records it has, and the head of their chain."""
+        return [_chain(part) for part in (self.run, *self.reruns)]
 
     @property
     def seal(self) -> str:
@@ -78,6 +84,7 @@ def make_dossier(
         "site": run.plan.site,
         "run_id": run.run_id,
         "reruns": [part.run_id for part in reruns],
+        "records": [_chain(part) for part in (run, *reruns)],
         "criteria": {"name": criteria.name, "sha256": criteria_sha256},
         "manifest_sha256": manifest_sha256,
         "named": [f.title for f in judgement.named],
@@ -100,6 +107,16 @@ def make_dossier(
         made_with=made_with,
         files=sums,
     )
+
+
+def _chain(run: Run) -> dict[str, Any]:
+    """How many records a run has, and the hash in which all of them end."""
+    return {
+        "run_id": run.run_id,
+        "records": run.chain.records,
+        "without_chain": run.chain.unchained,
+        "head": run.chain.head,
+    }
 
 
 def _sha256(content: bytes) -> str:

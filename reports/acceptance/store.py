@@ -10,6 +10,7 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.input_files import decoded, read_whole
 from records.rerun import rerun_campaign
 from records.run_directory import refuse_link
 from reports.acceptance.digests import digest, sums_text
@@ -85,12 +86,12 @@ def known_reruns(run_dir: Path) -> list[Path]:
     if not path.is_file():
         return []
     try:
-        names = json.loads(path.read_bytes())
+        names = decoded(json.loads, read_whole(path), str(path), "a list of run directories")
         found = [Path(os.path.normpath(run_dir.resolve() / name)) for name in names]
-    except (ValueError, TypeError) as error:
+    except (AssayError, ValueError, TypeError) as error:
         raise AssayError(
-            f"{path}: is no list of run directories ({error}); remove it and name the re-runs with"
-            " --with"
+            f"{path}:1: is no list of run directories ({error}); remove it and name the re-runs"
+            " with --with"
         ) from error
     for name, rerun in zip(names, found, strict=True):
         if not rerun.is_dir():

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verification: recomputes every checksum and every verdict from the records, and reports faults.
 
-Nothing is repaired. If somebody changed the records and wrote the whole folder again, the seal on
-the signed paper still shows it.
+What could not be verified is told as such, and never counts as good. Nothing is repaired. If
+somebody changed the records and wrote the whole folder again, the seal on the signed paper still
+shows it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,9 +16,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from records.belonging import CHECKSUM, Belonging
+from records.chain import SEAL, chain_of, read_seal
 from records.criteria import Criteria
 from records.errors import AssayError
-from records.record import read_records
+from records.input_files import decoded, opened_below, read_whole
+from records.plan import Plan, read_plan
+from records.provenance import read_provenance
+from records.record import CASE_ID, Record, latest_attempts, read_records
 from reports.acceptance import store
 from reports.acceptance.digests import digest, made_with, page_made_with, read_sums
 from reports.acceptance.document import render_document
@@ -31,11 +38,15 @@ _TOLD_APART = ("results", "files", "manifest_sha256", "criteria")
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison of the verification and its faults; without faults nothing has changed."""
+    """One comparison of the verification and its faults; without faults nothing has changed.
+
+    `unproven`: a change could not have been found.
+    """
 
     what: str
     faults: tuple[str, ...] = ()
     note: str = ""
+    unproven: bool = False
 
     @property
     def good(self) -> bool:
@@ -49,14 +60,24 @@ def verify(
     document: Path | None = None,
     seal: str | None = None,
 ) -> list[Check]:
-    """Verify all that the run directory holds: raw output always, the document if there is one.
+    """Verify all that the run directory holds: records and raw output always, the document if
+    there is one.
 
     `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper.
+    Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
     folder = run_dir / FOLDER
-    checks = [Check("raw output against the records", _clipped(_raw_faults(run_dir)))]
-    if not (folder / store.MACHINE).is_file():
-        note = "there is no acceptance document yet: only raw output could be verified"
+    accepted = (folder / store.MACHINE).is_file()
+    plan = read_plan(run_dir / "plan.json")
+    belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
+    path = run_dir / "records.jsonl"
+    records = list(read_records(path, belonging.fault)) if path.exists() else []
+    checks = [
+        _records(run_dir, plan, records, accepted=accepted),
+        Check("raw output against the records", _clipped(_raw_faults(run_dir, records))),
+    ]
+    if not accepted:
+        note = "there is no acceptance document yet"
         told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
         return [*checks, Check("document", told, note)]
     checks += [_folder(folder), *_judged_again(run_dir, folder, read_criteria)]
@@ -73,24 +94,60 @@ def verify(
     return checks
 
 
-def _raw_faults(run_dir: Path) -> Iterator[str]:
-    path = run_dir / "records.jsonl"
-    if not path.is_file():
-        yield "records.jsonl is missing"
-        return
+def _records(run_dir: Path, plan: Plan, records: list[Record], *, accepted: bool) -> Check:
+    """The records: none changed, none missing; without a chain only a document can tell."""
+    what = "records along their chain"
     try:
-        for record in read_records(path):
-            for kind, name in record.artifacts.items():
-                wanted = record.artifacts.get(f"{kind}_sha256")
-                if wanted is None:
-                    continue
-                where = f"{record.case_id}, block {record.block}"
-                if not (run_dir / name).is_file():
-                    yield f"{name} of {where} is missing"
-                elif digest(run_dir / name) != wanted:
-                    yield f"{name} is not what the record of {where} says"
+        chain, seal = chain_of(run_dir), read_seal(run_dir)
     except AssayError as error:
-        yield str(error)
+        return Check(what, (str(error),))
+    launched = latest_attempts((record for record in records if record.block > 0), CASE_ID)
+    planned = plan.blocks * sum(case.skipped is None for case in plan.cases)
+    lacking = f"{planned - len(launched)} of {planned} planned launches have no record"
+    notes = [f"{lacking} (not finished)"] if len(launched) < planned else []
+    if chain.unchained:
+        notes.append(f"{chain.unchained} without chain: an Assay of record schema 1 wrote them")
+    faults: list[str] = []
+    unproven = seal is None and chain.unchained == chain.records
+    if unproven and accepted:
+        notes.append("the document's list of files covers them")
+    elif unproven:
+        notes.append("nothing shows whether they were changed")
+        if len(launched) < planned:
+            faults.append(f"{lacking}: records are missing, or the run is not finished")
+    elif seal is None:
+        faults.append(f"{SEAL} is missing: the run was not ended, or records are missing")
+    elif seal.records < chain.records:
+        more = f"the last {chain.records - seal.records} records are not sealed: the run was killed"
+        faults.append(f"{more}; end it with: assay run --resume {run_dir}")
+    return Check(what, tuple(faults), "; ".join(notes), unproven=unproven and not accepted)
+
+
+def _raw_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
+    named: set[str] = set()
+    for record in records:
+        where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+        paths = {k: name for k, name in record.artifacts.items() if not k.endswith(CHECKSUM)}
+        named |= {*paths.values()}
+        if record.status == "ok" and not paths:
+            yield f"the record of {where} names no raw output"
+        for kind, name in paths.items():
+            wanted = record.artifacts.get(f"{kind}{CHECKSUM}")
+            if wanted is None:
+                yield f"{name} of {where} has no checksum in its record"
+            elif not (run_dir / name).exists():
+                yield f"{name} of {where} is missing"
+            else:
+                try:
+                    with opened_below(run_dir, name) as file:
+                        if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                            yield f"{name} is not what the record of {where} says"
+                except AssayError as error:
+                    yield str(error)
+    raw = run_dir / "raw"
+    for there in sorted(raw.iterdir()) if raw.is_dir() else ():
+        if f"raw/{there.name}" not in named:
+            yield f"raw/{there.name} belongs to no record"
 
 
 def _folder(folder: Path) -> Check:
@@ -114,15 +171,16 @@ def _folder(folder: Path) -> Check:
 
 def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
     """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
+    machine = folder / store.MACHINE
     try:
-        stored = json.loads((folder / store.MACHINE).read_bytes())
+        stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
         day = date.fromisoformat(stored["judged_on"])
         recorded = dict(stored["files"])
         results = {result["id"]: result for result in stored["results"]}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error!r}",))]
+    except (AssayError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error}",))]
     try:
-        text = (folder / store.CRITERIA).read_text(encoding="utf-8")
+        text = read_whole(folder / store.CRITERIA).decode()
         dossier = make_dossier(
             run_dir,
             store.known_reruns(run_dir),
@@ -131,7 +189,7 @@ def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> l
             day=day,
             made_with=str(stored.get("made_with")),
         )
-    except (AssayError, OSError, UnicodeDecodeError) as error:
+    except (AssayError, UnicodeDecodeError) as error:
         return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
     now, told = dossier.files, stored.get("criteria")
     files = [
@@ -155,6 +213,9 @@ def _verdicts(
     stored: Mapping[str, Any], results: Mapping[str, Any], dossier: Dossier
 ) -> Iterator[str]:
     fresh = json.loads(dossier.content)
+    if stored.get("schema") == 1:
+        fresh["schema"] = 1
+        del fresh["records"]
     for result in fresh["results"]:
         before = results.get(result["id"])
         if before is None:
@@ -181,9 +242,9 @@ def _page(folder: Path, dossier: Dossier) -> Check:
     """The page: its seal, and, if this code made it, every byte."""
     what = "document.html made again from the records"
     try:
-        page = (folder / store.DOCUMENT).read_bytes()
-    except OSError as error:
-        return Check(what, (f"{store.DOCUMENT} cannot be read ({error.strerror})",))
+        page = read_whole(folder / store.DOCUMENT)
+    except AssayError as error:
+        return Check(what, (str(error),))
     if digest(folder / store.MACHINE).encode() not in page:
         return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
     other = _other_code(dossier)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from records.belonging import Belonging
+from records.chain import Chain
 from records.errors import AssayError
 from records.plan import read_plan
-from records.provenance import Provenance, read_provenance
+from records.provenance import read_provenance
 from records.record import has_torn_tail
 from reports.load.reader import Reader
 from reports.load.run import AtKey, Launch, Run, Series, stacked
@@ -18,7 +20,8 @@ __all__ = ["AtKey", "Launch", "Run", "Series", "load_run", "stacked"]
 def load_run(directory: Path) -> Run:
     """Read the run in `directory`, finished or not.
 
-    Raises AssayError when the directory, plan.json or a line of records.jsonl is not as it must be.
+    Raises AssayError when the directory, plan.json, provenance.json or a line of records.jsonl is
+    not as it must be, or the chain of the records is broken.
     """
     if not directory.is_dir():
         raise AssayError(
@@ -26,31 +29,30 @@ def load_run(directory: Path) -> Run:
             " e.g. results/quick/<run-id>."
         )
     plan = read_plan(directory / "plan.json")
+    provenance = read_provenance(directory / "provenance.json")
     warnings: list[str] = []
-    provenance = Provenance()
-    if (directory / "provenance.json").exists():
-        provenance = read_provenance(directory / "provenance.json")
-    else:
-        warnings.append("provenance.json is missing: what software and machine ran is not known.")
-    reader = Reader(plan)
-    records_path = directory / "records.jsonl"
-    if records_path.exists():
+    belonging = Belonging(plan, provenance.run_id or "")
+    reader = Reader(belonging)
+    records_path, chain = directory / "records.jsonl", Chain.of(directory)
+    if records_path.exists() or records_path.is_symlink():
         if has_torn_tail(records_path):
             warnings.append(
                 "The last line of records.jsonl is torn (no newline): that launch does not count."
             )
-        reader.read(records_path)
-    run_id = provenance.run_id or reader.run_id or directory.resolve().name
+        reader.read(records_path, chain)
+    elif fault := chain.missing():
+        raise AssayError(f"{records_path}: {fault}")
     warnings += reader.settle()
     return Run(
         directory=directory,
         plan=plan,
         provenance=provenance,
-        run_id=run_id,
+        run_id=belonging.run_id or directory.resolve().name,
         launches=reader.launches,
         series=reader.series(),
         invalid=reader.series(on_purpose=True),
         nodes=tuple(sorted(reader.nodes)),
         warnings=tuple(warnings),
         profiled=reader.profiled,
+        chain=chain,
     )

@@ -18,8 +18,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from records.belonging import Belonging, artifacts_fault, nodes_fault
+from records.chain import Chain
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
+from records.input_files import decoded
 from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Line, Value, batches
@@ -43,8 +46,7 @@ class Reader:
     invalid on purpose); one entry a value: `_places` (metric and point) and `_values`.
     """
 
-    plan: Plan
-    run_id: str = ""
+    belonging: Belonging
     profiled: bool = False
     launches: list[Launch] = field(default_factory=list)
     nodes: set[str] = field(default_factory=set)
@@ -62,15 +64,19 @@ class Reader:
     _path: str = ""
     _line: int = 0
 
-    def read(self, path: Path) -> None:
-        """Take in each record of the file."""
+    @property
+    def plan(self) -> Plan:
+        """The plan of the run."""
+        return self.belonging.plan
+
+    def read(self, path: Path, chain: Chain) -> None:
+        """Take in each record of the file, along the chain."""
         self._path = str(path)
-        lists: set[bytes] = set()
+        lists: dict[bytes, int] = {}
         last = msgspec.Raw()
         try:
-            for batch in batches(path, self.plan):
+            for batch in batches(path, self.belonging, chain):
                 lines = batch.lines
-                self.run_id = self.run_id or lines[0].run_id
                 self._case.extend(batch.cases)
                 self._block.extend([line.block for line in lines])
                 self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
@@ -79,7 +85,7 @@ class Reader:
                 ):
                     if line.nodes != last:  # most lines have the nodes of the line before
                         last = line.nodes
-                        lists.add(bytes(last))
+                        lists.setdefault(bytes(last), self._line)
                     self._take(case, line)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
@@ -89,8 +95,11 @@ class Reader:
             self._line = self._owner_of(place) + 1
             name = self._keys[self._places[place]][0]
             raise self._error(f"{name} is {self._values[place]}; it must be finite.")
-        for text in lists:
-            self.nodes.update(self._decoded(msgspec.Raw(text), list[str], "nodes"))
+        for text, self._line in lists.items():
+            nodes = self._decoded(msgspec.Raw(text), list[str], "nodes")
+            if fault := nodes_fault(nodes):
+                raise self._error(fault)
+            self.nodes.update(nodes)
 
     def _error(self, message: str) -> AssayError:
         return AssayError(f"{self._path}:{self._line}: {message}")
@@ -121,21 +130,25 @@ class Reader:
                 self._share(tuple(line.flags)) if line.flags else (),
                 line.job_id if kept else None,
                 line.started_at if kept else None,
-                self._decoded(line.artifacts, dict[str, str], "artifacts")
-                if with_artifacts
-                else None,
+                self._artifacts(line) if with_artifacts else None,
             )
         )
+
+    def _artifacts(self, line: Line) -> dict[str, str]:
+        artifacts = self._decoded(line.artifacts, dict[str, str], "artifacts")
+        if fault := artifacts_fault(artifacts):
+            raise self._error(fault)
+        return artifacts
 
     def _share(self, value: _T) -> _T:
         shared: _T = self._shared.setdefault(value, value)
         return shared
 
     def _decoded(self, raw: msgspec.Raw, kind: type[_T], name: str) -> _T:
-        try:
-            return msgspec.json.decode(raw, type=kind)
-        except msgspec.MsgspecError as error:
-            raise self._error(f"not a record: `{name}`: {error}") from error
+        def decode(text: bytes) -> _T:
+            return msgspec.json.decode(text, type=kind)
+
+        return decoded(decode, bytes(raw), f"{self._path}:{self._line}", f"a record: `{name}`")
 
     def _new_place(self, metric: Value) -> int:
         """The number of a metric and point, the same however the point is written."""

@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from records.chain import Chain
 from records.plan import Plan, PlannedCase
 from records.provenance import Provenance
 from records.record import Status
@@ -62,7 +63,8 @@ def stacked(series: Sequence[Series]) -> NDArray[np.float64]:
 @dataclass(frozen=True)
 class Run:
     """A run directory in memory. `series` holds counted ok launches, `invalid` the values of
-    launches that were wrong on purpose; `profiled`: some record holds an MPI profile."""
+    launches that were wrong on purpose; `profiled`: some record holds an MPI profile; `chain`:
+    that of all records."""
 
     directory: Path
     plan: Plan
@@ -74,6 +76,7 @@ class Run:
     nodes: tuple[str, ...]
     warnings: tuple[str, ...]
     profiled: bool
+    chain: Chain
 
     def case(self, launch: Launch) -> PlannedCase:
         """The planned case of a launch."""

@@ -10,10 +10,10 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from records.errors import ExitStatus
+from records.plain_text import plain
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.wording import case_names, group_line, headline, point_name
-from reports.write.page import without_control_characters
 
 
 def as_json(checked: Checked) -> str:
@@ -112,4 +112,4 @@ def as_junit(checked: Checked) -> str:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(without_control_characters(text))
+    return quoteattr(plain(text))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
+from records.plain_text import one_line
 from reports.load.loading import load_run
 from reports.load.run import Run
 
@@ -55,7 +56,7 @@ def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
     begun = run.provenance.started_at or min(starts, default=run.run_id)
     failures = [
         f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
-        f" {launch.status}: {launch.reason or 'no reason recorded'}"
+        f" {launch.status}: {one_line(launch.reason or 'no reason recorded')}"
         for launch in counted
         if launch.status in ("failed", "wrong", "lost")
     ]

@@ -14,6 +14,7 @@ import numpy as np
 from records.errors import ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.history.model import History
+from records.plain_text import plain
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
 from reports.nightly.judge import NightJudge
@@ -74,7 +75,7 @@ def write_pages(checked: Checked, out: Path) -> Path:
     try:
         out.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            write_whole(out / name, text.encode("utf-8", "replace"))
+            write_whole(out / name, plain(text).encode())
     except OSError as error:
         raise InfrastructureError(
             f"{out}: the night's pages could not be written ({error.strerror}); the history itself"

@@ -9,11 +9,14 @@ import shutil
 from datetime import date
 
 import html5lib  # type: ignore[import-untyped]
+import msgspec
 import pytest
 from pypdf import PdfReader
 
 from assay.criteria.loading import criteria_from_text
+from records.chain import SEAL
 from records.errors import AssayError
+from records.record import SCHEMA, RecordWriter, read_records
 from reports.acceptance import store
 from reports.acceptance import verify as verification
 from reports.acceptance.digests import made_with
@@ -172,6 +175,25 @@ def _raw(run):
     path.write_text("faster\n")
 
 
+def _edit(run, change):
+    path = run / "records.jsonl"
+    found = change([json.loads(line) for line in path.read_bytes().splitlines()])
+    path.write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in found))
+
+
+def _without_checksums(run):
+    def change(found):
+        return [
+            record | {"artifacts": {"stdout": record["artifacts"]["stdout"]}} for record in found
+        ]
+
+    _edit(run, change)
+
+
+def _half(run):
+    _edit(run, lambda found: found[: len(found) // 2])
+
+
 @pytest.mark.parametrize(
     ("tamper", "told"),
     [
@@ -179,6 +201,8 @@ def _raw(run):
         (_record_better, "criterion triad: FAIL in the document"),
         (_raw, "is not what the record of"),
         (lambda run: next((run / "raw").iterdir()).unlink(), "is missing"),
+        (_without_checksums, "has no checksum in its record"),
+        (_half, "belongs to no record"),
         (lambda run: (run / "raw" / "more.out").write_text(""), "raw/more.out was added"),
         (
             lambda run: change(run / "acceptance" / store.CRITERIA, b"4.0e+9", b"3.0e+9"),
@@ -195,9 +219,10 @@ def _raw(run):
         (lambda run: (run / "acceptance" / store.MACHINE).write_text("{}"), "cannot be read"),
         (lambda run: (run / "acceptance" / store.SUMS).unlink(), "SHA256SUMS is missing"),
         (lambda run: (run / "provenance.json").write_text("{}"), "provenance.json was changed"),
-        (lambda run: (run / "records.jsonl").write_text("{\n"), "not a record"),
         (
-            lambda run: change(run.parent / RERUN / "records.jsonl", b'"block":1', b'"block":9'),
+            lambda run: change(
+                run.parent / RERUN / "records.jsonl", b'"job_id":"41"', b'"job_id":"7"'
+            ),
             "0002/records.jsonl was changed",
         ),
     ],
@@ -221,6 +246,81 @@ def test_a_run_that_was_not_judged_still_has_its_raw_output_verified(tmp_path):
     assert faults(run) == []
     _raw(run)
     assert len(faults(run)) == 1
+
+
+def test_records_without_a_chain_are_unproven_until_a_document_covers_them(accepted, tmp_path):
+    run = runs.write_run(tmp_path / RUN)
+    (found,) = (check for check in verify(run, criteria_from_text) if check.unproven)
+    assert "15 without chain: an Assay of record schema 1 wrote them" in found.note
+    assert not any(check.unproven for check in verify(accepted, criteria_from_text))
+
+
+def test_half_of_the_records_of_a_run_without_a_chain_are_missed(tmp_path):
+    run = runs.write_run(tmp_path / RUN)
+    shutil.rmtree(run / "raw")
+    _edit(run, lambda found: found[: len(found) // 2])
+    assert "8 of 15 planned launches have no record: records are missing" in faults(run)[0]
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "plan.json"])
+def test_what_cannot_be_read_is_one_error_by_line(accepted, name):
+    (accepted / name).write_text("{\n")
+    with pytest.raises(AssayError, match=rf"{name}:[12]: not a "):
+        verify(accepted, criteria_from_text)
+
+
+@pytest.fixture
+def sealed(tmp_path):
+    """A run as an Assay of today leaves it: chained and sealed, not judged."""
+    run = runs.write_run(tmp_path / RUN)
+    kept = list(read_records(run / "records.jsonl"))
+    (run / "records.jsonl").unlink()
+    with RecordWriter(run / "records.jsonl") as writer:
+        for record in kept:
+            writer.append(msgspec.structs.replace(record, schema=SCHEMA))
+    return run
+
+
+def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkeypatch):
+    monkeypatch.setattr(store, "find_browser", lambda: None)
+    head = json.loads((sealed / SEAL).read_bytes())["head"]
+    checks = verify(sealed, criteria_from_text)
+    assert all(check.good and not check.unproven for check in checks)
+    store.write(made(sealed), CRITERIA)
+    assert faults(sealed) == []
+    assert head in (sealed / "acceptance" / store.DOCUMENT).read_text()
+    machine = json.loads((sealed / "acceptance" / store.MACHINE).read_bytes())
+    (told,) = machine["records"]
+    assert (told["records"], told["head"]) == (15, head)
+
+
+@pytest.mark.parametrize(
+    ("tamper", "told"),
+    [
+        (_record_better, "the chain is broken: line 1 is not what was written"),
+        (
+            lambda run: change(run / "records.jsonl", b'"value":', b'"value":1'),
+            "the chain is broken: line 1 is not what was written",
+        ),
+        (_half, "the chain is broken: line 1 is not what was written"),
+        (
+            lambda run: (run / "records.jsonl").write_bytes(
+                b"".join((run / "records.jsonl").read_bytes().splitlines(keepends=True)[:12])
+            ),
+            "the run was sealed with 15",
+        ),
+        (lambda run: (run / SEAL).unlink(), "seal.json is missing"),
+        (
+            lambda run: change(run / "plan.json", b'"seed":1', b'"seed":2'),
+            "plan.json:1: is not",
+        ),
+        (lambda run: change(run / "provenance.json", b"{", b"{ "), "provenance.json:1: is not"),
+        (_raw, "is not what the record of"),
+    ],
+)
+def test_a_sealed_run_that_was_changed_is_not_verified(sealed, tamper, told):
+    tamper(sealed)
+    assert any(told in fault for fault in faults(sealed)), faults(sealed)
 
 
 def test_another_run_is_no_re_run(tmp_path):

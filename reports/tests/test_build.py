@@ -188,33 +188,28 @@ def test_each_bad_launch_is_listed_with_its_reason(tmp_path: Path) -> None:
 
 
 def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
-    cases = [case("hpl", HOSTILE, {"p": 1, "q": q, HOSTILE: HOSTILE + str(q)}) for q in (1, 2)]
-    cases += [case("pt2pt", HOSTILE, {"constructs": [HOSTILE], "placement": HOSTILE})]
+    cases = [case("hpl", "lam", {"p": 1, "q": q, HOSTILE: HOSTILE + str(q)}) for q in (1, 2)]
+    cases += [case("pt2pt", "lam", {"constructs": [HOSTILE], "placement": HOSTILE})]
     for item in cases:
         item["params"] |= {"n": 1000}
 
     def spoil(record: dict[str, Any]) -> dict[str, Any]:
-        record |= {"flags": [HOSTILE], "nodes": [HOSTILE], "job_id": HOSTILE}
-        record["artifacts"] = {
-            "stdout": "javascript:alert(1)",
-            HOSTILE: "../../etc/passwd",
-            "stderr": f"/etc/{HOSTILE}",
-            "stdout_sha256": HOSTILE,
-        }
+        record |= {"flags": [HOSTILE], "job_id": HOSTILE}
+        record["artifacts"] = {HOSTILE: "raw/x.out", "stdout_sha256": HOSTILE}
         if record["block"] == 1:
             record |= {"status": "failed", "reason": HOSTILE}
         return record
 
     run = write_run(tmp_path / "run", cases, edit=spoil)
     plan = json.loads((run / "plan.json").read_text())
-    plan |= {"campaign": HOSTILE, "question": HOSTILE, "site": HOSTILE}
+    plan["question"] = HOSTILE
     (run / "plan.json").write_text(json.dumps(plan))
     (run / "provenance.json").write_text(
         json.dumps(
             {
-                "run_id": HOSTILE,
+                "started_at": HOSTILE,
                 "site": {"name": HOSTILE, "network": {"name": HOSTILE}},
-                "environments": {HOSTILE: {"settings": {HOSTILE: HOSTILE}}},
+                "environments": {"lam": {"source": HOSTILE, "settings": {HOSTILE: HOSTILE}}},
                 "variables": {HOSTILE: HOSTILE},
             }
         )
@@ -224,7 +219,7 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
     page = Page(html)
     assert html.count("<script>") == html.count("</script>") == 1
     assert page.faults == []
-    assert all(link.startswith(("#", "../raw/", "../javascript%3A")) for link in page.links)
+    assert all(link.startswith(("#", "../raw/")) for link in page.links)
     assert not {"\x00", "\x07", "\x1b"} & set(html)
     md = (run / "report/report.md").read_text()
     assert "<script" not in md
@@ -235,9 +230,13 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
 
 
 def test_spreadsheet_formulas_are_defused(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", [case("hpl", "=HYPERLINK(1)", {"p": 1, "q": 1, "n": 100})])
+    def mark(record: dict[str, Any]) -> dict[str, Any]:
+        return record | {"flags": ["=HYPERLINK(1)"]}
+
+    params = {"p": 1, "q": 1, "n": 100}
+    run = write_run(tmp_path / "run", [case("hpl", "lam", params)], edit=mark)
     build_report(run, formats=("csv",))
-    assert ",'=HYPERLINK(1)," in (run / "report/summary.csv").read_text()
+    assert ",'=HYPERLINK(1)\n" in (run / "report/summary.csv").read_text()
 
 
 def test_failure_leaves_the_earlier_report_whole(

@@ -63,7 +63,7 @@ def test_what_only_explains_or_has_no_part_changes_no_digest(tree: Path) -> None
     before = code_digest(tree, *JUDGING), code_digest(tree, *PAGE)
     edit(tree / "reports/acceptance/bounds.py", '"""One-sided bounds', '"""The bounds')
     edit(tree / "reports/acceptance/bounds.py", "#: From best to worst", "#: From good to bad")
-    edit(tree / "records/record.py", "SCHEMA = 1\n", "SCHEMA = 1  # the first\n\n\n")
+    edit(tree / "records/record.py", "SCHEMA = 2\n", "SCHEMA = 2  # the second\n\n\n")
     edit(tree / "records/criteria.py", 'key(\n        "', 'key(\n        "Better said: ')
     edit(tree / "reports/write/pdf.py", "PRINT_LIMIT_S = 120.0", "PRINT_LIMIT_S = 60.0")
     (tree / "reports/acceptance/idle.py").write_text("NEW = 1\n")
@@ -75,7 +75,7 @@ def test_what_only_explains_or_has_no_part_changes_no_digest(tree: Path) -> None
     [
         ("reports/acceptance/bounds.py", 'return "FAIL", ""', 'return "PASS", ""'),
         ("reports/statistics/estimators.py", "import", "import os\nimport"),
-        ("records/record.py", "SCHEMA = 1\n", "SCHEMA = 3\n"),
+        ("records/record.py", "SCHEMA = 2\n", "SCHEMA = 3\n"),
         ("records/schema_1.json", '"higher"', '"lower"'),
     ],
 )

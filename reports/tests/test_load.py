@@ -107,7 +107,7 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
     [
         ({"case_id": "hpl-unknown"}, "not in plan.json"),
         ({"environment": "other"}, "plan.json has"),
-        ({"schema": 2}, "schema is 2"),
+        ({"schema": 2}, "schema is 2, and it carries no chain"),
         ({"block": 0}, "`block` is 0"),
         ({"metrics": [METRIC | {"name": "velocity"}]}, "a metric that plan.json defines"),
         ({"metrics": [METRIC | {"unit": "Gflop/s"}]}, "allowed: flop/s"),
@@ -145,9 +145,10 @@ def test_run_without_any_record_loads(run: Path) -> None:
     assert (loaded.launches, loaded.series) == ([], [])
 
 
-def test_missing_provenance_is_a_warning_damaged_is_an_error(run: Path) -> None:
-    (run / "provenance.json").unlink()
-    assert "provenance.json is missing" in load_run(run).warnings[0]
+def test_missing_or_damaged_provenance_is_an_error(run: Path) -> None:
     (run / "provenance.json").write_text("[")
-    with pytest.raises(AssayError, match="provenance"):
+    with pytest.raises(AssayError, match=r"provenance\.json:1: not a provenance"):
+        load_run(run)
+    (run / "provenance.json").unlink()
+    with pytest.raises(AssayError, match=r"provenance\.json: cannot be read"):
         load_run(run)

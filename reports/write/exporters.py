@@ -10,9 +10,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
+from records.plain_text import plain
 from reports.analysis import NOT_RUN, Analysis
 from reports.choice.cells import as_json
-from reports.write.page import without_control_characters
 from reports.write.summary import summary_sentences
 
 
@@ -64,11 +64,11 @@ def _outcomes(analysis: Analysis) -> list[str]:
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(without_control_characters(text))
+    return quoteattr(plain(text))
 
 
 def _escaped(text: str) -> str:
-    return escape(without_control_characters(text), {'"': "&quot;"})
+    return escape(plain(text), {'"': "&quot;"})
 
 
 def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
@@ -102,4 +102,4 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
     encoded = msgspec.json.encode(content)
     if len(encoded) < 2_000_000:
         encoded = msgspec.json.format(encoded, indent=2)
-    return encoded + b"\n"
+    return plain(encoded.decode()).encode() + b"\n"

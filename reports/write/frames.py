@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from records.axes import axis_of
+from records.plain_text import plain
 from reports.analysis import Analysis, Row
-from reports.write.page import without_control_characters
 
 CSV_COLUMNS = (
     "check",
@@ -59,7 +59,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 def csv_text(text: str) -> str:
     """Text that no spreadsheet takes for a formula."""
-    text = without_control_characters(text)
+    text = plain(text)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

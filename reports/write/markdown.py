@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from records.plain_text import plain
 from reports.notation.units import count_text
 from reports.show import listings, tables
 from reports.show.choice.tables import choice_tables, comparison_tables
 from reports.show.invalid import invalid_table
 from reports.write.content import Content
 from reports.write.html import power_note
-from reports.write.page import without_control_characters
 from reports.write.summary import summary_sentences
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
@@ -20,7 +20,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
 
 def md(text: str) -> str:
     """`text` so that Markdown and the HTML it becomes show it as it is, on one line."""
-    line = " ".join(without_control_characters(text).split())
+    line = " ".join(plain(text).split())
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     line = re.sub(r"\b(https?|ftp|www)(?=[:.])", "\\1\u200b", line, flags=re.IGNORECASE)
     return _SPECIAL.sub(r"\\\1", line)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from itertools import count
 from typing import Any
@@ -11,14 +10,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
+from records.plain_text import plain
 from reports.show.canvas import ID_MARK, Panel
-
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-
-
-def without_control_characters(text: str) -> str:
-    """`text` without the characters that XML 1.0 forbids, and without C1 controls."""
-    return text if text.isprintable() else _FORBIDDEN.sub("", text)
 
 
 def fill_in(template: str, content: Mapping[str, Any]) -> str:
@@ -37,4 +30,4 @@ def fill_in(template: str, content: Mapping[str, Any]) -> str:
         return Markup(panel.svg.replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
 
     page = environment.get_template(template).render(svg=svg, **content)
-    return without_control_characters(page)
+    return plain(page)

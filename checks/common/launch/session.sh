@@ -3,16 +3,21 @@
 # session.sh DAEMONS LIMIT_S COMMAND...: one launch on the job's allocation, phase by phase.
 #   DAEMONS  none, lam, prte or pvm: boot the library's daemons first, halt them afterwards in any case
 #   LIMIT_S  seconds after which the command is ended (status 124)
-# Prints the begin and end of each phase as JSON lines; exits with the command's status.
+# Prints the begin and end of each phase as JSON lines; exits with the command's status. Each line
+# begins after a newline, as the command's text may lack its last one, and carries the secret that
+# ASSAY_SESSION_SECRET holds; what is started here does not get it.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
 set -uo pipefail
 daemons=$1 limit_s=$2
 shift 2
 here=$(dirname "$(readlink -f "$0")")
 
-stamp() { printf '{"assay":"stamp","name":"%s","at":%s}\n' "$1" "$EPOCHREALTIME"; }
+secret=${ASSAY_SESSION_SECRET:-}
+unset ASSAY_SESSION_SECRET
+say() { printf '\n{"assay":"%s","secret":"%s",%s}\n' "$1" "$secret" "$2"; }
+stamp() { say stamp "\"name\":\"$1\",\"at\":$EPOCHREALTIME"; }
 failed() {
-    printf '{"assay":"error","where":"session","message":"%s"}\n' "$1"
+    say error "\"where\":\"session\",\"message\":\"$1\""
     exit 125
 }
 
@@ -58,8 +63,7 @@ finish() {
 trap finish EXIT
 trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
-printf '{"assay":"allocation","nodes":"%s","host":"%s","daemons":"%s"}\n' \
-    "$SLURM_JOB_NODELIST" "$(hostname)" "$daemons"
+say allocation "\"nodes\":\"$SLURM_JOB_NODELIST\",\"host\":\"$(hostname)\",\"daemons\":\"$daemons\""
 stamp session_begin
 # Remedies for faults of a library, chosen by the site for each environment.
 [ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
@@ -77,5 +81,5 @@ runner=$!
 wait $runner
 status=$?
 stamp launch_end
-printf '{"assay":"exit","status":%d}\n' $status
+say exit "\"status\":$status"
 exit $status

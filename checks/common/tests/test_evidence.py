@@ -5,7 +5,8 @@ import copy
 
 import pytest
 
-from checks.common.evidence import Claim, contradictions, flags
+from checks.common import evidence as judging
+from checks.common.evidence import Claim, read_evidence
 from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 
 CLAIM = Claim(nodes=["n1", "n2"], ranks=2, ranks_per_node=1, library_pattern="^MPICH")
@@ -26,6 +27,16 @@ EVIDENCE = {
 @pytest.fixture
 def evidence():
     return copy.deepcopy(EVIDENCE)
+
+
+def contradictions(found, claim):
+    """Of evidence as it is printed."""
+    return judging.contradictions(found and read_evidence(found), claim)
+
+
+def flags(found, claim):
+    """Of evidence as it is printed."""
+    return judging.flags(read_evidence(found), claim)
 
 
 def test_a_launch_as_claimed_contradicts_nothing(evidence):
@@ -75,7 +86,10 @@ def test_a_setting_that_did_not_reach_the_ranks_is_noticed(evidence):
     ],
 )
 def test_ranks_that_cannot_each_have_a_core_are_oversubscribed(evidence, masks, shared):
-    evidence["ranks"] = [{"host": "n1", "cpus": cpus, "boot_id": "a"} for cpus in masks]
+    evidence["ranks"] = [
+        {"rank": rank, "host": "n1", "cpus": cpus, "boot_id": "a"}
+        for rank, cpus in enumerate(masks)
+    ]
     assert (OVERSUBSCRIBED in flags(evidence, CLAIM)) is shared
 
 

@@ -10,6 +10,7 @@ import pytest
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output
 from checks.common.registry import CHECKS
+from checks.common.tests.evidence_of import evidence_of
 from records.topology import TopologyDescription
 
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()
@@ -28,8 +29,7 @@ def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE):
 
 
 def hops_of(found, *hosts: str):
-    ranks = [{"rank": rank, "host": host} for rank, host in enumerate(hosts)]
-    return MpiCheck._hops(found, Output(evidence={"ranks": list(reversed(ranks))}))
+    return MpiCheck._hops(found, Output(evidence=evidence_of(*hosts)))
 
 
 @pytest.mark.parametrize(("hops", "pair"), [(0, None), (1, ("n0", "n1")), (3, ("n0", "n7"))])

@@ -3,15 +3,19 @@
 
 import json
 
+import msgspec
 import pytest
 
 from checks.common import json_lines
-from checks.common.json_lines import OutputError, session_interval
+from checks.common.json_lines import OutputError, Secrets, session_lines
 from checks.common.registry import CHECKS
+from checks.common.tests.evidence_of import evidence_of
+
+SECRETS = Secrets(session="s", program="p")
 
 
-def parse(text):
-    return json_lines.parse(text, CHECKS["startup"].metrics_by_name)
+def parse(text, secrets=None):
+    return json_lines.parse(text, CHECKS["startup"].metrics_by_name, secrets)
 
 
 def metric(**changes):
@@ -32,7 +36,6 @@ def test_all_kinds_of_lines_find_their_place():
         {"assay": "note", "key": "warmup", "value": 10},
         {"assay": "stamp", "name": "launch_begin", "at": 1.5},
         {"assay": "stamp", "name": "launch_end", "at": 2.0},
-        {"assay": "evidence", "ranks": []},
         {"assay": "allocation", "nodes": "n[1-2]"},
         {"assay": "error", "where": "main", "message": "no"},
         {"assay": "exit", "status": 1},
@@ -88,9 +91,22 @@ def test_a_cut_line_is_refused():
         parse(metric()[:-5])
 
 
-def test_two_evidence_lines_are_refused():
-    with pytest.raises(OutputError, match="two evidence"):
-        parse('{"assay":"evidence"}\n{"assay":"evidence"}')
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"assay": "program"},
+        {"assay": "allocation"},
+        {"assay": "exit", "status": 0},
+        {"assay": "stamp", "name": "launch_end", "at": 1.5},
+        {"assay": "evidence", **msgspec.to_builtins(evidence_of("n1", "n2"))},
+    ],
+    ids=lambda line: line["assay"],
+)
+def test_what_is_said_once_is_not_said_twice(line):
+    text = json.dumps(line)
+    parse(text)
+    with pytest.raises(OutputError, match="was printed twice"):
+        parse(f"{text}\n{text}")
 
 
 def test_unknown_kinds_are_refused():
@@ -104,13 +120,14 @@ def test_a_wrong_answer_is_kept_apart_from_a_failure():
     assert output.wrong == output.errors == ["verify: element 3"]
 
 
-def test_session_interval_is_read_from_damaged_output_too():
+def test_the_session_is_heard_in_damaged_output_too():
     text = (
-        '{"assay":"stamp","name":"session_begin","at":10.5}\n\x00{"assay":"met\n'
-        '{"assay":"stamp","name":"session_end","at":12.0}\n'
+        '{"assay":"stamp","secret":"s","name":"session_begin","at":10.5}\n\x00{"assay":"met\n'
+        '{"assay":"stamp","secret":"p","name":"session_end","at":11.0}\n'
+        '{"assay":"stamp","secret":"s","name":"session_end","at":12.0}\n'
     )
-    assert session_interval(text) == (10.5, 12.0)
-    assert session_interval(text.splitlines()[0]) is None
+    assert session_lines(text, SECRETS).session_interval() == (10.5, 12.0)
+    assert session_lines(text.splitlines()[0], SECRETS).session_interval() is None
 
 
 def _profile_line(**changes):

@@ -191,13 +191,13 @@ def test_what_is_asked_of_messages_reaches_the_program(job_scripts):
 
 
 def test_each_environment_starts_ranks_in_its_own_way(job_scripts):
+    forwarded = "ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST,ASSAY_PROGRAM_SECRET"
     expected = {
         "mpich": "./session.sh none 60 srun -n 2 --ntasks-per-node=1 --mpi=pmi2",
-        "openmpi": "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node",
-        "lam": "./session.sh lam 60 mpirun.lam -O -x ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"
-        " -ssi rpi sysv C",
-        "lam-lamd": "./session.sh lam 60 mpirun.lam -O -x ASSAY_LAUNCHED_AT,ASSAY_LAUNCH_HOST"
-        " -ssi rpi lamd C",
+        "openmpi": "./session.sh none 60 mpirun.openmpi -np 2 --map-by ppr:1:node"
+        " -x ASSAY_PROGRAM_SECRET",
+        "lam": f"./session.sh lam 60 mpirun.lam -O -x {forwarded} -ssi rpi sysv C",
+        "lam-lamd": f"./session.sh lam 60 mpirun.lam -O -x {forwarded} -ssi rpi lamd C",
     }
     for environment, start in expected.items():
         assert start in job_scripts[environment, "pt2pt"]
@@ -209,7 +209,7 @@ def test_prrtes_ranks_are_started_through_its_daemons():
     words = launcher.command(SimpleNamespace(num_tasks=4, num_tasks_per_node=2))
     assert " ".join(words) == (
         "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
-        " -x ASSAY_LAUNCH_HOST --np 4 --map-by ppr:2:node --bind-to none"
+        " -x ASSAY_LAUNCH_HOST -x ASSAY_PROGRAM_SECRET --np 4 --map-by ppr:2:node --bind-to none"
     )
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from checks.common import json_lines
 from checks.common.sources import LIBRARY
+from checks.common.tests.evidence_of import evidence_of
 from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
 from checks.echo import CHECK
 
@@ -146,7 +147,7 @@ def test_ranks_of_each_library_start_it_on_their_hosts(library):
     output = runs[good].output
     assert (runs[good].status, output.ended, output.errors) == (0, True, []), runs[good].text
     assert sum(metric.name == "half_round_trip" for metric in output.metrics) == 4
-    assert len(output.evidence["ranks"]) == 2
+    assert len(output.evidence.ranks) == 2
     assert runs[altered].status != 0
     assert any("does not answer it" in said for said in runs[altered].output.wrong)
     assert runs[nothing].status != 0
@@ -160,7 +161,7 @@ def reading(program, placement):
     with two_ends(program, FEW) as (asking, _):
         output = parse(outcome(asking)[1])
     hosts = ["n1", "n1"] if placement == "within-node" else ["n1", "n2"]
-    output.evidence = {"ranks": [{"rank": r, "host": host} for r, host in enumerate(hosts)]}
+    output.evidence = evidence_of(*hosts)
     return CHECK.read(params, output)
 
 

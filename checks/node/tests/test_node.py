@@ -3,11 +3,13 @@
 
 import dataclasses
 
+import msgspec
 import pytest
 
 from checks.common.evidence import Claim, flags
 from checks.common.json_lines import Output, measured
 from checks.common.registry import CHECKS
+from checks.common.tests.evidence_of import evidence_of
 from checks.node import CHECK, NodeParameters
 
 CYCLE_S = 0.25e-9
@@ -24,8 +26,7 @@ def reading(changed=None):
         value = CYCLE_S if asked.metric == "operation_time" else value
         value = (changed or {}).get(asked.metric, value)
         metrics.append(measured(definition, value, dict(asked.at), [value]))
-    ranks = [{"rank": rank, "host": host} for rank, host in enumerate(HOSTS)]
-    return CHECK.conclude(PARAMS, Output(metrics=metrics, evidence={"ranks": ranks}))
+    return CHECK.read(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
 
 
 def test_the_clock_and_operations_per_cycle_follow_from_a_launch():
@@ -65,15 +66,13 @@ def test_memory_is_that_of_the_greatest_kernel():
 
 
 def test_nodes_in_turn_may_share_cores_but_ranks_of_a_node_may_not():
-    def evidence(*cpus_by_host):
-        return {
-            "ranks": [
-                {"host": host, "cpus": cpus, "boot_id": "one kernel"} for host, cpus in cpus_by_host
-            ]
-        }
+    def evidence(*hosts):
+        found = evidence_of(*hosts)
+        ranks = [msgspec.structs.replace(facts, cpus=[0]) for facts in found.ranks]
+        return msgspec.structs.replace(found, ranks=ranks)
 
-    two_hosts = evidence(("n1", [0]), ("n2", [0]))
+    two_hosts = evidence("n1", "n2")
     claim = Claim(["n1", "n2"], 2, 1, "", hosts_take_turns=True)
     assert flags(two_hosts, claim) == []
     assert flags(two_hosts, dataclasses.replace(claim, hosts_take_turns=False))
-    assert flags(evidence(("n1", [0]), ("n1", [0])), Claim(["n1"], 2, 2, "", hosts_take_turns=True))
+    assert flags(evidence("n1", "n1"), Claim(["n1"], 2, 2, "", hosts_take_turns=True))

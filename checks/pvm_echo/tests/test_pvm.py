@@ -205,7 +205,7 @@ def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     )
     output = parse(answer.stdout)
     assert (answer.returncode, output.ended, output.errors) == (0, True, []), answer.stderr
-    assert [rank["rank"] for rank in output.evidence["ranks"]] == [0, 1]
+    assert [facts.rank for facts in output.evidence.ranks] == [0, 1]
     points = netpipe.parse(answer.stderr, netpipe.schedule(1, 4096, 0), 20)
     assert min(point.half_round_trip_s for point in points) > 0
 

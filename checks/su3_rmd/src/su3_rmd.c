@@ -96,8 +96,7 @@ static void open_json(struct results *results, const struct settings *settings,
     if (!results->json)
         return;
     report_to(results->json);
-    json_begin(&line);
-    json_string(&line, "assay", "program");
+    json_begin_line(&line, "program");
     json_string(&line, "name", "su3_rmd");
     json_string(&line, "mpi", library);
     json_string(&line, "precision", REAL_NAME);

@@ -7,8 +7,7 @@ void fail_line(const char *where, const char *format, va_list values, int rank, 
     char message[1024];
     struct json line;
     vsnprintf(message, sizeof message, format, values);
-    json_begin(&line);
-    json_string(&line, "assay", "error");
+    json_begin_line(&line, "error");
     json_string(&line, "where", where);
     json_string(&line, "message", message);
     json_integer(&line, "rank", rank);

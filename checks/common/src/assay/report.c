@@ -10,11 +10,6 @@ static FILE *output; /* NULL: standard output */
 
 void report_to(FILE *stream) { output = stream; }
 
-static void begin(struct json *line, const char *kind) {
-    json_begin(line);
-    json_string(line, "assay", kind);
-}
-
 static void write_line(struct json *line, const char *what) {
     fail_if(json_write(line, output ? output : stdout) != 0, "report", "line '%s' not written: %s",
             what, "a value in it is not finite, or its stream cannot be written");
@@ -24,7 +19,7 @@ void report_program(const char *name, const struct arg *table, size_t count) {
     char library[LIBRARY_TEXT];
     struct json line;
     library_name(library, sizeof library);
-    begin(&line, "program");
+    json_begin_line(&line, "program");
     json_string(&line, "name", name);
     json_string(&line, "mpi", library);
     args_echo(&line, table, count);
@@ -35,7 +30,7 @@ void report_metric(const char *name, const char *unit, double value,
                    const struct report_position *at, size_t positions, const double *samples,
                    size_t count) {
     struct json line;
-    begin(&line, "metric");
+    json_begin_line(&line, "metric");
     json_string(&line, "name", name);
     json_string(&line, "unit", unit);
     json_number(&line, "value", value);
@@ -85,7 +80,7 @@ void report_bandwidths(const struct report_position *at, size_t positions, long 
 }
 
 static void begin_note(struct json *line, const char *key) {
-    begin(line, "note");
+    json_begin_line(line, "note");
     json_string(line, "key", key);
 }
 
@@ -122,7 +117,7 @@ void report_note_object(const char *key, struct json *fields) {
 
 void report_end(const char *name, int ok) {
     struct json line;
-    begin(&line, "end");
+    json_begin_line(&line, "end");
     json_string(&line, "program", name);
     json_boolean(&line, "ok", ok);
     write_line(&line, "end");

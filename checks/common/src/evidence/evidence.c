@@ -92,9 +92,8 @@ static void print_evidence(void) {
     PMPI_Comm_rank(comm, &rank);
     char *own = rank_facts(rank, assay_first_instruction_s);
     char *all = gather_texts(own ? own : "{}", comm);
-    json_begin(&line);
+    json_begin_line(&line, "evidence");
     if (rank == 0) {
-        json_string(&line, "assay", "evidence");
         library_version(text, sizeof text);
         json_string(&line, "library", text);
         library_file(text, sizeof text);
@@ -117,20 +116,33 @@ static void print_evidence(void) {
         json_close(&line, ']');
     }
     probe_run(comm, probe_bytes(), &line);
-    if (rank == 0)
+    if (rank == 0) {
+        fputc('\n', stdout); /* the program's own text may lack its last newline */
         json_write(&line, stdout);
-    else
+    } else {
         free(line.text);
+    }
     free(own);
     free(all);
     settle(comm);
     PMPI_Comm_free(&comm);
 }
 
-VISIBLE int MPI_Init(int *argc, char ***argv) { return PMPI_Init(argc, argv); }
+/* A foreign program, and what it starts, do without the secret of the launch (json_begin_line).
+ * rank.sh sets ASSAY_PRELOADED; only from MPI_Init on have all preloaded libraries read the secret. */
+static void hide_secret(void) {
+    if (getenv("ASSAY_PRELOADED"))
+        unsetenv("ASSAY_PROGRAM_SECRET");
+}
+
+VISIBLE int MPI_Init(int *argc, char ***argv) {
+    hide_secret();
+    return PMPI_Init(argc, argv);
+}
 
 #if MPI_VERSION >= 2 || defined(LAM_MPI)
 VISIBLE int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    hide_secret();
     return PMPI_Init_thread(argc, argv, required, provided);
 }
 #endif

@@ -50,9 +50,10 @@ static double add_entries(struct json *line, int ranks) {
     return mpi_s;
 }
 
+/* After a newline: the program's own text may lack its last one. */
 static void print_text(const char *text) {
     if (text)
-        fprintf(stdout, "%s\n", text);
+        fprintf(stdout, "\n%s\n", text);
     fflush(stdout);
 }
 
@@ -67,8 +68,7 @@ VISIBLE void assay_profile_finish(void) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     PMPI_Comm_rank(comm, &rank);
     PMPI_Comm_size(comm, &ranks);
-    json_begin(&line);
-    json_string(&line, "assay", "profile");
+    json_begin_line(&line, "profile");
     json_integer(&line, "rank", rank);
     json_integer(&line, "ranks", ranks);
     json_number(&line, "elapsed_s", profile_elapsed());

@@ -4,10 +4,12 @@
 
 #include "assay/fail.h"
 #include "assay/fail_line.h"
+#include "assay/json.h"
 
 #include <pvm3.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define PARTNER_FAILED SIGUSR1
@@ -18,15 +20,26 @@ static struct {
     int other; /* task id, 0 while unknown */
     int is_partner;
     int handler; /* of PVM's message that the other task has ended */
+    char *error; /* what a failure of the partner prints, made before the signal */
 } tasks;
 
 static void partner_failed(int signal) {
-    static const char line[] =
-        "{\"assay\":\"error\",\"where\":\"partner\",\"message\":\"the partner "
-        "task failed; its daemon's log says why\",\"rank\":1}\n";
     (void)signal;
-    ssize_t written = write(STDOUT_FILENO, line, sizeof line - 1);
+    ssize_t written = write(STDOUT_FILENO, tasks.error, strlen(tasks.error));
+    if (written >= 0)
+        written = write(STDOUT_FILENO, "\n", 1);
     _exit(written < 0 ? FAIL_STATUS + 1 : FAIL_STATUS);
+}
+
+static char *partner_error(void) {
+    struct json line;
+    json_begin_line(&line, "error");
+    json_string(&line, "where", "partner");
+    json_string(&line, "message", "the partner task failed; its daemon's log says why");
+    json_integer(&line, "rank", 1);
+    char *text = json_take(&line);
+    fail_if(!text, "partner", "out of memory");
+    return text;
 }
 
 static void end(const char *where, const char *format, va_list values, int wrong) {
@@ -67,6 +80,7 @@ void pvm_fail_partner(int partner, int is_partner) {
     tasks.is_partner = is_partner;
     if (is_partner)
         return;
+    tasks.error = partner_error();
     sigaction(PARTNER_FAILED, &action, NULL);
     tasks.handler = pvm_done(pvm_addmhf(-1, EXITED_TAG, -1, exited), "pvm_addmhf");
     pvm_done(pvm_notify(PvmTaskExit, EXITED_TAG, 1, &partner), "pvm_notify");

@@ -56,8 +56,7 @@ static void ask(int other, const char *facts, const char *host, char *buffer) {
     probe_out(other, buffer);
     long out = receive_long(other, ARRIVED_TAG), in = probe_in(other, buffer);
     double probe_s = timing_monotonic() - start;
-    json_begin(&line);
-    json_string(&line, "assay", "evidence");
+    json_begin_line(&line, "evidence");
     library_version(text, sizeof text);
     json_string(&line, "library", text);
     library_file(text, sizeof text);

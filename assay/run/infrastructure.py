@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks whether what a run stands on serves: Slurm, the work folder, the nodes.
+
+Each question has a time limit, for what is asked may hang.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+from assay.sites.site import Site
+from records.errors import InfrastructureError
+
+#: Seconds that a command may take.
+COMMAND_LIMIT_S = 15.0
+#: Seconds in which the jobs of a run must have ended after they were told to.
+_ENDING_S = 60.0
+_PROBE_BLOCKS = 16
+#: Slurm's states of nodes that take jobs, or will when those that they have are done.
+_IN_SERVICE = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
+
+
+def answer_of(site: Site, *argv: str) -> str:
+    """What a command prints that runs where and as whom launches are submitted.
+
+    Raises InfrastructureError with the command's last words when it fails or takes too long.
+    """
+    command, environment = site.command(list(argv), {})
+    try:
+        answer = subprocess.run(
+            command,
+            env=environment,
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=COMMAND_LIMIT_S,
+            check=False,
+            start_new_session=True,  # out of reach of the terminal's signals
+        )
+    except OSError as error:
+        raise InfrastructureError(f"{argv[0]} cannot be run ({error.strerror})") from error
+    except subprocess.TimeoutExpired as error:
+        limit = f"{COMMAND_LIMIT_S:.0f} s"
+        raise InfrastructureError(f"{argv[0]} did not answer within {limit}") from error
+    if answer.returncode != 0:
+        said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+        last = said[-1] if said else f"status {answer.returncode}"
+        raise InfrastructureError(f"{argv[0]} failed: {last[:300]}")
+    return answer.stdout
+
+
+def require_slurm(site: Site) -> None:
+    """Raise InfrastructureError unless Slurm answers."""
+    try:
+        answer_of(site, "squeue", "--noheader", "--me", "--format=%i")
+    except InfrastructureError as error:
+        raise InfrastructureError(f"Slurm does not answer: {error}") from error
+
+
+def trouble(site: Site, work: Path, nodes: int) -> str | None:
+    """What keeps launches of up to `nodes` nodes from being run; None when nothing does."""
+    try:
+        listed = answer_of(site, "sinfo", "-hN", "--format=%N %T", "-p", site.description.partition)
+        answer_of(site, "squeue", "--noheader", "--me", "--format=%i")
+    except InfrastructureError as error:
+        return f"Slurm does not answer: {error}"
+    states = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
+    out = sorted(name for name, state in states.items() if state not in _IN_SERVICE)
+    if len(states) - len(out) < nodes:
+        which = ", ".join(f"{name} {states[name]}" for name in out) or "no others are known"
+        there = len(states) - len(out)
+        return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
+    probe = work / ".probe"
+    try:
+        size = ["bs=64k", f"count={_PROBE_BLOCKS}", "conv=fsync"]
+        answer_of(site, "dd", "if=/dev/zero", f"of={probe}", *size)
+        answer_of(site, "rm", "-f", str(probe))
+    except InfrastructureError as error:
+        return f"the work folder {work} cannot be written: {error}"
+    return None
+
+
+def end_jobs(site: Site, run_id: str) -> None:
+    """End every job of this run that Slurm still knows, and wait until they are gone.
+
+    Raises InfrastructureError when Slurm does not answer, or a job does not end.
+    """
+    require_slurm(site)
+    deadline = time.monotonic() + _ENDING_S
+    while True:
+        listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %k")
+        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{run_id}")]
+        if not jobs:
+            return
+        if time.monotonic() > deadline:
+            raise InfrastructureError(f"job {jobs[0]} of this run does not end")
+        answer_of(site, "scancel", *jobs)
+        time.sleep(0.5)

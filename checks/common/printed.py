@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a launch printed, read up to a limit, and only from an ordinary file.
+
+The folder belongs to the jobs' user, who can put a link or a pipe in place of a file.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Of longer output only the beginning, up to this, and the last TAIL_BYTES are read.
+LIMIT_BYTES = 64 * 2**20
+TAIL_BYTES = 2**16
+
+
+@dataclass(frozen=True)
+class Printed:
+    """Output of one stream: all of it, or whole lines of its beginning and of its end.
+
+    `problem` says why not all of it was read.
+    """
+
+    text: str = ""
+    problem: str | None = None
+
+
+def read_printed(path: Path, limit_bytes: int = LIMIT_BYTES) -> Printed:
+    """What `path` holds; undecodable bytes are replaced. A file that is missing holds nothing."""
+    try:
+        with open(path, "rb", opener=_open_itself) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return Printed(problem=f"{path.name} is no ordinary file")
+            head = file.read(limit_bytes)
+            if status.st_size <= limit_bytes:
+                return Printed(_decoded(head))
+            file.seek(-TAIL_BYTES, os.SEEK_END)
+            tail = file.read(TAIL_BYTES)
+    except FileNotFoundError:
+        return Printed()
+    except OSError as error:
+        return Printed(problem=f"{path.name} cannot be read: {error.strerror}")
+    lines = head[: head.rfind(b"\n") + 1] + tail[tail.find(b"\n") + 1 :]
+    said = f"{path.name} has {status.st_size} bytes; at most {limit_bytes} are read"
+    return Printed(_decoded(lines), said)
+
+
+def last_line(path: Path) -> str | None:
+    """The last line of `path` that is not blank, None if there is none."""
+    lines = [line.strip() for line in read_printed(path, TAIL_BYTES).text.splitlines()]
+    return next((line for line in reversed(lines) if line), None)
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """No link is followed, and a pipe without a writer is not waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", errors="replace")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch judged as in a run, for tests: what it printed is given, ReFrame and Slurm are not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from checks.common.base import MpiCheck
+from checks.common.json_lines import Secrets
+from checks.common.outcome import Outcome
+from checks.common.printed import Printed, read_printed
+from checks.common.registry import CHECKS
+from checks.common.sources import CHECKS as FOLDER
+
+SECRETS = Secrets(session="0123456789abcdef", program="fedcba9876543210")
+SESSION_KINDS = ("allocation", "exit", "stamp")
+
+
+def sealed(text: str) -> str:
+    """`text` of a stored launch, its own lines with the secrets of SECRETS."""
+    return "\n".join(_sealed_line(line) for line in text.split("\n"))
+
+
+def _sealed_line(line: str) -> str:
+    if not line.startswith('{"assay":'):
+        return line
+    kind = json.loads(line)["assay"]
+    secret = SECRETS.session if kind in SESSION_KINDS else SECRETS.program
+    return line.replace(",", f',"secret":"{secret}",', 1)
+
+
+class Launch:
+    """A launch of a check's stored sample that Slurm calls complete, judged by the real code."""
+
+    def __init__(self, check: str, variant: str, stage: Path | None = None) -> None:
+        samples = FOLDER / check / "samples"
+        self.definition = CHECKS[check]
+        asked = (samples / f"{variant}.params.json").read_text()
+        self.params = self.definition.parameters.model_validate_json(asked)
+        self.text = sealed((samples / f"{variant}.out").read_text())
+        self.ranks = self.definition.ranks(self.params)
+        self.ranks_per_node = json.loads(asked).get("ranks_per_node", 1)
+        self.launch_limit_s = 60.0
+        self.secrets, self.foreign, self.profiled = SECRETS, None, False
+        self.stagedir = stage or Path("/nonexistent")
+        self.stderr = SimpleNamespace(evaluate=lambda: "rfm_job.err")
+        daemons = json.loads(self.text.split("\n", 1)[0])["daemons"]
+        self.job = SimpleNamespace(
+            loss=None,
+            state="COMPLETED",
+            slurm={},
+            nodelist=[f"n{number}" for number in range(1, self.ranks + 1)],
+            launcher=SimpleNamespace(daemons=daemons),
+        )
+        self.current_environ = SimpleNamespace(extras={"library": "", "seen": {}})
+        self.current_partition = SimpleNamespace(
+            extras={"wire_is_counted": True, "topology": None, "shared_cores": {}}
+        )
+
+    def outcome(self, text: str) -> Outcome:
+        """What becomes of the launch that printed `text`."""
+        outcome: Outcome = self.judge(Printed(text))
+        return outcome
+
+    def outcome_of(self, stdout: Path, limit_bytes: int) -> Outcome:
+        """What becomes of the launch whose stdout is this file."""
+        outcome: Outcome = self.judge(read_printed(stdout, limit_bytes))
+        return outcome
+
+    def read(self, output, text):
+        """The values asked for, each once."""
+        return self.definition.read(self.params, output)
+
+    judge: Any = MpiCheck.judge
+    _judge = MpiCheck._judge
+    _judge_answer = MpiCheck._judge_answer
+    _failure = MpiCheck._failure
+    _file = MpiCheck._file
+    _hops = MpiCheck._hops
+    _other_hops = MpiCheck._other_hops
+    declared_topology = MpiCheck.declared_topology
+    came_to_its_end = MpiCheck.came_to_its_end
+    wrong_answer = MpiCheck.wrong_answer
+    partial = MpiCheck.partial

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a launch prints becomes an outcome with a reason; the last guard is for the rest."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checks.common.answer import Reading
+from checks.common.printed import TAIL_BYTES, read_printed
+from checks.common.tests.judged import SECRETS, Launch
+from records.metric import Metric
+
+#: Stored launches: one without and one with daemons, and one with a profile's and a note's detail.
+SAMPLES = [("pt2pt", "mpich"), ("ring", "lam"), ("startup", "mpich"), ("startup", "lam")]
+GUARD = "judging failed"
+
+#: Any JSON value, those that no record can hold among them.
+ODD = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.sampled_from([10**400, -(10**30), 2**63, 2**64 - 1]),
+        st.floats(),
+        st.text(st.characters(), max_size=8),
+        st.sampled_from(["\ud800", "n1", "\x00", "1e999", "session"]),
+    ),
+    lambda inside: st.one_of(
+        st.lists(inside, max_size=3), st.dictionaries(st.text(max_size=5), inside, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def launch(check: str = "pt2pt", variant: str = "mpich") -> Launch:
+    return Launch(check, variant)
+
+
+def judged(text: str, check: str = "pt2pt", variant: str = "mpich") -> tuple[str, str]:
+    """Status and reason; neither an exception nor the last guard."""
+    outcome = launch(check, variant).outcome(text)
+    assert GUARD not in str(outcome.reason)
+    assert outcome.status is not None
+    return outcome.status, str(outcome.reason)
+
+
+def line_of(text: str, kind: str) -> str:
+    return next(line for line in text.split("\n") if line.startswith(f'{{"assay":"{kind}"'))
+
+
+@pytest.mark.parametrize(("check", "variant"), SAMPLES)
+def test_a_real_launch_is_ok(check, variant):
+    assert judged(launch(check, variant).text, check, variant)[0] == "ok"
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places in a JSON value."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value)
+    found = [path] if path else []
+    if isinstance(value, dict | list):
+        for key, one in inside:
+            found += places(one, (*path, key)) if isinstance(one, dict | list) else [(*path, key)]
+    return found
+
+
+def spoiled(entry: Any, dice: random.Random, odd: Any) -> None:
+    """Replace or remove what stands at one place."""
+    *way, last = dice.choice([place for place in places(entry) if place != ("secret",)])
+    for step in way:
+        entry = entry[step]
+    if dice.random() < 0.3:
+        del entry[last]
+    else:
+        entry[last] = odd
+
+
+@settings(max_examples=150, deadline=None)
+@given(odd=ODD, seed=st.integers(0, 2**32))
+def test_every_line_of_ours_may_hold_anything(odd, seed):
+    dice = random.Random(seed)  # noqa: S311  not for secrets
+    check, variant = dice.choice(SAMPLES)
+    lines = launch(check, variant).text.split("\n")
+    place = dice.choice([i for i, line in enumerate(lines) if line.startswith("{")])
+    entry = json.loads(lines[place])
+    spoiled(entry, dice, odd)
+    lines[place] = json.dumps(entry)
+    judged("\n".join(lines), check, variant)
+
+
+@settings(max_examples=150, deadline=None)
+@given(odd=ODD, seed=st.integers(0, 2**32))
+def test_evidence_may_lack_members_and_have_odd_ones(odd, seed):
+    dice = random.Random(seed)  # noqa: S311  not for secrets
+    text = launch().text
+    line = line_of(text, "evidence")
+    entry = json.loads(line)
+    spoiled(entry, dice, odd)
+    judged(text.replace(line, json.dumps(entry)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, 10**6))
+def test_any_bytes_may_stand_anywhere(noise, seed):
+    raw = launch().text.encode()
+    place = seed % len(raw)
+    judged((raw[:place] + noise + raw[place:]).decode(errors="replace"))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1" + "0" * 400,
+        "1" + "0" * 5000,
+        "[" * 100_000 + "]" * 100_000,
+        '{"a":' * 100_000 + "1" + "}" * 100_000,
+        "[" * 100_000,
+        "NaN",
+        "-Infinity",
+        "1e999",
+        r'"\ud800"',
+        r'{"\ud800":1}',
+        "[" * 900 + "]" * 900,
+    ],
+    ids=lambda value: value[:12],
+)
+@pytest.mark.parametrize(
+    "kind", ["metric", "program", "evidence", "note", "stamp", "exit", "error"]
+)
+def test_values_that_no_record_holds(kind, value):
+    text = launch().text
+    told = SECRETS.session if kind in ("stamp", "exit") else SECRETS.program
+    for names in ("value", "key", "settings", "ranks", "at", "status", "message", "name"):
+        line = f'{{"assay":"{kind}","secret":"{told}","{names}":{value}}}'
+        status, _ = judged(f"{text}{line}\n")
+        assert status in ("wrong", "failed")
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "said"),
+    [
+        ("ranks", {"0": {}}, "evidence that cannot be read: Expected `array`"),
+        ("ranks", [], "evidence came of ranks []"),
+        ("ranks", None, "evidence that cannot be read"),
+        ("links", [{"from_host": "n1", "to_host": "n2"}], "missing required field `sent_bytes`"),
+        ("links", [], "0 links between 2 nodes were probed"),
+        ("library", 5, "Expected `str`, got `int` - at `$.library`"),
+        ("variables", ["x"], "Expected `object`, got `array` - at `$.variables`"),
+    ],
+)
+def test_what_is_odd_in_evidence_is_named(member, value, said):
+    text = launch().text
+    line = line_of(text, "evidence")
+    entry = json.loads(line)
+    status, reason = judged(text.replace(line, json.dumps({**entry, member: value})))
+    assert status == "wrong"
+    assert said in reason
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda ranks: ranks[0].update(cpus=["0"]), "Expected `int`, got `str` - at `$.ranks"),
+        (lambda ranks: ranks[1].update(rank=0), "evidence came of ranks [0, 0]"),
+        (lambda ranks: ranks[1].pop("host"), "missing required field `host`"),
+    ],
+)
+def test_what_is_odd_in_a_rank_is_named(change, said):
+    text = launch().text
+    line = line_of(text, "evidence")
+    entry = json.loads(line)
+    change(entry["ranks"])
+    status, reason = judged(text.replace(line, json.dumps(entry)))
+    assert status == "wrong"
+    assert said in reason
+
+
+def test_many_cores_are_matched_without_recursion():
+    text = launch().text
+    line = line_of(text, "evidence")
+    entry = json.loads(line)
+    for facts in entry["ranks"]:
+        facts["cpus"] = list(range(50_000))
+    assert judged(text.replace(line, json.dumps(entry)))[0] == "ok"
+
+
+class Numberless(Launch):
+    """Its reader, as one from outside the tree may, returns what no record can hold."""
+
+    given: Any = None
+
+    def read(self, output, text):
+        if isinstance(self.given, Exception):
+            raise self.given
+        return Reading([Metric("half_round_trip", "s", "lower", self.given)])
+
+
+@pytest.mark.parametrize("given", [KeyError("x"), RecursionError(), "fast", object(), float("nan")])
+def test_the_last_guard_names_what_no_reader_foresaw(given):
+    faulty = Numberless("pt2pt", "mpich")
+    faulty.given = given
+    outcome = faulty.outcome(faulty.text)
+    assert outcome.status == "wrong"
+    assert str(outcome.reason).startswith(GUARD)
+    assert not outcome.metrics
+
+
+def test_long_output_is_read_up_to_the_limit_which_the_reason_names(tmp_path):
+    one = launch()
+    stdout = tmp_path / "rfm_job.out"
+    head, tail = one.text.split("\n", 3)[:3], one.text.split("\n", 3)[3]
+    stdout.write_text("\n".join(head) + "\n" + "noise\n" * 400_000 + tail)
+    size = stdout.stat().st_size
+    outcome = one.outcome_of(stdout, 1_000_000)
+    assert outcome.status == "wrong"
+    assert outcome.reason == f"rfm_job.out has {size} bytes; at most 1000000 are read"
+    assert one.outcome_of(stdout, size).status == "ok"
+    stdout.write_text(stdout.read_text().replace('"status":0', '"status":124'))
+    assert str(one.outcome_of(stdout, 1_000_000).reason).startswith("time limit: ")
+
+
+def test_what_is_read_of_a_sparse_giant_is_its_beginning_and_its_end(tmp_path):
+    giant = tmp_path / "rfm_job.err"
+    with giant.open("wb") as file:
+        file.write(b"first\n")
+        file.truncate(5 * 10**9)
+        file.seek(0, os.SEEK_END)
+        file.write(b"\nlast words\n")
+    printed = read_printed(giant, TAIL_BYTES)
+    assert printed.text.startswith("first\n")
+    assert printed.text.endswith("last words\n")
+    assert len(printed.text) <= 2 * TAIL_BYTES
+    failed = Launch("pt2pt", "mpich", tmp_path)
+    outcome = failed.outcome(failed.text.replace('"status":0', '"status":3'))
+    assert outcome.reason == "exit status 3: last words"
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
+def test_only_an_ordinary_file_is_read(tmp_path, kind):
+    stdout = tmp_path / "rfm_job.out"
+    (tmp_path / "other").write_text(launch().text)
+    if kind == "link":
+        stdout.symlink_to(tmp_path / "other")
+    elif kind == "fifo":
+        os.mkfifo(stdout)
+    else:
+        stdout.mkdir()
+    outcome = launch().outcome_of(stdout, 10**6)
+    assert outcome.status == "failed"
+    assert "rfm_job.out " in str(outcome.reason)

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lines of session and program can be neither swallowed nor forged by a program's text."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from checks.common import json_lines
+from checks.common.json_lines import OutputError, Secrets
+from checks.common.sources import LIBRARY
+from checks.common.tests.judged import SECRETS, Launch
+from checks.common.tests.program_runs import COMPILERS, built_programs
+
+LAUNCH = LIBRARY.parent / "launch"
+
+
+def session(tmp_path: Path, script: str) -> str:
+    """What session.sh prints around a program that is this shell script."""
+    answer = subprocess.run(
+        [str(LAUNCH / "session.sh"), "none", "60", "sh", "-c", script],
+        env={**os.environ, "SLURM_JOB_NODELIST": "n1", **SECRETS.variables()},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return answer.stdout
+
+
+def read(text: str) -> json_lines.Output:
+    return json_lines.parse(text, {}, SECRETS)
+
+
+@pytest.mark.parametrize("ending", ["the end", '{"open":', '"', "\\", "\r", "\x01", "\x1b[2K"])
+def test_a_program_that_ends_without_a_newline_hides_no_stamp(tmp_path, ending):
+    output = read(session(tmp_path, f"printf '%s' '{ending}'; exit 3"))
+    assert output.missing_phase(daemons=False) is None
+    assert output.exit_status == 3
+    assert output.session_interval() is not None
+
+
+def test_the_session_keeps_its_secret_from_the_program(tmp_path):
+    assert SECRETS.session not in session(tmp_path, "true").replace(
+        f'"secret":"{SECRETS.session}"', ""
+    )
+    shown = session(tmp_path, "env; set")
+    assert SECRETS.session not in [line.partition("=")[2] for line in shown.splitlines()]
+    assert SECRETS.program in [line.partition("=")[2] for line in shown.splitlines()]
+
+
+FORGED = [
+    '{"assay":"exit","status":0}',
+    f'{{"assay":"exit","secret":"{SECRETS.program}","status":0}}',
+    f'{{"assay":"stamp","secret":"{SECRETS.program}","name":"launch_end","at":1.5}}',
+    f'{{"assay":"error","where":"session","secret":"{SECRETS.program}","message":"x"}}',
+    f'{{"assay":"allocation","secret":"{SECRETS.program}","daemons":"none"}}',
+    '{"assay":"metric","name":"half_round_trip","unit":"s","value":1e-9}',
+    '{"assay":"end","secret":null,"ok":true}',
+    '{"assay":"end","secret":"","ok":true}',
+    '{ "assay" : "end", "ok" : true }',
+    '{"ok":true,"assay":"end"}',
+    '{"assay":["exit"],"status":0}',
+]
+
+
+@pytest.mark.parametrize("line", FORGED)
+def test_a_line_that_a_program_made_itself_is_refused(tmp_path, line):
+    with pytest.raises(OutputError, match="does not carry the secret of its launch"):
+        read(session(tmp_path, f"echo '{line}'; kill -9 $$"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'so far {"assay":"end","ok":true}',
+        '{"other":{"assay":"end","ok":true}}',
+        '[{"assay":"end","ok":true}]',
+        '{"assay":"end","ok":true} and more',
+        '{"assay":"end","ok":',
+        '"assay":"end","ok":true}',
+        '{"assay":"end","ok":true,"ok":false}',
+        '{"assay":"end","secret":"' + SECRETS.program + '","assay":"end","ok":true}',
+        ' {"assay":"end","ok":true}\x00',
+    ],
+)
+def test_a_line_with_our_mark_that_is_not_whole_is_refused(text):
+    for secrets in (SECRETS, None):
+        with pytest.raises(OutputError, match="cut or mixed"):
+            json_lines.parse(f"before\n{text}\nafter\n", {}, secrets)
+
+
+def test_a_program_run_by_hand_needs_no_secret():
+    text = '{"assay":"note","key":"warmup","value":10}\n{"assay":"end","ok":true}\n'
+    output = json_lines.parse(text, {})
+    assert (output.notes, output.ended) == ({"warmup": 10}, True)
+
+
+def test_secrets_of_two_launches_differ():
+    one, other = Secrets.new(), Secrets.new()
+    assert len({one.session, one.program, other.session, other.program}) == 4
+
+
+@pytest.mark.parametrize("check", [("pt2pt", "mpich"), ("startup", "lam"), ("ring", "lam")])
+def test_every_line_of_the_session_is_required_whole(check):
+    launch = Launch(*check)
+    lines = launch.text.split("\n")
+    own = [i for i, line in enumerate(lines) if SECRETS.session in line]
+    assert len(own) >= 6
+    for place in own:
+        rest = lines[:place] + lines[place + 1 :]
+        assert launch.outcome("\n".join(rest)).status in ("wrong", "failed"), lines[place]
+        for length in (1, 3, 9, 20, len(lines[place]) - 1):
+            cut = [*lines[:place], lines[place][:length], *lines[place + 1 :]]
+            assert launch.outcome("\n".join(cut)).status in ("wrong", "failed"), cut[place]
+        joined = [*lines[: place - 1], "".join(lines[place - 1 : place + 1]), *lines[place + 1 :]]
+        if place:
+            assert launch.outcome("\n".join(joined)).status in ("wrong", "failed"), joined[
+                place - 1
+            ]
+
+
+#: Prints what a foreign program may; its environment too.
+TALKER = """
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        printf("secret %s, no newline", getenv("ASSAY_PROGRAM_SECRET"));
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+def test_a_foreign_program_neither_hides_the_evidence_nor_learns_the_secret(tmp_path):
+    out = built_programs("openmpi", ["libassay_evidence.so", "libassay_profile.so"])
+    (tmp_path / "talker.c").write_text(TALKER)
+    talker = str(tmp_path / "talker")
+    subprocess.run([COMPILERS["openmpi"], talker + ".c", "-o", talker], check=True)
+    (tmp_path / "rank.sh").write_text((LAUNCH / "rank.sh").read_text())
+    for library in ("libassay_evidence.so", "libassay_profile.so"):
+        (tmp_path / library).symlink_to(out / library)
+    libraries = "libassay_evidence.so,libassay_profile.so"
+    run = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "2", "sh"]
+    answer = subprocess.run(
+        [*run, "rank.sh", libraries, "/dev/null", talker],
+        env={**os.environ, **SECRETS.variables()},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "secret (null), no newline\n" in answer.stdout
+    output = read(answer.stdout)
+    assert output.evidence is not None
+    assert len(output.profile) == len(output.evidence.ranks) == 2
+    told = [json.loads(line) for line in answer.stdout.splitlines() if line.startswith("{")]
+    assert {line["secret"] for line in told} == {SECRETS.program}

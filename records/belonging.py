@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a record belongs to the run in whose directory it lies: its plan, its id, its chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import msgspec
+
+from records.plan import Plan, PlannedCase
+from records.record import Record
+from records.words import ALLOWED, is_artifact, is_word, odd_word
+
+#: What an artifact's path is called, and its checksum.
+CHECKSUM = "_sha256"
+
+
+@dataclass
+class Belonging:
+    """What records of a run agree with. `run_id` "": that of the first record."""
+
+    plan: Plan
+    run_id: str = ""
+
+    @cached_property
+    def _cases(self) -> dict[str, PlannedCase]:
+        return {case.id: case for case in self.plan.cases}
+
+    def fault(self, record: Record) -> str | None:
+        """What of a whole record does not agree."""
+        case = self._cases.get(record.case_id)
+        if fault := self.place_fault(record, case):
+            return fault
+        if record.params != (case.params if case else None):
+            return f"`params` are not those that plan.json has for case {record.case_id}"
+        return nodes_fault(record.nodes) or artifacts_fault(record.artifacts)
+
+    def place_fault(self, record: Record, case: PlannedCase | None) -> str | None:
+        """What of a record's place in the run does not agree; its other members may be raw."""
+        self.run_id = self.run_id or record.run_id
+        return next(self._place_faults(record, case), None)
+
+    def _place_faults(self, record: Record, case: PlannedCase | None) -> Iterator[str]:
+        if record.run_id != self.run_id:
+            yield (
+                f"`run_id` is {record.run_id!r}, but the run is {self.run_id!r}. A run directory"
+                " holds the records of one run; move foreign lines out."
+            )
+        if not is_word(record.run_id):
+            yield f"`run_id` is {record.run_id!r}; {ALLOWED}"
+        if case is None:
+            yield (
+                f"case {record.case_id!r} is not in plan.json. A run directory holds the records of"
+                " one plan; move foreign lines out."
+            )
+            return
+        for name, found, planned in (
+            ("check", record.check, case.check),
+            ("environment", record.environment, case.environment),
+        ):
+            if found != planned:
+                yield (
+                    f"`{name}` is {found!r}, but plan.json has {planned!r} for case {case.id}. The"
+                    " line or the plan was changed after the run."
+                )
+        if record.block < 1 and record.status != "skipped":
+            yield f"`block` is {record.block}; allowed: 1 or more (0 only for skipped)."
+        if record.block > self.plan.blocks:
+            yield f"`block` is {record.block}; plan.json has {self.plan.blocks} blocks."
+
+
+def params_fault(params: msgspec.Raw, case: PlannedCase) -> str | None:
+    """Whether parameters that were left as text are not those of the case."""
+    try:
+        same = msgspec.json.decode(params) == case.params
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        same = False
+    return None if same else f"`params` are not those that plan.json has for case {case.id}"
+
+
+def nodes_fault(nodes: list[str]) -> str | None:
+    """A node whose name could not be one."""
+    odd = odd_word(nodes)
+    return None if odd is None else f"`nodes` holds {odd!r}; {ALLOWED}"
+
+
+def artifacts_fault(artifacts: Mapping[str, str]) -> str | None:
+    """A path that leads out of the run directory, or no folder of it."""
+    for name, path in artifacts.items():
+        if not name.endswith(CHECKSUM) and not is_artifact(path):
+            return (
+                f"`artifacts` holds {path!r}; allowed is the name of a file in a folder of the run"
+                " directory, as raw/x.out"
+            )
+    return None

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chain of a run's records, and the seal that says how long it was and where it ended.
+
+Each record carries the SHA-256 of the line before it, without its newline. The first one carries
+that of what the run began with: plan.json, provenance.json, and the lines without a chain before
+it, which an Assay of record schema 1 wrote. `seal.json` is written whenever a driver ends; without
+it nobody could tell that records at the end are missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from records.errors import AssayError
+from records.files import write_whole
+from records.input_files import decoded, opened, read_whole, whole_lines
+
+SEAL = "seal.json"
+#: What a run begins with: its digests are the start of the chain.
+BEGINNING = ("plan.json", "provenance.json")
+
+_Unset = msgspec.UnsetType
+
+
+class Seal(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of a run when a driver ended: `head` is the chain's value for the next record.
+
+    `began_with` are the SHA-256 of the files of BEGINNING, `unchained` counts records of schema 1.
+    """
+
+    schema: int = 1
+    records: int
+    unchained: int
+    head: str
+    began_with: dict[str, str]
+
+
+@dataclass
+class Chain:
+    """Follows the records of a run line by line; `head` is what the next one must carry."""
+
+    began_with: dict[str, str]
+    seal: Seal | None = None
+    records: int = 0
+    unchained: int = 0
+    _last: str = ""
+    _before: Any = field(default_factory=hashlib.sha256)
+
+    @classmethod
+    def of(cls, directory: Path) -> Chain:
+        """The chain of a run directory before its first record.
+
+        Raises AssayError for a damaged seal, and for files other than those it was made with.
+        """
+        found = {
+            name: hashlib.sha256(read_whole(directory / name)).hexdigest()
+            for name in BEGINNING
+            if (directory / name).exists()
+        }
+        seal = read_seal(directory)
+        for name, value in (seal.began_with if seal else {}).items():
+            if found.get(name) != value:
+                raise AssayError(
+                    f"{directory / name}:1: is not the file that the run began with ({SEAL}); put"
+                    " that back"
+                )
+        return cls(found, seal)
+
+    @property
+    def head(self) -> str:
+        """What the next record must carry."""
+        if self._last:
+            return self._last
+        parts = [*(self.began_with.get(name, "") for name in BEGINNING), self._before.hexdigest()]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    def follow(self, lines: Sequence[bytes], carried: Sequence[str | _Unset]) -> str | None:
+        """Take in lines without their newlines, and what each carries; gives the first fault.
+
+        After a fault `records` counts the lines before it.
+        """
+        hashes = [hashlib.sha256(line).hexdigest() for line in lines]
+        sealed = self.seal.records - self.records if self.seal else 0
+        quick = bool(self._last) and not 0 < sealed <= len(lines)
+        if quick and list(carried) == [self._last, *hashes[:-1]]:
+            self.records, self._last = self.records + len(lines), hashes[-1]
+            return None
+        for line, found, value in zip(lines, hashes, carried, strict=True):
+            if isinstance(value, _Unset):
+                if self._last:
+                    return "carries no chain, but the record before it does; the line is foreign"
+                self.unchained += 1
+                self._before.update(line + b"\n")
+            elif value != self.head:
+                return self._fault()
+            else:
+                self._last = found
+            if self.seal and self.records + 1 == self.seal.records and self.head != self.seal.head:
+                return f"is not the record with which the run was sealed ({SEAL})"
+            self.records += 1
+        return None
+
+    def _fault(self) -> str:
+        if self._last:
+            return (
+                f"the chain is broken: line {self.records} is not what was written, or lines"
+                " between the two are missing"
+            )
+        before = f", or one of the {self.unchained} lines before it" if self.unchained else ""
+        return (
+            f"the chain does not begin here: {' or '.join(BEGINNING)}{before} is not what the run"
+            " began with, or lines before it are missing"
+        )
+
+    def missing(self) -> str | None:
+        """At the end of the file: that records are missing which were there when it was sealed."""
+        if self.seal is None or self.records >= self.seal.records:
+            return None
+        return (
+            f"{self.records} records; the run was sealed with {self.seal.records} ({SEAL}):"
+            " lines at the end are missing"
+        )
+
+
+def chain_of(directory: Path) -> Chain:
+    """The chain of all records of a run directory. Raises AssayError naming the line of a fault."""
+    chain, path = Chain.of(directory), directory / "records.jsonl"
+    if path.exists() or path.is_symlink():
+        with opened(path) as file:
+            for number, line in enumerate(whole_lines(file, path), start=1):
+                where = f"{path}:{number}"
+                carried = decoded(_link.decode, line, where, "a record").chain
+                if fault := chain.follow([line[:-1]], [carried]):
+                    raise AssayError(f"{where}: {fault}")
+    if fault := chain.missing():
+        raise AssayError(f"{path}:{chain.records}: {fault}")
+    return chain
+
+
+def write_seal(directory: Path, chain: Chain) -> None:
+    """Write the seal of a run. Raises OSError."""
+    seal = Seal(
+        records=chain.records,
+        unchained=chain.unchained,
+        head=chain.head,
+        began_with=chain.began_with,
+    )
+    write_whole(directory / SEAL, msgspec.json.format(msgspec.json.encode(seal), indent=1) + b"\n")
+
+
+def read_seal(directory: Path) -> Seal | None:
+    """The seal of a run; None where there is none. Raises AssayError for a damaged one."""
+    path = directory / SEAL
+    if not path.exists() and not path.is_symlink():
+        return None
+    return decoded(_seal.decode, read_whole(path), str(path), "a seal")
+
+
+class _Link(msgspec.Struct):
+    chain: str | _Unset = msgspec.UNSET
+
+
+_link = msgspec.json.Decoder(_Link)
+_seal = msgspec.json.Decoder(Seal)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that somebody else may have made: opened only if regular, decoded with one clear message.
+
+A run directory is input. No link in it is followed, no FIFO waited for, no damage shown as a
+traceback; every fault is an AssayError that names file and line.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from io import BufferedReader
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+import msgspec
+
+from records.errors import AssayError
+
+#: Bytes of a file that is read as a whole, and of a line.
+MOST_BYTES = 1 << 30
+MOST_LINE_BYTES = 1 << 28
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_T = TypeVar("_T")
+
+
+def opened(path: Path) -> BufferedReader:
+    """The file, open for reading; the folders before its name may be links, its name may not.
+
+    Raises AssayError for what cannot be opened or is no regular file.
+    """
+    try:
+        return _regular(os.open(path, _READ), path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def opened_below(folder: Path, name: str) -> BufferedReader:
+    """The file `name` ("raw/x.out") below a folder, open for reading; nothing below it is a link.
+
+    Raises AssayError for a name that leads out of the folder, and as `opened` does.
+    """
+    *folders, last = PurePosixPath(name).parts or ("..",)
+    path = folder / name
+    if name.startswith("/") or ".." in (*folders, last) or "\0" in name:
+        raise AssayError(f"{folder}: {name!r} is no name of a file in it")
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            for part in folders:
+                below = os.open(part, _READ | os.O_DIRECTORY, dir_fd=place)
+                os.close(place)
+                place = below
+            return _regular(os.open(last, _READ, dir_fd=place), path)
+        finally:
+            os.close(place)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _regular(descriptor: int, path: Path) -> BufferedReader:
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
+        raise AssayError(f"{path}: is {kind}; allowed is a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _unreadable(path: Path, error: OSError) -> AssayError:
+    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+        linked = next((one for one in (path, path.parent) if one.is_symlink()), None)
+        if linked is not None:
+            return AssayError(f"{linked}: is a symbolic link; a run directory holds none")
+    return AssayError(f"{path}: cannot be read ({error.strerror})")
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a regular file. Raises AssayError as `opened` does, and for a huge one."""
+    with opened(path) as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise AssayError(f"{path}: is larger than {MOST_BYTES} bytes; it is damaged")
+    return content
+
+
+def whole_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
+    """The lines of a file with their newlines; what follows the last newline is left out."""
+    for number in range(1, 1 << 62):
+        line = rest_of_line(file, f"{path}:{number}")
+        if not line.endswith(b"\n"):
+            return
+        yield line
+
+
+def rest_of_line(file: BufferedReader, where: str) -> bytes:
+    """What follows up to the next newline. Raises AssayError for a line without an end."""
+    line = file.readline(MOST_LINE_BYTES + 1)
+    if len(line) > MOST_LINE_BYTES:
+        raise AssayError(f"{where}: a line of more than {MOST_LINE_BYTES} bytes; it is damaged")
+    return line
+
+
+def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
+    """What `decode` makes of a content. Raises AssayError "<where>: not <what>: <fault>".
+
+    `where` without a line gets the line of the fault.
+    """
+    try:
+        return decode(content)
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError) as error:
+        place = where if re.search(r":\d+$", where) else f"{where}:{_line_of(content, error)}"
+        fault = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise AssayError(f"{place}: not {what}: {fault}") from error
+
+
+def line_with(content: bytes, *members: str) -> int:
+    """The line of a member, each name looked for behind the one before; 1 where one is missing."""
+    place = 0
+    for member in members:
+        place = content.find(msgspec.json.encode(member), place)
+        if place < 0:
+            return 1
+    return content.count(b"\n", 0, place) + 1
+
+
+def _line_of(content: bytes, error: Exception) -> int:
+    """The line of a fault that a decoder found: by its offset, or by the member that it names."""
+    if offset := re.search(r"\(byte (\d+)\)", str(error)):
+        return content.count(b"\n", 0, int(offset[1])) + 1
+    if "truncated" in str(error):
+        return content.count(b"\n") + 1
+    if isinstance(error, UnicodeDecodeError):
+        return content.count(b"\n", 0, error.start) + 1
+    named = re.search(r"`\$((?:\.\w+)+)", str(error))
+    return line_with(content, *named[1].lstrip(".").split(".")) if named else 1

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text of programs as it may leave: without what a terminal executes or a reader cannot see.
+
+Everything that prints or writes pages passes its text through here.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Stands where a character was that is not shown.
+SUBSTITUTE = "\ufffd"
+_FORBIDDEN = re.compile(
+    "["
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction of writing
+    "\u2028\u2029"  # separators of lines and paragraphs
+    "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff"  # no characters at all
+    "\U000e0000-\U000e007f"  # tags
+    "]"
+)
+
+
+def plain(text: str) -> str:
+    """`text` with a mark in place of each control character; newlines and tabs stay."""
+    return text if text.isprintable() else _FORBIDDEN.sub(SUBSTITUTE, text)
+
+
+def one_line(text: str) -> str:
+    """`text` as part of a line: plain, and what separates words is a blank."""
+    return text if text.isprintable() else " ".join(plain(text.replace("\r", " ")).split())

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chain of records: what was changed, taken away or put in is found at its line."""
+
+import json
+
+import pytest
+
+from records.chain import SEAL, chain_of, read_seal
+from records.errors import AssayError
+from records.record import RecordWriter, read_records
+from records.tests.test_record import record
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "plan.json").write_text("{}")
+    (tmp_path / "provenance.json").write_text("{}")
+    with RecordWriter(tmp_path / "records.jsonl") as writer:
+        for block in range(1, 7):
+            writer.append(record(block))
+    return tmp_path
+
+
+def edit(run, change):
+    path = run / "records.jsonl"
+    path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+
+
+def halved(lines):
+    return [*lines[:2], lines[2].replace(b'"value":1000000000.0', b'"value":5e8'), *lines[3:]]
+
+
+def without_chain(lines):
+    found = [json.loads(line) for line in lines]
+    return [json.dumps({**one, "schema": 1, "chain": None}).encode() + b"\n" for one in found]
+
+
+def first_of_schema_1(lines):
+    first = json.loads(lines[0])
+    del first["chain"]
+    return [json.dumps(first | {"schema": 1}).encode() + b"\n", *lines[1:]]
+
+
+def test_an_untouched_run_is_whole_and_sealed(run):
+    chain, seal = chain_of(run), read_seal(run)
+    assert (chain.records, chain.unchained) == (6, 0)
+    assert (seal.records, seal.head) == (6, chain.head)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (halved, r"jsonl:4: the chain is broken: line 3 is not what was written"),
+        (lambda lines: [*lines[:2], *lines[3:]], r"jsonl:3: the chain is broken"),
+        (lambda lines: lines[1:], r"jsonl:1: the chain does not begin here"),
+        (lambda lines: [*lines[:2], lines[3], lines[2], *lines[4:]], r"jsonl:3: the chain is"),
+        (lambda lines: [*lines, lines[-1]], r"jsonl:7: the chain is broken"),
+        (lambda lines: lines[:3], r"jsonl:3: 3 records; the run was sealed with 6"),
+        (lambda lines: [], r"jsonl:0: 0 records; the run was sealed with 6"),
+        (lambda lines: [*lines[:5], halved([b"", b"", lines[5]])[2]], r"jsonl:6: is not the reco"),
+        (without_chain, r"jsonl:1: "),
+        (first_of_schema_1, r"jsonl:2: the chain does not begin here: .* lines before it"),
+    ],
+)
+def test_every_change_is_found_at_its_line(run, change, told):
+    edit(run, change)
+    with pytest.raises(AssayError, match=told):
+        chain_of(run)
+
+
+@pytest.mark.parametrize("name", ["plan.json", "provenance.json"])
+def test_what_the_run_began_with_is_part_of_the_chain(run, name):
+    (run / name).write_text('{"other": 1}')
+    with pytest.raises(AssayError, match=rf"{name}:1: is not the file that the run began with"):
+        chain_of(run)
+    (run / SEAL).unlink()
+    with pytest.raises(AssayError, match=r"jsonl:1: the chain does not begin here"):
+        chain_of(run)
+
+
+def test_a_run_that_goes_on_keeps_its_chain(run):
+    with RecordWriter(run / "records.jsonl") as writer:
+        writer.append(record(7))
+    assert (chain_of(run).records, read_seal(run).records) == (7, 7)
+
+
+def test_nothing_is_added_to_a_broken_chain(run):
+    edit(run, halved)
+    before = (run / "records.jsonl").read_bytes()
+    with pytest.raises(AssayError, match="the chain is broken"):
+        RecordWriter(run / "records.jsonl")
+    assert (run / "records.jsonl").read_bytes() == before
+
+
+def test_a_run_of_schema_1_that_goes_on_is_chained_from_there(run):
+    (run / SEAL).unlink()
+    edit(run, lambda lines: [first_of_schema_1([line])[0] for line in lines])
+    with RecordWriter(run / "records.jsonl") as writer:
+        writer.append(record(7))
+    assert [one.schema for one in read_records(run / "records.jsonl")] == [1] * 6 + [2]
+    assert (chain_of(run).records, chain_of(run).unchained) == (7, 6)
+    edit(run, lambda lines: [lines[0].replace(b"1000000000.0", b"5e8"), *lines[1:]])
+    with pytest.raises(AssayError, match=r"jsonl:7: the chain does not begin here"):
+        chain_of(run)
+
+
+def test_a_damaged_seal_is_named(run):
+    (run / SEAL).write_text("{")
+    with pytest.raises(AssayError, match=r"seal\.json:1: not a seal"):
+        chain_of(run)
