@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -20,6 +20,7 @@ from checks.common.parameters import (
     seed_field,
     warmup_field,
 )
+from records.metric import Metric
 from records.topology import Pair
 
 
@@ -78,6 +79,20 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
             at = {"node": node, "peer": peer}
             yield Asked("pair_latency", at)
             yield Asked("pair_bandwidth", at)
+
+    def notes(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """The rounds of the tournament, and that the payload was checked."""
+        return {"rounds": params.ranks - 1 + params.ranks % 2, "payload_verified": str}
+
+    def least_duration_s(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> float:
+        """Half of the round trips, as values are medians; of pairs that take no turns, a share."""
+        spent_s = sum(
+            params.latency_iterations * metric.value
+            if metric.name == "pair_latency"
+            else params.bandwidth_iterations * params.bandwidth_bytes / metric.value
+            for metric in metrics
+        )
+        return spent_s if params.turns else spent_s / (params.ranks // 2)
 
     def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
         """Every pair, at its own point."""

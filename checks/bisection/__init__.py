@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from checks.common.answer import Asked, least_of
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
@@ -18,6 +19,7 @@ from checks.common.parameters import (
     seed_field,
     warmup_field,
 )
+from records.metric import Metric
 
 
 class BisectionParameters(ProfiledParameters):
@@ -58,6 +60,16 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         """A rate with a sample of each matching, and that of the slowest."""
         yield Asked("bisection_rate", samples=params.matchings)
         yield Asked("bisection_rate_least")
+
+    def notes(self, params: BisectionParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """How many pairs sent at once, and that the payload was checked."""
+        return {"pairs": params.ranks // 2, "payload_verified": str}
+
+    def least_duration_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:
+        """Half of the windows: a matching's rate is that of its median window."""
+        moved = params.ranks // 2 * 2 * params.window * params.message_bytes
+        rates = [rate for metric in metrics for rate in metric.samples or []]
+        return sum(params.iterations / 2 * moved / rate for rate in rates)
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""

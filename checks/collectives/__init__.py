@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, cast, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import AfterValidator
 
@@ -28,6 +28,7 @@ from checks.common.parameters import (
     ranks_per_node_field,
     seed_field,
 )
+from records.metric import Metric
 
 #: The program checks that sums of its whole numbers are exact in MPI_FLOAT: no more ranks.
 MAX_COLLECTIVE_RANKS = 65_536
@@ -133,6 +134,16 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             at = {"operation": operation, "message_bytes": size}
             yield Asked("collective_time", at, samples)
             yield Asked("collective_time_best", at)
+
+    def notes(self, params: CollectivesParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """What was left out, the order, the ranks, and that results were checked."""
+        notes = {"warmup": params.warmup, "order_seed": params.seed, "ranks": params.ranks}
+        return {**notes, "results_verified": str}
+
+    def least_duration_s(self, params: CollectivesParameters, metrics: Sequence[Metric]) -> float:
+        """All calls."""
+        calls = params.repetitions if params.procedure == "loop" else 1
+        return calls * sum(sum(metric.samples or []) for metric in metrics)
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""

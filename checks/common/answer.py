@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 from typing import Any
 
+from checks.common.json_lines import Output
 from records.metric import Metric
 
 #: Points that a message about missing values names.
@@ -79,6 +80,31 @@ def length_over(time: str) -> Relation:
     return lambda here: here.at["message_bytes"] / here(time)
 
 
+def mean_is_possible(
+    least: float, mean: float, greatest: float, count: int, rounding: float = 0.0
+) -> bool:
+    """Whether `count` values of this least and greatest can have this mean.
+
+    All but one may be the least, or the greatest. `rounding`: of the three together.
+    """
+    slack = rounding + 1e-8 * abs(greatest)
+    low = least + (greatest - least) / count
+    high = greatest - (greatest - least) / count
+    return least <= greatest and low - slack <= mean <= high + slack
+
+
+def longer_than_launch(spent_s: float, output: Output) -> str | None:
+    """What is wrong where the times that were printed do not fit into the launch, or None.
+
+    The launch is stamped by another clock, which may have been set meanwhile: 2 % are let pass. A
+    program that was run by hand has no stamps.
+    """
+    launch_s = output.phase_s("launch_begin", "launch_end")
+    if launch_s is None or spent_s <= 1.02 * launch_s + 0.1:
+        return None
+    return f"what was timed took {spent_s:.6g} s at least; the whole launch took {launch_s:.6g} s"
+
+
 def option_words(options: Mapping[str, object]) -> list[str]:
     """Options as words: `--name=value`; lists joined by commas; a switch that is on: `--name`."""
     return [
@@ -95,23 +121,43 @@ def _text(value: object) -> str:
 def other_settings(options: Mapping[str, object], program: Mapping[str, Any] | None) -> str | None:
     """The first setting that the program printed and that was not asked; None if there is none.
 
-    Our programs print real numbers with six digits after the point, and choices as lists. A program
-    that prints no settings is not checked.
+    Our programs print real numbers with six digits after the point, a choice of words as a list,
+    a list of numbers as text. A fault that they can inject is never asked for.
     """
     printed = (program or {}).get("settings")
     if not isinstance(printed, dict):
-        return None
+        return "the program did not print the settings that it ran with"
     for name, asked in options.items():
         found = printed.get(name)
         if isinstance(asked, float):
             real = isinstance(found, int | float) and not isinstance(found, bool)
-            same = real and math.isclose(found or 0.0, asked, abs_tol=1e-6)
-        elif isinstance(asked, bool):
-            same = found is asked
+            same = real and math.isclose(found or 0.0, asked, rel_tol=1e-12, abs_tol=5.1e-7)
+        elif isinstance(asked, str | list):
+            same = found in (asked, [asked], _text(asked))
         else:
-            same = not isinstance(found, bool) and _text(found) == _text(asked)
+            same = type(found) is type(asked) and found == asked
         if not same:
             return f"the program ran with {name} = {found!r:.100}; asked was {_text(asked):.100}"
+    fault = printed.get("inject-fault")
+    return f"the program ran with the fault {fault!r:.100}" if fault else None
+
+
+def other_notes(wanted: Mapping[str, Any], output: Output) -> str | None:
+    """The first note that is missing, doubled, or says something else than `wanted`; or None.
+
+    A note wanted as `str` may be any text. Only notes with members may come more than once.
+    """
+    keys = [key for key, value in output.all_notes if not isinstance(value, dict)]
+    doubled = next((key for key in keys if keys.count(key) > 1), None)
+    if doubled is not None:
+        return f"the program said {doubled:.100} twice"
+    for key, value in wanted.items():
+        found = output.notes.get(key)
+        if value is str:
+            if not (isinstance(found, str) and found):
+                return f"the program did not say {key}"
+        elif type(found) is not type(value) or found != value:
+            return f"the program said {key} = {found!r:.100}; right is {value!r:.100}"
     return None
 
 

@@ -158,6 +158,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         return bool(getattr(self.params, "mpi_profile", False))
 
     @property
+    def prints_metrics(self) -> bool:
+        """Whether the program itself prints metrics as JSON lines."""
+        return False
+
+    @property
     def foreign_path(self) -> Path:
         """Where the site's own program is."""
         return Path(self.current_environ.extras["programs"][self.foreign])
@@ -210,7 +215,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         loss, text = job_loss(self.job), printed.text
         if loss:
             return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
-        metrics = {} if self.foreign else self.definition.metrics_by_name
+        metrics = self.definition.metrics_by_name if self.prints_metrics else {}
         output = json_lines.parse(text, metrics, self.secrets)
         wrong = "; ".join(output.wrong[:3]) or self.wrong_answer(text)
         if wrong:
@@ -305,6 +310,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
 class OwnProgram(MpiCheck):
     """A program that prints JSON lines; checks without a `run.py` use it as it is."""
+
+    @property
+    def prints_metrics(self) -> bool:
+        """Unless the site's own program runs in its place."""
+        return self.foreign is None
 
     def command(self) -> list[str]:
         """The program with its parameters as options."""

@@ -6,6 +6,7 @@ No ReFrame here: campaigns are validated and planned without it.
 
 from __future__ import annotations
 
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +15,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
-from checks.common.answer import Asked, Reading, Relation, difference, option_words, other_settings
+from checks.common.answer import (
+    Asked,
+    Reading,
+    Relation,
+    difference,
+    longer_than_launch,
+    option_words,
+    other_notes,
+    other_settings,
+)
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
-from records.metric import CheckDescription, MetricDefinition
+from records.metric import CheckDescription, Metric, MetricDefinition
 from records.topology import Pair, Topology
 
 #: What the program, its libraries and their message buffers take beside the data, bytes a rank.
@@ -145,14 +155,47 @@ class CheckDefinition(ABC, Generic[P]):
 
     def read(self, params: P, output: Output) -> Reading:
         """Compare what the program printed with what it was asked."""
-        wrong = other_settings(self.options(params), output.program) or difference(
-            self.expected(params, output.hosts()),
-            output.metrics,
-            self.relations,
-            params,
-            self.digits,
+        hosts = output.hosts()
+        wrong = (
+            self._other_program(params, output)
+            or other_settings(self.options(params), output.program)
+            or other_notes(self.notes(params, hosts), output)
+            or difference(
+                self.expected(params, hosts), output.metrics, self.relations, params, self.digits
+            )
+            or longer_than_launch(self.least_duration_s(params, output.metrics), output)
         )
         return Reading(wrong=wrong) if wrong else self.conclude(params, output)
+
+    def _other_program(self, params: P, output: Output) -> str | None:
+        """What is wrong where another program, or one of another library, printed; or None."""
+        program, right = output.program or {}, self.program(params)
+        if program.get("name") != right:
+            return f"the program calls itself {program.get('name')!r:.100}; asked was {right}"
+        if output.ended_programs != self.ends(params):
+            return f"the end of {output.ended_programs!r:.100} was reached, not {self.ends(params)}"
+        said, library = str(program.get("mpi")), output.evidence.library if output.evidence else ""
+        if said.startswith("none: "):
+            return None
+        # The program prints the beginning of what the evidence gives in full.
+        known = re.split("[,;]", library, maxsplit=1)[0]
+        return None if said == known else f"the program names {said!r:.100}, not {known!r:.100}"
+
+    def program(self, params: P) -> str:
+        """The name by which the program calls itself."""
+        return self.name
+
+    def ends(self, params: P) -> list[str]:
+        """The programs that must say that they reached their end."""
+        return [self.program(params)]
+
+    def notes(self, params: P, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """Notes that the program must print, with their values; `str` for any text."""
+        return {}
+
+    def least_duration_s(self, params: P, metrics: Sequence[Metric]) -> float:
+        """A time that what was measured took at least; it must fit into the launch."""
+        return 0.0
 
     def conclude(self, params: P, output: Output) -> Reading:
         """Judge a complete answer further; its metrics, and those derived from them."""

@@ -66,14 +66,24 @@ class Output:
     program: dict[str, Any] | None = None
     metrics: list[Metric] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
+    all_notes: list[tuple[str, Any]] = field(default_factory=list)
     stamps: dict[str, float] = field(default_factory=dict)
     evidence: Evidence | None = None
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
     errors: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
-    ended: bool = False
+    ended_programs: list[Any] = field(default_factory=list)
     profile: list[RankProfile] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a program said that it reached its end."""
+        return bool(self.ended_programs)
+
+    def notes_of(self, key: str) -> list[Any]:
+        """The values of all notes of this key, in the order they were printed."""
+        return [value for name, value in self.all_notes if name == key]
 
     def phase_s(self, begin: str, end: str) -> float | None:
         """Seconds between two stamps, or None when one of them is missing."""
@@ -227,6 +237,7 @@ def _take(
             output.stamps[name] = float(at)
         case {"assay": "note", "key": str(key), "value": value}:
             output.notes[key] = value
+            output.all_notes.append((key, value))
         case {"assay": "error", "message": message}:
             kind = output.wrong if entry.get("wrong") is True else output.errors
             kind.append(f"{entry.get('where', 'program')}: {message}"[:500])
@@ -234,7 +245,7 @@ def _take(
             _once(output.exit_status is None, "the exit status")
             output.exit_status = status
         case {"assay": "end", "ok": True}:
-            output.ended = True
+            output.ended_programs.append(entry.get("program"))
         case {"assay": "profile"}:
             output.profile.append(_read(rank_profile, entry))
         case {"assay": "evidence"}:

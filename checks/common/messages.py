@@ -20,6 +20,7 @@ from checks.common.definition import (
 )
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
 from checks.common.parameters import Parameters, quantity
+from records.metric import Metric
 
 P = TypeVar("P", bound=Parameters)
 
@@ -134,6 +135,11 @@ def echoes(at: Mapping[str, Any], iterations: int) -> Iterator[Asked]:
         yield Asked(metric.name, at, samples)
     if at["message_bytes"]:
         yield from (Asked(metric.name, at) for metric in BANDWIDTHS)
+
+
+def round_trips_s(metrics: Iterable[Metric]) -> float:
+    """Seconds of the round trips that half round trips were printed of."""
+    return sum(2 * sum(m.samples or []) for m in metrics if m.name == HALF_ROUND_TRIPS[0].name)
 
 
 class MessagesDefinition(CheckDefinition[P]):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +19,13 @@ from checks.common.layouts import (
     TwoRankParameters,
     two_ends,
 )
-from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
+from checks.common.messages import (
+    MessagesDefinition,
+    Sizes,
+    expand_sizes,
+    round_trips_s,
+    sizes_field,
+)
 from checks.common.metrics import (
     BANDWIDTHS,
     ECHO_RELATIONS,
@@ -28,6 +34,7 @@ from checks.common.metrics import (
     time_metric,
 )
 from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
+from records.metric import Metric
 
 EchoPlacement = Literal["self", "within-node", "between-nodes"]
 
@@ -158,6 +165,26 @@ class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoP
             else:
                 yield Asked("echo_latency")
                 yield Asked("echo_latency_least")
+
+    def program(self, params: EchoParameters) -> str:
+        """Over TCP another program than over MPI."""
+        return self.name if params.transport == "library" else "tcp_echo"
+
+    def ends(self, params: EchoParameters) -> list[str]:
+        """Over TCP also that which starts it."""
+        own = [self.program(params)]
+        return own if params.transport == "library" else [*own, TCP_PAIR]
+
+    def notes(self, params: EchoParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """That the payload was checked; over TCP the address that was connected."""
+        notes = {"buffers": "reused", "payload_verified": str}
+        tcp = {"peer_address": str, "carried_by": "TCP between the hosts of ranks 0 and 1"}
+        return notes if params.transport == "library" else {**notes, **tcp}
+
+    def least_duration_s(self, params: EchoParameters, metrics: Sequence[Metric]) -> float:
+        """All round trips, by both methods."""
+        loops_s = sum(2 * m.value for m in metrics if m.name == "half_round_trip_loop")
+        return round_trips_s(metrics) + params.iterations * loops_s
 
     def conclude(self, params: EchoParameters, output: Output) -> Reading:
         """Between nodes the connection must have gone to another host."""

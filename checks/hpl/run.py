@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from reframe.core.builtins import fixture
 
-from checks.common.answer import Reading
+from checks.common.answer import Reading, longer_than_launch
 from checks.common.base import MpiCheck
 from checks.common.builds import Hpl
 from checks.common.json_lines import Output, OutputError, check_number, measured
@@ -81,14 +82,46 @@ def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
         printed = hpl_text.parse(text)
     except hpl_text.UnfinishedError as error:
         raise OutputError(str(error)) from error
-    test = (asked.n, asked.nb, asked.p, asked.q)
-    if (printed.n, printed.nb, printed.p, printed.q) != test:
-        return Reading(wrong=f"HPL ran {printed}; asked was (N, NB, P, Q) = {test}")
+    hpl_text.check_settings(text, hpl_text.settings_of(asked), asked.threshold)
+    test = (hpl_text.variant_of(asked), asked.n, asked.nb, asked.p, asked.q)
+    if (printed.variant, printed.n, printed.nb, printed.p, printed.q) != test:
+        return Reading(wrong=f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}")
     result = output.notes.get("hpl_result")
-    time_s = check_number(
-        result.get("time_s") if isinstance(result, dict) else None, "s", "HPL's exact time"
-    )
-    if not math.isclose(time_s, printed.time_s, abs_tol=0.0051, rel_tol=1e-3):
-        return Reading(wrong=f"HPL printed {printed.time_s} s and reported {time_s} s for one test")
+    if not isinstance(result, dict):
+        return Reading(wrong="HPL's main program gave no result")
+    wrong = _other_result(asked, printed, result) or longer_than_launch(printed.time_s, output)
+    if output.notes.get("tests") != 1 or len(output.notes_of("hpl_result")) != 1:
+        wrong = "HPL's main program did not make one test"
+    if wrong:
+        return Reading(wrong=wrong)
+    time_s = result["time_s"]
     values = {"rate": hpl_text.operations(asked.n) / time_s, "time": time_s}
     return Reading([measured(CHECK.metrics_by_name[name], value) for name, value in values.items()])
+
+
+def _other_result(
+    asked: HplParameters, printed: hpl_text.HplResult, result: dict[str, Any]
+) -> str | None:
+    """What our main program reports otherwise than HPL printed it, or None."""
+    counts = {"test": 1, "n": asked.n, "nb": asked.nb, "p": asked.p, "q": asked.q}
+    for name, count in {**counts, "passed": True}.items():
+        if result.get(name) != count or isinstance(result[name], bool) != (count is True):
+            return f"HPL's main program reports {name} = {result.get(name)!r:.80}, not {count}"
+    time_s = check_number(result.get("time_s"), "s", "HPL's exact time")
+    rate = check_number(result.get("gflops"), "flop/s", "HPL's exact rate") * 1e9
+    residual = check_number(result.get("residual"), "1", "HPL's exact residual")
+    threshold = check_number(result.get("threshold"), "1", "HPL's threshold")
+    pairs = {
+        "time": (time_s, printed.time_s, 0.00505, 0.0),
+        # Four and nine significant digits.
+        "printed rate": (rate, printed.rate_flop_per_s, 0.0, 5.1e-4),
+        "rate": (rate, hpl_text.operations(asked.n) / time_s, 0.0, 2e-8),
+        "residual": (residual, printed.residual, 5.1e-8, 5.1e-7),
+        "threshold": (threshold, asked.threshold, 0.0, 1e-8),
+    }
+    for name, (found, right, difference, share) in pairs.items():
+        if not math.isclose(found, right, abs_tol=difference, rel_tol=share):
+            return f"HPL's main program reports the {name} {found:.9g}; HPL printed {right:.9g}"
+    if not residual < asked.threshold:
+        return f"HPL's scaled residual {residual:.9g} is not below {asked.threshold:g}"
+    return None

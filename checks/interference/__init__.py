@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity
@@ -12,7 +13,7 @@ from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition, Sizes, sizes_field
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import Parameters, RanksPerNode, quantity, ranks_per_node_field
-from records.metric import MetricDefinition
+from records.metric import Metric, MetricDefinition
 
 #: Ranks count alone one after the other, so that their number costs time.
 MAX_INTERFERENCE_RANKS = 256
@@ -124,6 +125,26 @@ class InterferenceDefinition(
                 yield Asked("stream_rate", {"neighbours": "computing", **at})
                 yield Asked("message_slowdown", at)
 
+    def notes(self, params: InterferenceParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """What was left out, the ranks and their roles, and that all was checked."""
+        return {
+            "warmup": params.warmup,
+            "ranks": params.ranks,
+            "second_endpoint": second_endpoint(hosts),
+            "verified": str,
+        }
+
+    def least_duration_s(self, params: InterferenceParameters, metrics: Sequence[Metric]) -> float:
+        """Half of the loops that were counted alone, and of the windows: values are medians."""
+        halves_s = 0.0
+        for metric in metrics:
+            at = metric.at or {}
+            if metric.name == "counting_time" and at["messages"] == "none":
+                halves_s += metric.value
+            elif metric.name == "stream_rate":
+                halves_s += params.window * at["message_bytes"] / metric.value
+        return params.samples / 2 * halves_s
+
     def conclude(self, params: InterferenceParameters, output: Output) -> Reading:
         """Shares are at most 1."""
         for metric in output.metrics:
@@ -148,12 +169,17 @@ class InterferenceDefinition(
         return site.launch_overhead_s + calls * (loops_s + 4 * params.window * one_way_s)
 
 
+def second_endpoint(hosts: Sequence[str]) -> int:
+    """The rank that rank 0 exchanges messages with: the first on another host, or rank 1."""
+    return next((rank for rank, host in enumerate(hosts) if host != hosts[0]), 1)
+
+
 def roles_of(hosts: Sequence[str]) -> list[str]:
     """What ranks do by where they are: two endpoints, neighbours on their nodes or on others.
 
     The endpoints are rank 0 and the first rank of another host, or rank 1 where there is one host.
     """
-    second = next((rank for rank, host in enumerate(hosts) if host != hosts[0]), 1)
+    second = second_endpoint(hosts)
     neighbours = [host for rank, host in enumerate(hosts) if rank not in {0, second}]
     roles = ["endpoint"]
     if any(host in {hosts[0], hosts[second]} for host in neighbours):

@@ -11,6 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 
+from checks.common.evidence import short_host
 from checks.common.json_lines import OutputError, check_number
 
 _LINE = re.compile(
@@ -20,6 +21,15 @@ _LINE = re.compile(
 )
 _LIKE_A_LINE = re.compile(r"times|-->|Mbps|usec|^ *\d+: +\d+ b")
 
+_START = re.compile(r"^Now starting the main loop\s*$", re.MULTILINE)
+_PERTURBATION = re.compile(
+    r"^Using (?:(?P<none>no perturbations)|a perturbation value of (?P<value>\d+))\s*$",
+    re.MULTILINE | re.ASCII,
+)
+_HOST = re.compile(r"^(?P<rank>\d+): (?P<host>[^\s:]+)\s*$", re.MULTILINE | re.ASCII)
+
+#: Trials of each size, of which NetPIPE gives the best.
+TRIALS = 3
 #: NetPIPE's "Mbps" are 2²⁰ bits a second.
 MEGABIT = 2.0**20
 
@@ -49,6 +59,25 @@ def schedule(least: int, greatest: int, perturbation: int) -> list[int]:
         length += step
         turn += 1
     return sizes
+
+
+def check_start(text: str, perturbation: int) -> None:
+    """Raise OutputError unless NetPIPE began once, with this option -p as each end prints it."""
+    starts = len(_START.findall(text))
+    said = [int(match["value"] or 0) for match in _PERTURBATION.finditer(text)]
+    lines = len(re.findall(r"^Using ", text, re.MULTILINE))
+    if starts != 1 or not said or set(said) != {perturbation} or lines != len(said):
+        raise OutputError(
+            f"NetPIPE began {starts} times with the perturbations {said}; asked was once with"
+            f" {perturbation}"
+        )
+
+
+def check_hosts(text: str, hosts: list[str]) -> None:
+    """Raise OutputError unless each rank printed the host that it is on, once."""
+    said = sorted((int(match["rank"]), short_host(match["host"])) for match in _HOST.finditer(text))
+    if said != list(enumerate(hosts)):
+        raise OutputError(f"NetPIPE's ranks say that they are on {said!r:.200}, not on {hosts}")
 
 
 def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:

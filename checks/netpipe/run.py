@@ -8,11 +8,11 @@ both hosts; those give the evidence.
 
 from __future__ import annotations
 
-from checks.common.answer import Reading
+from checks.common.answer import Reading, longer_than_launch
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import PVM_PAIR, TCP_PAIR, two_ends
-from checks.netpipe import CHECK
+from checks.netpipe import CHECK, NetpipeParameters
 from checks.netpipe import output as netpipe
 from records.metric import Metric
 
@@ -62,15 +62,29 @@ class Run(MpiCheck):
 
     def read(self, output: Output, text: str) -> Reading:
         """A time and a rate for every size."""
-        asked = self.params
-        sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)
-        points = netpipe.parse(f"{text}\n{self.stderr_text()}", sizes, asked.repeats)
-        metrics: list[Metric] = []
-        for point in points:
-            size, time_s = point.message_bytes, point.half_round_trip_s
-            values = {"netpipe_half_round_trip": time_s, "netpipe_bandwidth": size / time_s}
-            metrics += [
-                measured(CHECK.metrics_by_name[name], value, {"message_bytes": size})
-                for name, value in values.items()
-            ]
-        return Reading(metrics)
+        printed = f"{text}\n{self.stderr_text()}"
+        return read_table(self.params, output, printed, own_ranks=self.starter is None)
+
+
+def read_table(
+    asked: NetpipeParameters, output: Output, text: str, *, own_ranks: bool = True
+) -> Reading:
+    """A time and a rate for every size; `text` is stdout and stderr. Raises OutputError.
+
+    `own_ranks`: NetPIPE is the MPI program itself, whose ranks say where they are.
+    """
+    netpipe.check_start(text, asked.perturbation_bytes)
+    if own_ranks:
+        netpipe.check_hosts(text, output.hosts())
+    sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)
+    points = netpipe.parse(text, sizes, asked.repeats)
+    metrics: list[Metric] = []
+    for point in points:
+        size, time_s = point.message_bytes, point.half_round_trip_s
+        values = {"netpipe_half_round_trip": time_s, "netpipe_bandwidth": size / time_s}
+        metrics += [
+            measured(CHECK.metrics_by_name[name], value, {"message_bytes": size})
+            for name, value in values.items()
+        ]
+    round_trips_s = [2 * point.repeats * point.half_round_trip_s for point in points]
+    return Reading(metrics, longer_than_launch(netpipe.TRIALS * sum(round_trips_s), output))

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
@@ -54,6 +54,8 @@ OPERATIONS = [
 CLOCK = {"operand": "integer64", "operation": "+"}
 #: Kernels whose rate is one of floating-point operations.
 FLOP_KERNELS: tuple[Kernel, ...] = ("dgemm", "hpl", "linpack_100", "linpack_1000")
+#: Metrics whose sample is the time of all that was done.
+WHOLE_TIMES = frozenset({"sieve_time", "floatmath_time", "dhrystone_time", "whetstone_time"})
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
 #: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.
 GREATEST_OPERATIONS_PER_CYCLE = 64.0
@@ -122,6 +124,34 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                 for metric in KERNEL_METRICS[kernel]:
                     for place in places:
                         yield Asked(metric, {"node": node, **place}, params.repetitions)
+
+    def notes(self, params: NodeParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """That the results were checked."""
+        return {"results_verified": str}
+
+    def least_duration_s(self, params: NodeParameters, metrics: Sequence[Metric]) -> float:
+        """The samples of the kernels whose work is known, one node after the other or at once."""
+        of_node: dict[str, float] = {}
+        for metric in metrics:
+            work = self._work(params, metric.name)
+            times = [work / sample if work else sample for sample in metric.samples or []]
+            if work or metric.name in WHOLE_TIMES:
+                node = (metric.at or {})["node"]
+                of_node[node] = of_node.get(node, 0.0) + sum(times)
+        return sum(of_node.values()) if params.turns else max(of_node.values(), default=0.0)
+
+    def _work(self, params: NodeParameters, metric: str) -> float:
+        """Bytes or operations of one sample of a rate, on all ranks of a node; 0 of no rate."""
+        n, rows = params.dgemm_n, params.hpl_n
+        arrays = {"stream_copy": 2, "stream_scale": 2, "stream_add": 3, "stream_triad": 3}
+        work = {
+            **{name: count * params.stream_bytes for name, count in arrays.items()},
+            "dgemm_rate": 2 * n**3,
+            "node_hpl_rate": 2 * rows**3 / 3 + 3 * rows**2 / 2,
+            "linpack_100_rate": 2 * 100**3 / 3 + 2 * 100**2,
+            "linpack_1000_rate": 2 * 1000**3 / 3 + 2 * 1000**2,
+        }
+        return params.ranks_per_node * work.get(metric, 0)
 
     def conclude(self, params: NodeParameters, output: Output) -> Reading:
         """What the papers derive from one launch: the clock, and operations per cycle.

@@ -11,8 +11,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from checks.common.answer import mean_is_possible
 from checks.common.json_lines import OutputError, check_number
+from checks.osu import UNSIZED_TESTS, OsuParameters
 from checks.osu.metrics import METRICS
+from checks.osu.tables import (
+    ITERATIONS,
+    TITLES,
+    VALIDATION,
+    WINDOW,
+    Column,
+    check_columns,
+    column,
+    contradiction,
+    least_duration_s,
+)
 
 #: A version may carry a vendor's suffix, as in 7.0-abc2.
 _TITLE = re.compile(
@@ -34,45 +47,11 @@ GREETING = "This is a test with"
 _HELLO = re.compile(r"^This is a test with (?P<ranks>\d+) processes$", re.MULTILINE | re.ASCII)
 
 
-@dataclass(frozen=True)
-class Column:
-    """What a column is: the metric, its factor to SI units, the percentile of a tail."""
-
-    metric: str
-    factor: float = 1.0
-    percentile: int | None = None
-
-
-_LATENCY, _BANDWIDTH = Column("osu_latency", 1e-6), Column("osu_bandwidth", 1e6)
-#: Headings of versions 5, 6 and 7 with full statistics; tails and others by `_column`.
-_COLUMNS = {
-    "Latency (us)": _LATENCY,
-    "Latency(us)": _LATENCY,
-    "Avg Latency(us)": _LATENCY,
-    "Min Latency(us)": Column("osu_latency_least", 1e-6),
-    "Max Latency(us)": Column("osu_latency_greatest", 1e-6),
-    "Bandwidth (MB/s)": _BANDWIDTH,
-    "MB/s": _BANDWIDTH,
-    "Messages/s": Column("osu_message_rate"),
-    "Overall(us)": Column("osu_overall_time", 1e-6),
-    "Compute(us)": Column("osu_compute_time", 1e-6),
-    "Pure Comm.(us)": Column("osu_communication_time", 1e-6),
-    "Min Comm.(us)": Column("osu_communication_least", 1e-6),
-    "Max Comm.(us)": Column("osu_communication_greatest", 1e-6),
-    "Coll. Init(us)": Column("osu_call_time", 1e-6),
-    "MPI_Test(us)": Column("osu_test_time", 1e-6),
-    "MPI_Wait(us)": Column("osu_wait_time", 1e-6),
-    "Overlap(%)": Column("osu_overlap", 1e-2),
-}
 _METRICS = {metric.name: metric for metric in METRICS}
-#: Each ascends in a line that has them.
-_ASCENDING = (
-    ("osu_latency_least", "osu_latency", "osu_latency_greatest"),
-    ("osu_communication_least", "osu_communication_time", "osu_communication_greatest"),
-)
 _FAILED_VALIDATION = re.compile(r"^DATA VALIDATION ERROR: .*$", re.MULTILINE)
-_ITERATIONS, _VALIDATION = "Iterations", "Validation"
-_TAIL = re.compile(r"P(?P<percentile>\d\d?) Tail (?:(?P<latency>Lat\(us\))|BW\s?\(MB/s\))")
+#: Comments that say what was run, and what they must say: we never ask for another type.
+_DATATYPE = re.compile(r"^# Datatype: (?P<said>.*)$")
+_PAIRS = re.compile(r"^# \[ pairs: (?P<said>.*) \]$")
 
 
 @dataclass(frozen=True)
@@ -86,14 +65,21 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A test's title, version and values; `sizes` in printed order, `validated` if it says so."""
+class Row:
+    """One line: its size, its values, a time that its iterations took at least."""
 
-    test: str
-    version: str
-    sizes: list[int | None]
+    size: int | None
     values: list[Value]
-    validated: bool
+    least_duration_s: float
+
+
+@dataclass(frozen=True)
+class Table:
+    """A test's version and values, and a time that its iterations took at least."""
+
+    version: str
+    values: list[Value]
+    least_duration_s: float
 
 
 def expected_sizes(least: int, greatest: int) -> list[int]:
@@ -105,31 +91,42 @@ def expected_sizes(least: int, greatest: int) -> list[int]:
     return sizes
 
 
-def parse(text: str, sizes: list[int] | None) -> Table:
-    """The whole table in `text`, of exactly `sizes`; None for a test without sizes.
+def parse(text: str, asked: OsuParameters) -> Table:
+    """The whole table in `text`, of the test, the columns and exactly the sizes that were asked.
 
-    Raises OutputError: no table, a line that is none of it, other sizes, an impossible number.
+    Raises OutputError: no table, that of another test, a line that is none of it, an impossible
+    number, or numbers that do not follow from each other.
     """
-    title, names, lines = _sections(text)
-    rows = [_row(line, names, with_size=sizes is not None) for line in lines]
-    asked: list[int | None] = [None] if sizes is None else list(sizes)
-    found = [size for size, _ in rows]
-    if found != asked:
-        raise OutputError(f"OSU's table has {_named(found)}; asked were {_named(asked)}")
-    values = [value for _, of_row in rows for value in of_row]
-    return Table(title["test"], title["version"], found, values, _VALIDATION in names)
+    title, comments, names, lines = _sections(text)
+    _check_title(title, asked.test)
+    _check_comments(comments, asked)
+    with_size = asked.test not in UNSIZED_TESTS
+    if (names[0] == "Size") != with_size:
+        raise OutputError(f"OSU's heading begins with {names[0]!r}, for {asked.test}")
+    check_columns(names[1:] if with_size else names, asked)
+    rows = [_row(line, names, asked) for line in lines]
+    sizes: list[int | None] = [None]
+    if with_size:
+        sizes = [*expected_sizes(asked.least_bytes, asked.greatest_bytes)]
+    found = [row.size for row in rows]
+    if found != sizes:
+        raise OutputError(f"OSU's table has {_named(found)}; asked were {_named(sizes)}")
+    values = [value for row in rows for value in row.values]
+    # Versions that choose their own sizes choose their iterations too.
+    spent_s = 0.0 if asked.suite_sizes else sum(row.least_duration_s for row in rows)
+    return Table(title["version"], values, spent_s)
 
 
 def parse_partial(text: str) -> list[Value]:
     """The values of all lines before the first that cannot be read, of a run that was cut off."""
     try:
-        _, names, lines = _sections(text, cut=True)
+        _, _, names, lines = _sections(text, cut=True)
     except OutputError:
         return []
     values: list[Value] = []
     for line in lines:
         try:
-            values += _row(line, names, with_size=not line.startswith(" "))[1]
+            values += _row(line, names).values
         except OutputError:
             break
     return values
@@ -140,18 +137,22 @@ def parse_init(text: str, ranks: int) -> list[Value]:
 
     Raises OutputError.
     """
-    if "# OSU " in text:
-        _single_title(text)
     found = list(_INIT.finditer(text))
-    if len(found) != 1 or int(found[0]["ranks"]) != ranks or not text.endswith("\n"):
+    like = len(re.findall(r"^nprocs", text, re.MULTILINE))
+    if len(found) != 1 or like != 1 or int(found[0]["ranks"]) != ranks or not text.endswith("\n"):
         raise OutputError(f"osu_init of {ranks} ranks printed {len(found)} results")
-    names = {"osu_init_least": "least", "osu_init_mean": "mean", "osu_init_greatest": "greatest"}
+    if found[0]["unit"] or "# OSU " in text:
+        _check_title(_single_title(text), "osu_init")
+        if not found[0]["unit"]:
+            raise OutputError("osu_init printed a title and no unit")
+    times = {name: float(found[0][name]) for name in ("least", "mean", "greatest")}
     values = [
-        Value(metric, check_number(float(found[0][group]) * 1e-3, "s", "osu_init"))
-        for metric, group in names.items()
+        Value(f"osu_init_{name}", check_number(time * 1e-3, "s", "osu_init"))
+        for name, time in times.items()
     ]
-    if not values[0].value <= values[1].value <= values[2].value:
-        raise OutputError("osu_init's mean is not between its least and greatest")
+    # Whole milliseconds; the mean is rounded down.
+    if not mean_is_possible(times["least"], times["mean"], times["greatest"], ranks, rounding=1.0):
+        raise OutputError(f"osu_init of {ranks} ranks: {found[0][0]!r} has an impossible mean")
     return values
 
 
@@ -171,70 +172,87 @@ def check_hello(text: str, ranks: int, *, silent: bool = False) -> None:
         if said:
             raise OutputError(f"a version of osu_hello without a greeting said {said[0][:80]!r}")
         return
-    _single_title(text)
+    _check_title(_single_title(text), "osu_hello")
     found = _HELLO.findall(text)
-    if found != [str(ranks)]:
+    if found != [str(ranks)] or text.count(GREETING) != 1:
         raise OutputError(f"osu_hello of {ranks} ranks printed {found}")
 
 
 def _single_title(text: str) -> re.Match[str]:
-    found = [match for line in text.splitlines() if (match := _TITLE.match(line))]
+    # str.splitlines would also split at characters that are no newline to the programs.
+    found = [match for line in text.split("\n") if (match := _TITLE.match(line))]
     if len(found) != 1:
         raise OutputError(f"one OSU title expected, {len(found)} found")
     return found[0]
 
 
-def _sections(text: str, *, cut: bool = False) -> tuple[re.Match[str], list[str], list[str]]:
-    """Title, column names and lines of the table; lines of ours and blank ones are left out."""
+def _check_title(title: re.Match[str], test: str) -> None:
+    if title["test"].casefold() != TITLES[test].casefold():
+        raise OutputError(f"OSU's title is {title[0]!r:.120}; asked was {test}")
+
+
+def _sections(
+    text: str, *, cut: bool = False
+) -> tuple[re.Match[str], list[str], list[str], list[str]]:
+    """Title, comments, column names and lines of the table, without lines of ours and blank ones.
+
+    A table that is not `cut` ends with a newline.
+    """
     title = _single_title(text)
-    # str.splitlines would also split at characters that are no newline to the programs.
     lines = text.split("\n")
     last = lines.pop()
     if last.strip() and not cut:
         raise OutputError(f"OSU's output stops within a line: {last[:80]!r}")
     headings = [place for place, line in enumerate(lines) if _HEADING.match(line)]
-    if len(headings) != 1:
-        raise OutputError(f"one heading of OSU's table expected, {len(headings)} found")
+    if len(headings) != 1 or title.string not in lines[: headings[0]]:
+        raise OutputError(f"one heading below OSU's title expected, {len(headings)} found")
+    comments = [line.rstrip() for line in lines[: headings[0]] if line.startswith("#")]
     names = _BETWEEN_NAMES.split(lines[headings[0]].removeprefix("# ").strip())
     body = [line for line in lines[headings[0] + 1 :] if line.strip() and not line.startswith("{")]
-    return title, names, body
+    return title, comments, names, body
 
 
-def _column(name: str) -> Column:
-    if name in _COLUMNS:
-        return _COLUMNS[name]
-    tail = _TAIL.fullmatch(name)
-    if tail is None:
-        raise OutputError(f"OSU's column {name!r} is not known")
-    percentile = int(tail["percentile"])
-    if tail["latency"]:
-        return Column("osu_tail_latency", 1e-6, percentile)
-    return Column("osu_tail_bandwidth", 1e6, percentile)
+def _check_comments(comments: list[str], asked: OsuParameters) -> None:
+    """Raise OutputError where a comment says that something else was run."""
+    for pattern, wanted in (
+        (_DATATYPE, "MPI_CHAR."),
+        (_PAIRS, f"{asked.ranks // 2} ] [ window size: {WINDOW}"),
+    ):
+        said = [match["said"] for line in comments if (match := pattern.match(line))]
+        if said not in ([], [wanted]):
+            raise OutputError(f"OSU's comment says {said!r:.100}; right is {wanted!r}")
 
 
-def _row(line: str, names: list[str], *, with_size: bool) -> tuple[int | None, list[Value]]:
+def _row(line: str, names: list[str], asked: OsuParameters | None = None) -> Row:
+    """One line of the table, held against what was asked unless the run was cut off."""
     words = line.split()
-    if len(words) != len(names) or (names[0] == "Size") != with_size:
+    if len(words) != len(names):
         raise OutputError(f"a line does not fit OSU's heading: {line[:80]!r}")
     size = None
-    if with_size:
+    if names[0] == "Size":
         size, words, names = _integer(words[0], line), words[1:], names[1:]
     values = []
     for name, word in zip(names, words, strict=True):
-        if name == _VALIDATION:
+        if name == VALIDATION:
             if word != "Pass":
                 raise OutputError(f"OSU's own validation says {word!r}: {line[:80]!r}")
-        elif name == _ITERATIONS:
-            _integer(word, line)
+        elif name == ITERATIONS:
+            count = _integer(word, line)
+            if asked and not asked.suite_sizes and count != asked.iterations:
+                raise OutputError(f"OSU made {count} iterations; asked were {asked.iterations}")
         else:
-            values.append(_value(_column(name), word, size, line))
-    # Least ≤ mean ≤ greatest; tails ascend with their percentile, those of bandwidths too.
-    by_name = {value.metric: value.value for value in values}
-    orders = [[by_name[name] for name in names if name in by_name] for names in _ASCENDING]
+            values.append(_value(column(name), word, size, line))
+    # Tails ascend with their percentile, those of bandwidths too.
     tails = [v.value for v in sorted(values, key=lambda v: v.percentile or 0) if v.percentile]
-    if any(order != sorted(order) for order in [*orders, tails]):
-        raise OutputError(f"OSU's least, mean, greatest or tails are in disorder: {line[:80]!r}")
-    return size, values
+    if tails != sorted(tails):
+        raise OutputError(f"OSU's tails are in disorder: {line[:80]!r}")
+    if asked is None:
+        return Row(size, values, 0.0)
+    by_name = {value.metric: value.value for value in values}
+    wrong = contradiction(by_name, size, asked)
+    if wrong:
+        raise OutputError(f"OSU's line has {wrong}: {line[:120]!r}")
+    return Row(size, values, least_duration_s(by_name, size, asked))
 
 
 def _integer(word: str, line: str) -> int:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from checks.common.answer import Reading
+from checks.common.answer import Reading, longer_than_launch
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
 from checks.common.metrics import LAUNCH
-from checks.osu import CHECK, STARTUP_TESTS, UNSIZED_TESTS
+from checks.osu import CHECK, STARTUP_TESTS, UNSIZED_TESTS, OsuParameters
 from checks.osu import output as osu
 from records.metric import Metric
 
@@ -64,20 +64,26 @@ class Run(MpiCheck):
 
     def read(self, output: Output, text: str) -> Reading:
         """Every value of the whole table."""
-        asked = self.params
-        if asked.test == "osu_hello":
+        greets = True
+        if self.params.test == "osu_hello":
             # Versions before 5.4 have no greeting, and print none.
             found = shutil.which(self.program)
             greets = found is None or osu.GREETING.encode() in Path(found).read_bytes()
-            osu.check_hello(text, asked.ranks, silent=not greets)
-            return Reading([measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))])
-        if asked.test == "osu_init":
-            return Reading([_metric(value) for value in osu.parse_init(text, asked.ranks)])
-        sizes = osu.expected_sizes(asked.least_bytes, asked.greatest_bytes)
-        table = osu.parse(text, None if asked.test in UNSIZED_TESTS else sizes)
-        if asked.validate_data and not table.validated:
-            return Reading(wrong=f"OSU {table.version} printed no validation, which was asked for")
-        return Reading([_metric(value) for value in table.values], flags=[f"OSU {table.version}"])
+        return read_test(self.params, output, text, greets=greets)
+
+
+def read_test(asked: OsuParameters, output: Output, text: str, *, greets: bool = True) -> Reading:
+    """Every value of the one test that was asked for. Raises OutputError."""
+    if asked.test == "osu_hello":
+        osu.check_hello(text, asked.ranks, silent=not greets)
+        return Reading([measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))])
+    if asked.test == "osu_init":
+        values = osu.parse_init(text, asked.ranks)
+        wrong = longer_than_launch(max(value.value for value in values), output)
+        return Reading([_metric(value) for value in values], wrong)
+    table = osu.parse(text, asked)
+    wrong = longer_than_launch(table.least_duration_s, output)
+    return Reading([_metric(value) for value in table.values], wrong, [f"OSU {table.version}"])
 
 
 def _metric(value: osu.Value) -> Metric:

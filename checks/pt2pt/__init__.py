@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
 
@@ -18,11 +18,13 @@ from checks.common.messages import (
     Sizes,
     echoes,
     refuse_many_samples,
+    round_trips_s,
     sizes_field,
 )
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
 from checks.common.parameters import EachOnce, iterations_field, quantity, seed_field, warmup_field
 from records.flags import INVALID_ON_PURPOSE
+from records.metric import Metric
 
 Construct = Literal[
     "Send/Recv",
@@ -91,6 +93,15 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2
                 yield from echoes(
                     {"construct": construct, "message_bytes": size}, params.iterations
                 )
+
+    def notes(self, params: Pt2ptParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """What was left out, the order, and that the payload was checked."""
+        notes = {"warmup": params.warmup, "order_seed": params.seed, "buffers": "reused"}
+        return notes if params.reply_before_wait else {**notes, "payload_verified": str}
+
+    def least_duration_s(self, params: Pt2ptParameters, metrics: Sequence[Metric]) -> float:
+        """All round trips."""
+        return round_trips_s(metrics)
 
     def conclude(self, params: Pt2ptParameters, output: Output) -> Reading:
         """A launch that made the fault of 2003 is wrong by construction; its numbers are shown."""

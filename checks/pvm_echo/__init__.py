@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
 
@@ -16,6 +16,7 @@ from checks.common.messages import (
     SizesFromZero,
     echoes,
     refuse_many_samples,
+    round_trips_s,
     sizes_field,
 )
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS, time_metric
@@ -27,6 +28,7 @@ from checks.common.parameters import (
     seed_field,
     warmup_field,
 )
+from records.metric import Metric
 
 PvmConstruct = Literal["psend", "InPlace", "Raw", "Default"]
 Route = Literal["direct", "daemon"]
@@ -128,6 +130,15 @@ class PvmEchoDefinition(
     def messages_held(self, params: PvmEchoParameters) -> int:
         """One each way, and PVM's copy of each."""
         return 4
+
+    def notes(self, params: PvmEchoParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """What was left out, the order, the route, and that the payload was checked."""
+        notes = {"warmup": params.warmup, "order_seed": params.seed, "route": params.route}
+        return {**notes, "payload_verified": str}
+
+    def least_duration_s(self, params: PvmEchoParameters, metrics: Sequence[Metric]) -> float:
+        """All round trips."""
+        return round_trips_s(metrics)
 
     def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.

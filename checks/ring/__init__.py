@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from checks.common.answer import Asked
 from checks.common.definition import Layout, SiteCapacity
@@ -21,6 +21,7 @@ from checks.common.parameters import (
     seed_field,
     warmup_field,
 )
+from records.metric import Metric
 
 RingOrder = Literal["natural", "gray", "random"]
 
@@ -79,6 +80,14 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
             yield Asked("ring_turn", at, params.turns)
             yield Asked("ring_time", at)
             yield Asked("ring_rate", at)
+
+    def notes(self, params: RingParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """That the payload was checked."""
+        return {"payload_verified": str}
+
+    def least_duration_s(self, params: RingParameters, metrics: Sequence[Metric]) -> float:
+        """All turns."""
+        return sum(metric.value for metric in metrics if metric.name == "ring_time")
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every step at 100 µs and the link's speed."""

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from checks.common.answer import Asked, Reading
+from checks.common.answer import Asked, Reading, mean_is_possible
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.json_lines import Output, measured
+from checks.common.json_lines import Output, check_number, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH, time_metric
 from checks.common.parameters import (
@@ -66,13 +67,19 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         """Three times of one launch."""
         yield from (Asked(name) for name in PROGRAM_METRICS)
 
+    def notes(self, params: StartupParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """The ranks that were heard."""
+        return {"ranks": params.ranks}
+
     def conclude(self, params: StartupParameters, output: Output) -> Reading:
         """The program's times, which lie within each other, and the phases of the session.
 
         The phases are stamped on the host of rank 0, so that no clocks of two hosts are subtracted.
         A library with daemons also gives the times of booting and halting them.
         """
-        daemons = (output.allocation or {}).get("daemons") != "none"
+        # Sessions of older runs do not say whether they have daemons.
+        said = (output.allocation or {}).get("daemons")
+        daemons = "boot_begin" in output.stamps if said is None else said != "none"
         phases = PHASES if daemons else {"launch": PHASES["launch"]}
         metrics = [
             *output.metrics,
@@ -83,11 +90,24 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         ]
         times = {metric.name: metric.value for metric in metrics}
         # The program's clock begins when session.sh is about to stamp the launch's begin.
-        settings = (output.program or {}).get("settings")
-        begun = settings.get("launched-at") if isinstance(settings, dict) else None
+        settings = (output.program or {})["settings"]
+        begun = settings.get("launched-at")
+        if settings.get("launch-host") not in output.hosts()[:1]:
+            return Reading(
+                wrong=f"the launch began on {settings.get('launch-host')!r:.80}, not rank 0's host"
+            )
         if not isinstance(begun, float) or not output.stamps["launch_begin"] - begun >= 0:
             return Reading(wrong=f"the program counts from {begun!r}, not from the launch's begin")
         times["the launch"] = output.stamps["launch_end"] - begun
+        least, mean = (
+            check_number(output.notes.get(f"init_{which}_s"), "s", "init")
+            for which in ("least", "mean")
+        )
+        if not mean_is_possible(least, mean, times["init"], params.ranks):
+            return Reading(
+                wrong=f"init took {times['init']:.9g} s, over {params.ranks} ranks at least"
+                f" {least:.9g} s and in the mean {mean:.9g} s"
+            )
         for part, whole in (
             ("first_instruction", "all_heard"),
             ("init", "all_heard"),

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -15,6 +15,7 @@ from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameter
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
 from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
+from records.metric import Metric
 
 Direction = Literal["one-way", "both-ways"]
 
@@ -68,6 +69,18 @@ class StreamsDefinition(
             for size in self.message_bytes(params):
                 at = {"direction": direction, "message_bytes": size}
                 yield Asked("window_rate", at, params.iterations)
+
+    def notes(self, params: StreamsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """That the payload was checked."""
+        return {"payload_verified": str}
+
+    def least_duration_s(self, params: StreamsParameters, metrics: Sequence[Metric]) -> float:
+        """All windows."""
+        return sum(
+            params.window * float((metric.at or {})["message_bytes"]) / rate
+            for metric in metrics
+            for rate in metric.samples or []
+        )
 
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeGuard
 
 from pydantic import model_validator
 
-from checks.common.answer import Asked, Reading
+from checks.common.answer import Asked, Reading, mean_is_possible
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.json_lines import Output, OutputError, measured
 from checks.common.layouts import ManyRanksDefinition
@@ -26,6 +26,7 @@ from checks.common.parameters import (
     ranks_per_node_field,
 )
 from checks.su3_rmd.metrics import METRICS, PRINTED, RANK_CPU_TIME, RELATIONS
+from records.metric import Metric
 
 #: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
 #: reunitarisation 624.
@@ -37,6 +38,9 @@ BYTES_PER_SITE = 3 * 4 * 144
 
 #: Greatest deviation of a link from SU(3) that is rounding, by precision.
 GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
+
+#: Of a time over the ranks.
+WHICH = ("least", "mean", "greatest")
 
 #: Rank counts that a message names.
 COUNTS_SHOWN = 8
@@ -163,13 +167,17 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         """Every time once, and what follows from them."""
         yield from (Asked(metric.name) for metric in PRINTED)
 
+    def least_duration_s(self, params: Su3RmdParameters, metrics: Sequence[Metric]) -> float:
+        """From MPI_Init to the program's end."""
+        return sum(metric.value for metric in metrics if metric.name == "total_time")
+
     def conclude(self, params: Su3RmdParameters, output: Output) -> Reading:
         """All was run and measured, the links are still SU(3), and the ranks' times agree."""
-        wrong = _wrong_answer(params, output)
+        wrong = _wrong_answer(params, output) or _wrong_operations(params, output)
         if wrong:
             return Reading(wrong=wrong)
         values = {metric.name: metric.value for metric in output.metrics}
-        seconds = _seconds_of_ranks(output.notes.get("ranks"))
+        seconds = _seconds_of_ranks(output.notes.get("ranks"), params.ranks)
         parts = {
             "communication_time": seconds["communication_s", "mean"]
             + seconds["global_sums_s", "mean"],
@@ -184,6 +192,11 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
                 return Reading(
                     wrong=f"{name} is {values[name]:.9g} s; by the ranks' it is {expected:.9g} s"
                 )
+        mean_s = sum(seconds[name, "mean"] for name in ("dynamics_s", "refresh_s", "measurement_s"))
+        if mean_s > 1.001 * values["program_time"] + 1e-3:
+            return Reading(
+                wrong=f"parts of {mean_s:.9g} s, program_time {values['program_time']:.9g} s"
+            )
         for part, whole in (
             ("warmup_time", "program_time"),
             ("communication_time", "program_time"),
@@ -273,6 +286,22 @@ def is_number(value: Any) -> TypeGuard[float]:
     return type(value) in (int, float) and math.isfinite(value)
 
 
+def _wrong_mean(answer: dict[str, Any]) -> str | None:
+    space, time = answer.get("plaquette_space"), answer.get("plaquette_time")
+    both = (space + time) / 6 if is_number(space) and is_number(time) else math.nan
+    if math.isclose(both, answer["plaquette"], rel_tol=1e-8):
+        return None
+    return f"the mean plaquette is {answer['plaquette']}; by its parts it is {both:.9g}"
+
+
+def _wrong_operations(params: Su3RmdParameters, output: Output) -> str | None:
+    kernels = output.notes.get("kernels")
+    found = kernels.get("original_flop") if isinstance(kernels, dict) else None
+    if is_number(found) and math.isclose(found, params.operations, rel_tol=1e-8):
+        return None
+    return f"the program counts {found!r:.40} operations; asked were {params.operations}"
+
+
 def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
     answer, program = output.notes.get("answer"), output.program or {}
     if not isinstance(answer, dict):
@@ -287,7 +316,7 @@ def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
     for name, count in counts.items():
         if answer.get(name) != count:
             return f"{answer.get(name)} of {count} {name} were made"
-    wrong = wrong_plaquette(params, answer.get("plaquette"))
+    wrong = wrong_plaquette(params, answer.get("plaquette")) or _wrong_mean(answer)
     if wrong:
         return wrong
     deviation = answer.get("deviation_from_su3")
@@ -296,7 +325,7 @@ def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
     return None
 
 
-def _seconds_of_ranks(note: Any) -> Mapping[tuple[str, str], float]:
+def _seconds_of_ranks(note: Any, ranks: int) -> Mapping[tuple[str, str], float]:
     """Least, mean and greatest over the ranks of each time. Raises OutputError."""
     found: dict[tuple[str, str], float] = {}
     for name in (
@@ -307,14 +336,15 @@ def _seconds_of_ranks(note: Any) -> Mapping[tuple[str, str], float]:
         "measurement_s",
         "cpu_s",
     ):
-        for which in ("least", "mean", "greatest"):
+        for which in WHICH:
             of_name = note.get(name) if isinstance(note, dict) else None
             value = of_name.get(which) if isinstance(of_name, dict) else None
             if not is_number(value):
                 raise OutputError(f"the note `ranks` has no {which} {name}")
             found[name, which] = float(value)
-        if not found[name, "least"] <= found[name, "mean"] <= found[name, "greatest"]:
-            raise OutputError(f"the note `ranks`: least, mean and greatest {name} are in disorder")
+        least, mean, greatest = (found[name, which] for which in WHICH)
+        if not mean_is_possible(least, mean, greatest, ranks):
+            raise OutputError(f"the note `ranks`: {name} has an impossible least, mean or greatest")
     return found
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 from reframe.core.builtins import fixture
 
-from checks.common.answer import Reading, option_words
+from checks.common.answer import Reading, longer_than_launch, option_words
 from checks.common.base import OwnProgram
 from checks.common.builds import Su3Rmd
 from checks.common.json_lines import Output, measured
@@ -76,52 +77,59 @@ def read_own(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
     reading = CHECK.read(asked, output)
     if reading.wrong:
         return reading
-    printed = milc.parse_block(text)
-    wrong = _other_run(asked, printed)
+    printed = milc.parse(text, own=True)
+    program = output.program or {}
+    said = {
+        "precision": asked.precision,
+        "library": program.get("mpi"),
+        "messages": asked.communication,
+        "overlap": "yes" if asked.overlap else "no",
+        **({} if asked.kernel == "auto" else {"kernels": asked.kernel}),
+    }
     program_s = next(m.value for m in reading.metrics if m.name == "program_time")
-    plaquette = output.notes["answer"]["plaquette"]
-    if not math.isclose(printed.time_s, program_s, rel_tol=1e-6):
+    answer = output.notes["answer"]
+    notes = output.notes_of("measurement")
+    wrong = milc.other_run(asked, printed) or milc.other_measurements(
+        printed.measurements, notes, answer
+    )
+    if [_place(note) for note in notes] != _places(asked):
+        wrong = "the measurements that were reported are not those of the trajectories asked"
+    for name, value in said.items():
+        if printed.said[name] != value:
+            wrong = f"the program ran with {name} {printed.said[name]}; asked was {value}"
+    if not math.isclose(printed.time_s, program_s, rel_tol=5.1e-7):
         wrong = f"the program printed {printed.time_s} s and reported {program_s} s"
-    if not math.isclose(printed.plaquette, plaquette, rel_tol=1e-6):
-        wrong = f"the program printed the plaquette {printed.plaquette}, and reported {plaquette}"
+    if not math.isclose(printed.plaquette, answer["plaquette"], rel_tol=1e-6):
+        wrong = f"the program printed the plaquette {printed.plaquette}, not {answer['plaquette']}"
     return Reading(wrong=wrong) if wrong else reading
+
+
+def _place(note: Any) -> tuple[Any, Any]:
+    return (note.get("block"), note.get("trajectory")) if isinstance(note, dict) else (None, None)
+
+
+def _places(asked: Su3RmdParameters) -> list[tuple[int, int]]:
+    """Block and trajectory of every measurement."""
+    step = asked.trajectories_between_measurements
+    return [(1, asked.warmups + step * (i + 1)) for i in range(asked.measurements)]
 
 
 def read_original(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
     """The original's time and the rate it stands for, if it did what was `asked`."""
-    result = milc.parse(text)
-    flag = f"MILC su3_rmd, version {result.version}"
-    wrong = _other_run(asked, result.block) or wrong_plaquette(asked, result.block.plaquette)
-    if (result.ranks, result.precision) != (asked.ranks, asked.precision):
-        wrong = (
-            f"the program ran on {result.ranks} ranks in {result.precision} precision; asked were"
-            f" {asked.ranks} in {asked.precision}"
-        )
+    printed = milc.parse(text)
+    flag = f"MILC su3_rmd, version {printed.said['version']}"
+    wrong = (
+        milc.other_run(asked, printed)
+        or wrong_plaquette(asked, printed.plaquette)
+        or longer_than_launch(printed.time_s, output)
+    )
     if wrong:
         return Reading(wrong=wrong, flags=[flag])
     values = {
-        "program_time": result.block.time_s,
-        "site_step_time": result.block.time_s / asked.site_steps,
-        "rate": asked.operations / result.block.time_s,
+        "program_time": printed.time_s,
+        "site_step_time": printed.time_s / asked.site_steps,
+        "rate": asked.operations / printed.time_s,
         "launch": output.phase_s("launch_begin", "launch_end"),
     }
     metrics = [measured(CHECK.metrics_by_name[name], value) for name, value in values.items()]
     return Reading(metrics, flags=[flag])
-
-
-def _other_run(asked: Su3RmdParameters, printed: milc.Block) -> str | None:
-    expected = {
-        **{name: getattr(asked, name) for name in ("nx", "ny", "nz", "nt", "beta")},
-        "warms": asked.warmups,
-        "trajecs": asked.trajectories,
-        "traj_between_meas": asked.trajectories_between_measurements,
-        "steps_per_trajectory": asked.steps,
-        "microcanonical_time_step": asked.step_size,
-        "iseed": asked.seed,
-    }
-    for name, value in expected.items():
-        if not math.isclose(printed.settings.get(name, math.nan), value, rel_tol=1e-5):
-            return f"the program ran with {name} {printed.settings.get(name)}; asked was {value}"
-    if printed.measurements != asked.measurements:
-        return f"{printed.measurements} of {asked.measurements} measurements were printed"
-    return None

@@ -45,6 +45,7 @@ class Launch:
         self.ranks_per_node = json.loads(asked).get("ranks_per_node", 1)
         self.launch_limit_s = 60.0
         self.secrets, self.foreign, self.profiled = SECRETS, None, False
+        self.prints_metrics = True
         self.stagedir = stage or Path("/nonexistent")
         self.stderr = SimpleNamespace(evaluate=lambda: "rfm_job.err")
         daemons = json.loads(self.text.split("\n", 1)[0])["daemons"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from checks.common import json_lines
 from checks.hpl import output as hpl
 from checks.netpipe import output as netpipe
+from checks.osu import OsuParameters
 from checks.osu import output as osu
 from checks.pt2pt import CHECK as PT2PT
 
@@ -43,7 +44,10 @@ def _read_osu(text, name):
         return osu.check_hello(text, 2) or "greeted"
     if "init" in name:
         return osu.parse_init(text, 2)
-    return osu.parse(text, None if "barrier" in name else osu.expected_sizes(1, 65536)).values
+    asked = {"full": ".full." in name, "tails": ".tail." in name, "iterations": 50}
+    test = next(part for part in name.split(".") if part.startswith("osu_"))
+    params = OsuParameters(test=test, validate_data="validate" in name, **asked)
+    return osu.parse(text, params).values
 
 
 def _read_netpipe(text, name):

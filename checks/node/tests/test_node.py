@@ -26,7 +26,7 @@ def reading(changed=None):
         value = CYCLE_S if asked.metric == "operation_time" else value
         value = (changed or {}).get(asked.metric, value)
         metrics.append(measured(definition, value, dict(asked.at), [value]))
-    return CHECK.read(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
+    return CHECK.conclude(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
 
 
 def test_the_clock_and_operations_per_cycle_follow_from_a_launch():

@@ -6,7 +6,13 @@ from pydantic import ValidationError
 
 from checks.common.json_lines import OutputError
 from checks.common.registry import CHECKS
+from checks.osu import OsuParameters
 from checks.osu import output as osu
+
+
+def parse(text, test, least=1, greatest=1, **asked):
+    params = OsuParameters(test=test, least_bytes=least, greatest_bytes=greatest, **asked)
+    return osu.parse(text, params).values
 
 
 def test_start_up_of_version_5_has_neither_title_nor_unit():
@@ -21,12 +27,13 @@ def test_version_5_one_sided_and_rates():
     latency += (
         "# Size          Latency (us)\n0                       1.20\n1                       1.31\n"
     )
-    assert [v.message_bytes for v in osu.parse(latency, [0, 1]).values] == [0, 1]
+    found = parse(latency, "osu_put_latency", least=0)
+    assert [value.message_bytes for value in found] == [0, 1]
     rate = "# OSU MPI Multiple Bandwidth / Message Rate Test v5.6.3\n"
     rate += "# [ pairs: 1 ] [ window size: 64 ]\n"
     rate += "# Size                  MB/s        Messages/s\n"
     rate += "1                       3.17        3173310.11\n"
-    values = osu.parse(rate, [1]).values
+    values = parse(rate, "osu_mbw_mr")
     assert [(v.metric, v.value) for v in values] == [
         ("osu_bandwidth", 3.17e6),
         ("osu_message_rate", 3173310.11),
@@ -35,10 +42,10 @@ def test_version_5_one_sided_and_rates():
 
 def test_an_unknown_column_or_version_is_refused():
     text = "# OSU MPI Latency Test v{}\n# Size          {}\n1                       1.20\n"
-    assert osu.parse(text.format("7.4", "Avg Latency(us)"), [1])
+    assert parse(text.format("7.4", "Avg Latency(us)"), "osu_latency")
     for version, column in (("8.0", "Avg Latency(us)"), ("7.4", "Joy(us)")):
         with pytest.raises(OutputError):
-            osu.parse(text.format(version, column), [1])
+            parse(text.format(version, column), "osu_latency")
 
 
 NON_BLOCKING = """# OSU MPI Non-blocking {} Latency Test v{}
@@ -54,22 +61,24 @@ NON_BLOCKING = """# OSU MPI Non-blocking {} Latency Test v{}
 @pytest.mark.parametrize("version", ["5.7", "7.0-abc2", "7.4"])
 @pytest.mark.parametrize(("heading", "size"), [("# Size    ", 4), ("# ", None), ("     ", None)])
 def test_full_statistics_of_operations_that_do_not_block(version, heading, size):
-    sizes = None if size is None else [size]
-    text = NON_BLOCKING.format("Barrier", version, heading, size or "", "9032.55")
-    values = {value.metric: value.value for value in osu.parse(text, sizes).values}
+    test = "osu_ibarrier" if size is None else "osu_iallreduce"
+    title = "Barrier" if size is None else "Allreduce"
+    text = NON_BLOCKING.format(title, version, heading, size or "", "9032.55")
+    values = {value.metric: value.value for value in parse(text, test, 4, 4, full=True)}
     assert values["osu_test_time"] == 0
     assert values["osu_wait_time"] == pytest.approx(9.53e-6)
     assert values["osu_communication_least"] < values["osu_communication_time"]
-    disorder = NON_BLOCKING.format("Barrier", version, heading, size or "", "12032.55")
-    with pytest.raises(OutputError, match="disorder"):
-        osu.parse(disorder, sizes)
+    disorder = NON_BLOCKING.format(title, version, heading, size or "", "9132.55")
+    with pytest.raises(OutputError, match="a mean of 2 ranks that its least and greatest do not"):
+        parse(disorder, test, 4, 4, full=True)
 
 
 def test_tails_of_a_bandwidth_stand_a_space_apart():
     text = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n"
     text += "# Size      Bandwidth (MB/s) P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)\n"
     text += "4                       0.05              0.04              0.56              0.57\n"
-    found = {value.percentile: value.value for value in osu.parse(text, [4]).values}
+    values = parse(text, "osu_bw", 4, 4, tails=True)
+    found = {value.percentile: value.value for value in values}
     assert found == pytest.approx({None: 5e4, 50: 4e4, 90: 5.6e5, 99: 5.7e5})
 
 
@@ -78,10 +87,11 @@ def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
     text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
     text += f"# Size                  MB/s        Messages/s {tails}\n"
     values = "8                      21.75        2718661.04"
-    found = osu.parse(f"{text}{values}             29.36             35.18         35.18\n", [8])
-    assert [value.percentile for value in found.values] == [None, None, 50, 90, 99]
+    whole = f"{text}{values}             29.36             35.18         35.18\n"
+    found = parse(whole, "osu_mbw_mr", 8, 8, tails=True)
+    assert [value.percentile for value in found] == [None, None, 50, 90, 99]
     with pytest.raises(OutputError, match="does not fit OSU's heading"):
-        osu.parse(f"{text}{values}\n", [8])
+        parse(f"{text}{values}\n", "osu_mbw_mr", 8, 8, tails=True)
 
 
 def test_a_version_without_a_greeting_is_right_when_it_says_nothing():
