@@ -52,12 +52,9 @@ class RunDirectory:
         Raises AssayError for others, for damage, and for a chain that is broken.
         """
         path = self.records_file
-        if not path.exists() and not path.is_symlink():
-            return []
+        chained = chain_of(self.path).records
         belonging = Belonging(self.plan(), self.provenance().run_id or "")
-        records = list(read_records(path, belonging.fault))
-        chain_of(self.path)
-        return records
+        return list(read_records(path, belonging.fault)) if chained else []
 
     def plan(self) -> Plan:
         """The plan as written when the run began."""
@@ -164,7 +161,7 @@ def _run_at(path: Path) -> RunDirectory:
     for needed in ("plan.json", "campaign.yaml"):
         file = path / needed
         if not (file.exists() or file.is_symlink()):
-            raise AssayError(f"{path} is no run directory: it has no {needed}")
+            raise AssayError(f"{file} is missing: {path} is no run directory")
         opened(file).close()
     return RunDirectory(path)
 

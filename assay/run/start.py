@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import make_plan
+from assay.plan.planned import planned_variants, refuse_foreign_parameters
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
@@ -17,7 +18,6 @@ from assay.run.progress import Progress
 from assay.run.provenance import gather
 from assay.run.status import RunStatus, render_status, run_status
 from assay.schema import load_campaign
-from assay.schema.model import Variant
 from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
@@ -70,13 +70,12 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
     run = open_run(run_name)
     plan = run.plan()
     began = run.provenance().site
+    run.records()  # damage is found before a cluster is asked
     site = (
         _load_again(run, site_name)
         .with_builds(began.builds)
         .without_nodes(began.nodes_left_out or ())
-        .with_variants(
-            {name: Variant.model_validate(variant) for name, variant in plan.variants.items()}
-        )
+        .with_variants(planned_variants(plan, run.plan_file))
     )
     if site.name != plan.site:
         raise AssayError(
@@ -89,6 +88,7 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
             f" name the folder that holds it with --checks, as it was"
             f" {', '.join(plan.checks_folders) or 'another version'}"
         )
+    refuse_foreign_parameters(plan, run.plan_file)
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     nodes = site.facts().nodes
     if needed > nodes:

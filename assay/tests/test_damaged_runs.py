@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every command on every damage of a run directory: one message that names the file, exit status 2.
+
+A run directory is input. Damages are made by rules, so that the table grows with files and members.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.cli import main
+from records.chain import SEAL
+from records.record import SCHEMA, RecordWriter, read_records
+from reports.acceptance import store
+from reports.tests import acceptance_runs as runs
+
+Damage = Callable[[Path], object]
+
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
+"""
+#: Commands that read a run; RUN is the damaged one, GOOD another.
+COMMANDS = {
+    "status": ["status", "RUN"],
+    "report": ["report", "RUN", "--format", "csv", "--format", "md"],
+    "compare": ["compare", "GOOD", "RUN"],
+    "verify": ["verify", "RUN"],
+    "accept": ["accept", "RUN", "--criteria", "mine.yaml"],
+    "accept --with": ["accept", "GOOD", "--criteria", "mine.yaml", "--with", "RUN"],
+    "history add": ["history", "add", "RUN", "--history", "h.sqlite"],
+    "run --resume": ["run", "--resume", "RUN", "--plain"],
+}
+#: Names that would leave the run directory, be an option or reach a shell.
+ODD_NAMES = (
+    "../../x",
+    "/etc/x",
+    "-rf",
+    "a\nb",
+    "a b",
+    "$(id)",
+    "a;id",
+    "x\u0000",
+    "\u202ex",
+    "..",
+    "",
+    "x" * 300,
+)
+GREAT = 10**400
+DEEP = b"[" * 100_000
+#: What a file may be instead of one.
+CONTENTS = {
+    "empty": b"",
+    "NUL": b"\0" * 4096 + b"\n",
+    "no UTF-8": b'{"schema": 1, "run_id": "\xff\xfe"}\n',
+    "surrogate": b'{"schema": 1, "run_id": "\\ud800", "a": 1}\n',
+    "deep": b'{"schema": 1, "x": ' + DEEP + b"\n",
+    "deep and closed": b'{"x": ' + DEEP + b"]" * 100_000 + b"}\n",
+    "null": b"null\n",
+    "list": b"[]\n",
+    "text": b"not json\n",
+    "great integer": b'{"schema": ' + b"1" * 400 + b"}\n",
+    "greater integer": b'{"schema": ' + b"1" * 5000 + b"}\n",
+    "two": b"{} {}\n",
+}
+
+
+def to_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def to_fifo(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def to_socket(path: Path) -> None:
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as made:
+        os.chdir(path.parent)  # such a name is short
+        made.bind(path.name)
+
+
+def to_link(path: Path) -> None:
+    kept = path.rename(path.with_name(f"real-{path.name}"))
+    path.symlink_to(kept.name)
+
+
+def to_loop(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def to_dangling(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def to_zeros(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/dev/zero")
+
+
+KINDS = {
+    "folder": to_folder,
+    "FIFO": to_fifo,
+    "socket": to_socket,
+    "link": to_link,
+    "loop": to_loop,
+    "dangling": to_dangling,
+    "device": to_zeros,
+}
+
+
+def of(name: str, change: Damage) -> Damage:
+    """A change of one file of a run directory."""
+    return lambda run: change(run / name)
+
+
+def content(text: bytes) -> Damage:
+    return lambda path: path.write_bytes(text)
+
+
+def truncated(path: Path) -> None:
+    text = path.read_bytes()
+    path.write_bytes(text[: len(text) // 2])
+
+
+def member(name: str, *keys: str | int, value: Any) -> Damage:
+    """A member of a JSON file set to a value."""
+
+    def change(run: Path) -> None:
+        path = run / name
+        whole = json.loads(path.read_bytes())
+        at = whole
+        for key in keys[:-1]:
+            at = at[key]
+        at[keys[-1]] = value
+        path.write_text(json.dumps(whole))
+
+    return change
+
+
+def line(number: int, *keys: str | int, value: Any) -> Damage:
+    """A member of a record set to a value."""
+
+    def change(run: Path) -> None:
+        path = run / "records.jsonl"
+        lines = path.read_text().splitlines()
+        record = json.loads(lines[number])
+        at = record
+        for key in keys[:-1]:
+            at = at[key]
+        at[keys[-1]] = value
+        lines[number] = json.dumps(record)
+        path.write_text("\n".join(lines) + "\n")
+
+    return change
+
+
+def lines(change: Callable[[list[bytes]], list[bytes]]) -> Damage:
+    def edit(run: Path) -> None:
+        path = run / "records.jsonl"
+        path.write_bytes(b"".join(change(path.read_bytes().splitlines(keepends=True))))
+
+    return edit
+
+
+def damages() -> Iterator[tuple[str, str, Damage]]:
+    """Name, file that the message must name, and the change."""
+    for file in ("plan.json", "provenance.json", "records.jsonl", "campaign.yaml"):
+        for name, change in KINDS.items():
+            yield f"{file} is a {name}", file, of(file, change)
+    for file in ("plan.json", "provenance.json", "records.jsonl"):
+        for name, text in CONTENTS.items():
+            if (file, name) != ("records.jsonl", "empty"):
+                yield f"{file} holds {name}", file, of(file, content(text))
+    for file in ("plan.json", "provenance.json"):
+        yield f"{file} is truncated", file, of(file, truncated)
+        yield f"{file} is missing", file, of(file, Path.unlink)
+    yield from plans()
+    yield from provenances()
+    yield from records()
+
+
+def plans() -> Iterator[tuple[str, str, Damage]]:
+    places: tuple[tuple[str | int, ...], ...] = (
+        ("cases", 0, "id"),
+        ("cases", 0, "check"),
+        ("cases", 0, "environment"),
+        ("campaign",),
+        ("site",),
+        ("environments", 0),
+    )
+    for keys in places:
+        for odd in ODD_NAMES:
+            yield f"plan {keys} is {odd[:9]!r}", "plan.json", member("plan.json", *keys, value=odd)
+    members: dict[tuple[str | int, ...], tuple[Any, ...]] = {
+        ("schema",): (9, GREAT, "1"),
+        ("blocks",): (0, -1, GREAT, 10**9, None, 1.5),
+        ("seed",): (GREAT, "x"),
+        ("limits",): ({"retries": "x"}, {"launch_s": -1}, {"launch_s": GREAT}, [], {"x": {}}),
+        ("weights",): ({"hpl": -1.0}, {"hpl": GREAT}),
+        ("variants",): ({"../x": {}}, {"v": 3}, []),
+        ("cases",): ({}, None, [1], [{}]),
+        ("cases", 0, "ranks"): (-1, GREAT, "2"),
+        ("cases", 0, "params"): ([], {"n": GREAT}, {"n": [[[[1]]]]}, {"n": {"a": {"b": {}}}}),
+        ("cases", 0, "estimate_s"): (-1.0, GREAT),
+        ("cases", 1, "id"): ("node-545ea538",),
+    }
+    for keys, values in members.items():
+        for value in values:
+            told = f"plan {keys} is {str(value)[:20]}"
+            yield told, "plan.json", member("plan.json", *keys, value=value)
+
+
+def provenances() -> Iterator[tuple[str, str, Damage]]:
+    file = "provenance.json"
+    for odd in ODD_NAMES:
+        shown = f"{odd[:9]!r}"
+        if odd:
+            yield f"run id is {shown}", file, member(file, "run_id", value=odd)
+        yield f"asked as {shown}", file, member(file, "site", value={"asked_as": odd})
+        yield f"left out {shown}", file, member(file, "site", value={"nodes_left_out": [odd]})
+        yield f"environment {shown}", file, member(file, "environments", value={odd: {}})
+    sites: tuple[Any, ...] = ({"builds": "x"}, {"nodes": GREAT}, {"network": 3}, {"nodes": -1}, [])
+    for value in sites:
+        yield f"site is {str(value)[:20]}", file, member(file, "site", value=value)
+    yield "schema is 9", file, member(file, "schema", value=9)
+    yield "variables are a list", file, member(file, "variables", value=[1])
+    yield "another run", "records.jsonl:1", member(file, "run_id", value="20990101T000000Z-ffff")
+
+
+def records() -> Iterator[tuple[str, str, Damage]]:
+    file = "records.jsonl:4"
+    for odd in ODD_NAMES:
+        shown = f"{odd[:9]!r}"
+        yield f"record of run {shown}", file, line(3, "run_id", value=odd)
+        yield f"record of case {shown}", file, line(3, "case_id", value=odd)
+        yield f"record on node {shown}", file, line(3, "nodes", 1, value=odd)
+        yield f"artifact {shown}", file, line(3, "artifacts", "stdout", value=odd)
+    for odd in ("raw/../../x", "raw//x", "./raw/x", "x.out", "raw/-x", "raw/a\nb"):
+        yield f"artifact {odd!r}", file, line(3, "artifacts", "stdout", value=odd)
+    metric = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
+    for key, values in {
+        "schema": (9, GREAT, 2),
+        "block": (0, -1, 999, GREAT, "1"),
+        "attempt": (0, -1, GREAT),
+        "status": ("good", None, "OK"),
+        "check": ("other",),
+        "environment": ("other",),
+        "params": ({}, {"n": GREAT}, [], {"x": [[[[[1]]]]]}),
+        "metrics": ({}, [metric | {"value": GREAT}], [metric | {"value": "1"}], [1]),
+        "flags": ("x", [1]),
+        "artifacts": ([], {"stdout": 1}),
+        "chain": ("0" * 64,),
+    }.items():
+        for value in values:
+            yield f"`{key}` is {str(value)[:20]}", file, line(3, key, value=value)
+    for name, text in (
+        *((name, text) for name, text in CONTENTS.items() if name != "empty"),
+        ("blank", b"\n"),
+    ):
+        change = lines(lambda found, text=text: [*found[:3], text, *found[3:]])  # type: ignore[misc]
+        yield f"a line holds {name}", file, change
+    half = lines(lambda found: [*found[:3], found[3][:40] + b"\n", *found[4:]])
+    yield "half a line", file, half
+    joined = lines(lambda found: [*found[:3], found[3][:-1] + found[4], *found[5:]])
+    yield "two records in a line", file, joined
+
+
+def chained() -> Iterator[tuple[str, str, Damage]]:
+    """Damages that only a chain can show."""
+    file = "records.jsonl:5"
+    yield "value halved", file, line(3, "metrics", 0, "value", value=1.0)
+    yield "reason changed", file, line(3, "reason", value="other")
+    yield "line removed", "records.jsonl:4", lines(lambda found: [*found[:3], *found[4:]])
+    yield (
+        "lines swapped",
+        "records.jsonl:4",
+        lines(lambda found: [*found[:3], found[4], found[3], *found[5:]]),
+    )
+    yield "half removed", "records.jsonl:7", lines(lambda found: found[: len(found) // 2])
+    yield "all removed", "records.jsonl", lines(lambda found: [])
+    yield "records missing", "records.jsonl", of("records.jsonl", Path.unlink)
+    yield "question changed", "plan.json", member("plan.json", "question", value="x")
+    yield "host changed", "provenance.json", member("provenance.json", "host", value={"cores": 3})
+    for name, change in KINDS.items():
+        if name != "link":
+            yield f"seal is a {name}", SEAL, of(SEAL, change)
+    for name, text in CONTENTS.items():
+        yield f"seal holds {name}", SEAL, of(SEAL, content(text))
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A good run, one to be damaged, and that one as chained and sealed by an Assay of today."""
+    place = tmp_path_factory.mktemp("damaged")
+    runs.write_run(place / "good", checks=("node",), blocks=3)
+    old = runs.write_run(place / "old", checks=("node", "alltoall_pairs"), blocks=7)
+    for name in ("good", "old"):
+        (place / name / "campaign.yaml").write_text("schema: 1\n")
+    shutil.copytree(old, place / "sealed")
+    (place / "sealed" / "records.jsonl").unlink()
+    with RecordWriter(place / "sealed" / "records.jsonl") as writer:
+        for record in read_records(old / "records.jsonl"):
+            writer.append(msgspec.structs.replace(record, schema=SCHEMA))
+    return place
+
+
+@contextmanager
+def no_longer_than(seconds: int) -> Iterator[None]:
+    """A command that waits for a FIFO fails the test instead of stopping it."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError("the command hangs")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def refused(command: str, file: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What is wrong with how a command took a damage; "" if nothing."""
+    argv = [{"RUN": "run", "GOOD": "good"}.get(word, word) for word in COMMANDS[command]]
+    with no_longer_than(20):
+        try:
+            status = main(argv)
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+    said = capsys.readouterr()
+    if status == 1 and command == "verify":
+        named = file.split(":", maxsplit=1)[0] in said.out
+        return "" if named else f"1, without the file: {said.out[-300:]}"
+    told = said.err.splitlines()
+    if status != 2:
+        return f"exit status {status}: {said.err or said.out[-200:]}"
+    if len(told) != 1 or f"run/{file}" not in told[0]:
+        return f"said {said.err[:400]!r}"
+    return "" if said.err[:-1].isprintable() else "a control character is printed"
+
+
+@pytest.fixture
+def place(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a good run and criteria; nothing is printed as PDF."""
+    monkeypatch.setattr(store, "find_browser", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(CRITERIA)
+    shutil.copytree(made / "good", tmp_path / "good")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", ["old", "sealed"])
+def test_every_damage_is_one_message_with_its_file(
+    made: Path, place: Path, capsys: pytest.CaptureFixture[str], command: str, kind: str
+) -> None:
+    run, wrong, tried = place / "run", [], 0
+    for name, file, damage in damages() if kind == "old" else chained():
+        shutil.rmtree(run, ignore_errors=True)
+        shutil.copytree(made / kind, run)
+        damage(run)
+        os.chdir(place)
+        before = sorted(path.name for path in run.iterdir())
+        if fault := refused(command, file, capsys):
+            wrong.append(f"{name}: {fault}")
+        if sorted(path.name for path in run.iterdir()) != before:
+            wrong.append(f"{name}: wrote into the run")
+        tried += 1
+    assert tried > (20 if kind == "sealed" else 200)
+    assert not wrong, "\n".join([f"{len(wrong)} of {tried}", *wrong[:40]])
