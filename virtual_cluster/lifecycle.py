@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -240,7 +239,8 @@ def _sweep(name: str) -> list[str]:
     if account.account_exists(user, folders(name).home):
         with machine_lock():
             account.remove_account(user)
-    shutil.rmtree(folders(name).root, ignore_errors=True)
+    # The user's folders may be nested more deeply than shutil.rmtree can follow.
+    host.run(["rm", "-rf", "--", str(folders(name).root)], check=False)
     return problems + leftovers(name)
 
 

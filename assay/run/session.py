@@ -111,11 +111,11 @@ class Session:
         """
         rest, heard, ended = bytearray(), time.monotonic(), None
         while True:
-            if ended is None and self._process.poll() is not None:
+            if ended is None and (not self._open or self._process.poll() is not None):
                 ended = time.monotonic()
             ready, _, _ = select.select([self._pipe], [], [], 1.0)
-            # What holds the pipe open after ReFrame's end is no part of the session.
-            if ended is not None and (not ready or time.monotonic() - ended > ENDING_S):
+            # What holds the pipe open after the last launch is no part of the session.
+            if ended is not None and time.monotonic() - ended > ENDING_S:
                 return
             if not ready:
                 if time.monotonic() - heard > patience_s:

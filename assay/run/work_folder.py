@@ -15,9 +15,8 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import shutil
 import stat
-from contextlib import suppress
+import subprocess
 from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
@@ -119,9 +118,9 @@ class WorkFolder:
 
     @staticmethod
     def _removed(above: int, name: str) -> None:
-        # By descriptors, so no link is followed. What is nested too deeply stays.
-        with suppress(RecursionError):
-            shutil.rmtree(name, ignore_errors=True, dir_fd=above)
+        # rm follows no link, and needs no descriptor a level as shutil.rmtree does.
+        command = ["rm", "-rf", "--", f"/proc/self/fd/{above}/{name}"]
+        subprocess.run(command, pass_fds=(above,), capture_output=True, check=False)
 
     def _made(self, above: int, name: str, mode: int) -> int:
         """Descriptor of a new folder; nobody else has entered it."""

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that attack whoever runs the harness, on a virtual cluster: nothing is read or written."""
+
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+    ASSAY,
+    SITE,
+    campaign,
+    cluster,
+    pytestmark,
+    records_of,
+)
+
+#: The start-up program, after an attack from within the job.
+DEFINITION = """
+from checks.common.parameters import quantity
+from checks.startup import StartupDefinition, StartupParameters
+
+
+class ThiefParameters(StartupParameters):
+    attack: str = quantity("What the job does first.", "none", "none")
+
+
+class ThiefDefinition(StartupDefinition):
+    name = "thief"
+    not_told = frozenset({"attack"})
+    parameters = ThiefParameters
+
+
+CHECK = ThiefDefinition()
+"""
+RUN = '''
+from pathlib import Path
+
+from checks.common.base import OwnProgram
+
+ATTACK = """
+secret=$(dirname "$SLURM_CONF")/../munge/key
+out=$(echo rfm_*.out) err=$(echo rfm_*.err) stage=$PWD work=${PWD%%/session/*}
+case $0 in
+    stderr-link) ln -sfn "$secret" "$err" ;;
+    stdout-link) ln -sfn "$secret" "$out" ;;
+    script-link) ln -sfn "$secret" "$(echo rfm_*.sh)" ;;
+    stderr-hard-link) rm "$err"; echo x >other; ln other "$err" ;;
+    stderr-fifo) rm "$err"; mkfifo "$err" ;;
+    stdout-fifo) rm "$out"; mkfifo "$out" ;;
+    stderr-folder) rm "$err"; mkdir "$err" ;;
+    stage-link) mv "$stage" "$stage.aside"; ln -s "$stage.aside" "$stage" ;;
+    control)
+        for file in site.json launches.jsonl reframe.out new; do
+            (echo x >>"$work/control/$file") 2>/dev/null && echo "wrote $file" >&2
+        done
+        mv "$work/session" "$work/aside" 2>/dev/null && echo "moved session" >&2
+        mv "$work" "$work.aside" 2>/dev/null && echo "moved work" >&2
+        rm -rf "$work/control" 2>/dev/null && echo "removed control" >&2
+        ls "$work/session" >/dev/null && echo "came to its end" >&2 ;;
+    swap*) touch swap.me ;;
+esac
+exec "$@"
+"""
+
+
+class Run(OwnProgram):
+    def command(self):
+        startup = [str(self.built / "startup"), *super().command()[1:]]
+        return ["sh", "-c", ATTACK, self.params.attack, *startup]
+'''
+ATTACKS = (
+    *("none", "stderr-link", "stdout-link", "script-link", "stderr-hard-link", "stderr-fifo"),
+    *("stdout-fifo", "stderr-folder", "stage-link", "control", "swap1", "swap2", "swap3"),
+)
+#: What the job's user runs beside the jobs: files and links to a secret change places all the time.
+SWAPS = """
+import os, pathlib, sys
+sessions, secret = sys.argv[1:]
+while True:
+    for mark in pathlib.Path(sessions).glob("*/session/stage/**/swap.me"):
+        for file in mark.parent.glob("rfm_*.err"):
+            other = f"{mark.parent}/other"
+            try:
+                os.symlink(secret, other)
+                os.rename(other, file)
+                pathlib.Path(other).write_text("regular")
+                os.rename(other, file)
+            except OSError:
+                pass
+"""
+
+
+def rights_of(uid):
+    """The effective capabilities of each process of a user."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.stat().st_uid == uid:
+                lines = (process / "status").read_text().splitlines()
+                (rights,) = [line.split()[1] for line in lines if line.startswith("CapEff")]
+                found[(process / "cmdline").read_bytes()] = int(rights, 16)
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def attacked(cluster, tmp_path_factory):  # noqa: F811
+    """Run directory after all attacks, the records by attack, and rights seen meanwhile."""
+    folder = tmp_path_factory.mktemp("attacked")
+    check = folder / "checks" / "thief"
+    check.mkdir(parents=True)
+    (check / "__init__.py").write_text(DEFINITION)
+    (check / "run.py").write_text(RUN)
+    cases = f"  - check: thief\n    fixed: {{ranks: 1}}\n    matrix: {{attack: {list(ATTACKS)}}}\n"
+    name = campaign(folder, "attacked", "mpich", 1, cases)
+    facts = cluster.site_facts()
+    key = f"{facts['state_dir']}/munge/key"
+    swaps = ["/usr/bin/python3", "-c", SWAPS, facts["runs_dir"], key]
+    attacker = subprocess.Popen(cluster.user_command(swaps), cwd="/")
+    words = [ASSAY, "run", name, "--site", SITE, "--checks", str(folder / "checks")]
+    rights = {}
+    try:
+        with subprocess.Popen(words, cwd=folder, stdout=-1, stderr=-2, text=True) as process:
+            while process.poll() is None:
+                rights |= rights_of(facts["uid"])
+                time.sleep(0.2)
+            output = process.stdout.read()
+    finally:
+        attacker.kill()
+        attacker.wait()
+    assert (folder / "results").is_dir(), output
+    (path,) = (folder / "results" / "attacked").iterdir()
+    records = {record.params["attack"]: record for record in records_of(path)}
+    assert records.keys() == set(ATTACKS), output
+    return path, records, rights, Path(key).read_bytes()
+
+
+def test_a_launch_that_attacks_nothing_is_ok_with_all_its_raw_output(attacked):
+    path, records, _, _ = attacked
+    assert (records["none"].status, records["none"].reason) == ("ok", None)
+    for kind in ("script", "stdout", "stderr"):
+        assert (path / records["none"].artifacts[kind]).is_file()
+
+
+@pytest.mark.parametrize(
+    ("attack", "told"),
+    [
+        ("stderr-link", "stderr is a link"),
+        ("stdout-link", "stdout is a link"),
+        ("script-link", "script is a link"),
+        ("stderr-hard-link", "stderr has 2 hard links"),
+        ("stderr-fifo", "stderr is a FIFO"),
+        ("stdout-fifo", "stdout is a FIFO"),
+        ("stderr-folder", "stderr is a folder"),
+        ("stage-link", "stdout lies behind a link"),
+    ],
+)
+def test_what_is_no_file_of_the_job_is_refused_and_named_in_the_record(attacked, attack, told):
+    _, records, _, _ = attacked
+    record = records[attack]
+    assert record.status in ("wrong", "failed")
+    assert "raw output refused: " in record.reason
+    assert told in record.reason
+    assert told.split()[0] not in record.artifacts
+
+
+def test_no_secret_reaches_the_run_directory_and_raw_output_is_private(attacked):
+    path, _, _, secret = attacked
+    for file in path.rglob("*"):
+        if file.is_file():
+            assert secret not in file.read_bytes(), file
+    for file in (path / "raw").iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE((path / "raw").stat().st_mode) == 0o700
+
+
+def test_a_job_changes_nothing_that_the_harness_writes(attacked):
+    path, records, _, _ = attacked
+    record = records["control"]
+    assert record.status == "ok"
+    assert (path / record.artifacts["stderr"]).read_text() == "came to its end\n"
+
+
+def test_the_session_and_what_it_starts_have_no_capability(attacked):
+    *_, rights, _ = attacked
+    assert any(b"checks.common.session" in command for command in rights)
+    assert set(rights.values()) == {0}
+
+
+def test_the_jobs_user_prepares_no_work_folder(cluster):  # noqa: F811
+    facts = cluster.site_facts()
+    runs = facts["runs_dir"]
+    for script in (f"mkdir {runs}/x", f"ln -s /etc {runs}/x", f"mv {runs} {runs}.aside"):
+        command = cluster.user_command(["sh", "-c", script])
+        assert subprocess.run(command, cwd="/", capture_output=True, check=False).returncode
+    assert not any(Path(runs).iterdir())
