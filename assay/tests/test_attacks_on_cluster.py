@@ -16,6 +16,7 @@ from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
     pytestmark,
     records_of,
 )
+from checks.common.sources import CHECKS
 
 #: The start-up program, after an attack from within the job.
 DEFINITION = """
@@ -36,8 +37,6 @@ class ThiefDefinition(StartupDefinition):
 CHECK = ThiefDefinition()
 """
 RUN = '''
-from pathlib import Path
-
 from checks.common.base import OwnProgram
 
 ATTACK = """
@@ -68,8 +67,7 @@ exec "$@"
 
 class Run(OwnProgram):
     def command(self):
-        startup = [str(self.built / "startup"), *super().command()[1:]]
-        return ["sh", "-c", ATTACK, self.params.attack, *startup]
+        return ["sh", "-c", ATTACK, self.params.attack, *super().command()]
 '''
 ATTACKS = (
     *("none", "stderr-link", "stdout-link", "script-link", "stderr-hard-link", "stderr-fifo"),
@@ -80,28 +78,28 @@ SWAPS = """
 import os, pathlib, sys
 sessions, secret = sys.argv[1:]
 while True:
-    for mark in pathlib.Path(sessions).glob("*/session/stage/**/swap.me"):
-        for file in mark.parent.glob("rfm_*.err"):
-            other = f"{mark.parent}/other"
-            try:
+    try:
+        for mark in pathlib.Path(sessions).glob("*/session/stage/**/swap.me"):
+            for file in mark.parent.glob("rfm_*.err"):
+                other = f"{mark.parent}/other"
                 os.symlink(secret, other)
                 os.rename(other, file)
                 pathlib.Path(other).write_text("regular")
                 os.rename(other, file)
-            except OSError:
-                pass
+    except OSError:
+        pass
 """
 
 
 def rights_of(uid):
-    """The effective capabilities of each process of a user."""
+    """The effective capabilities of each process that is wholly a user's, by its command."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if process.stat().st_uid == uid:
-                lines = (process / "status").read_text().splitlines()
-                (rights,) = [line.split()[1] for line in lines if line.startswith("CapEff")]
-                found[(process / "cmdline").read_bytes()] = int(rights, 16)
+            status = (process / "status").read_text()
+            said = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
+            if set(said["Uid"].split()) == {str(uid)}:
+                found[(process / "cmdline").read_bytes()] = int(said["CapEff"], 16)
         except OSError:
             continue
     return found
@@ -115,6 +113,8 @@ def attacked(cluster, tmp_path_factory):  # noqa: F811
     check.mkdir(parents=True)
     (check / "__init__.py").write_text(DEFINITION)
     (check / "run.py").write_text(RUN)
+    program = (CHECKS / "startup" / "startup.c").read_text()
+    (check / "thief.c").write_text(program.replace('"startup"', '"thief"'))
     cases = f"  - check: thief\n    fixed: {{ranks: 1}}\n    matrix: {{attack: {list(ATTACKS)}}}\n"
     name = campaign(folder, "attacked", "mpich", 1, cases)
     facts = cluster.site_facts()
@@ -188,13 +188,14 @@ def test_a_job_changes_nothing_that_the_harness_writes(attacked):
 def test_the_session_and_what_it_starts_have_no_capability(attacked):
     *_, rights, _ = attacked
     assert any(b"checks.common.session" in command for command in rights)
-    assert set(rights.values()) == {0}
+    assert {command: mask for command, mask in rights.items() if mask} == {}
 
 
 def test_the_jobs_user_prepares_no_work_folder(cluster):  # noqa: F811
     facts = cluster.site_facts()
     runs = facts["runs_dir"]
+    before = set(Path(runs).iterdir())
     for script in (f"mkdir {runs}/x", f"ln -s /etc {runs}/x", f"mv {runs} {runs}.aside"):
         command = cluster.user_command(["sh", "-c", script])
         assert subprocess.run(command, cwd="/", capture_output=True, check=False).returncode
-    assert not any(Path(runs).iterdir())
+    assert set(Path(runs).iterdir()) == before
