@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-import json
-
+import msgspec
 import numpy as np
 
 from records.errors import AssayError
 from records.history.model import Acceptance, Change, History, SeriesKey
 from records.history.store import Store
+from records.values import Params, Scalar
+from records.words import ALLOWED, odd_word
+
+_PARAMS = msgspec.json.Decoder(Params)
+_POINT = msgspec.json.Decoder(dict[str, Scalar])
 
 
 def read_history(store: Store, site: str, campaign: str) -> History:
@@ -62,7 +66,10 @@ def _series(store: Store, site: str, campaign: str) -> dict[int, SeriesKey]:
     found = {}
     for row in map(dict, rows):
         number = row.pop("id")
-        decoded = {name: json.loads(row[name]) for name in ("params", "at")}
+        names = (row["case_id"], row["check"], row["environment"], row["metric"])
+        if (odd := odd_word(names)) is not None:
+            raise ValueError(f"series {number} holds the name {odd!r}; {ALLOWED}")
+        decoded = {"params": _PARAMS.decode(row["params"]), "at": _POINT.decode(row["at"])}
         found[number] = SeriesKey(**row | decoded)
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,9 +17,34 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import msgspec
+
 from records.errors import AssayError, InfrastructureError
 from records.history.model import Acceptance, Change, Night, NightValues, SeriesKey
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
+from records.values import Count
+from records.withheld import without_secrets
+from records.words import ALLOWED, odd_word
+
+_SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+#: What a field that is not as it was written raises.
+_DAMAGED = (msgspec.MsgspecError, ValueError, TypeError, KeyError, OverflowError, RecursionError)
+#: Error codes of SQLite that say nothing of the file.
+_NOT_ITS_FAULT = (
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_LOCKED,
+    sqlite3.SQLITE_NOMEM,
+    sqlite3.SQLITE_READONLY,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_PERM,
+    sqlite3.SQLITE_AUTH,
+    sqlite3.SQLITE_CONSTRAINT,
+)
+_TEXTS = msgspec.json.Decoder(dict[str, str])
+_COUNTS = msgspec.json.Decoder(dict[str, Count])
+_LIST = msgspec.json.Decoder(list[str])
 
 
 class Store:
@@ -26,15 +52,12 @@ class Store:
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
-        if not create and not path.is_file():
-            raise AssayError(
-                f"{path}: there is no history yet; begin one with: assay history add RUN"
-            )
+        self._refuse_other_files(create)
         with self.explained("opened"):
             path.parent.mkdir(parents=True, exist_ok=True)
             self.database = sqlite3.connect(path, timeout=60, isolation_level=None)
             self.database.row_factory = sqlite3.Row
-            for setting in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            for setting in _SETTINGS:
                 self.database.execute(f"PRAGMA {setting}")
             kind, version = (
                 self.database.execute(f"PRAGMA {name}").fetchone()[0]
@@ -53,25 +76,40 @@ class Store:
                     " Use the Assay that wrote it."
                 )
 
+    def _refuse_other_files(self, create: bool) -> None:
+        """Raise AssayError for what is no file, and for one that is not there to be read."""
+        try:
+            if stat.S_ISREG(self.path.stat().st_mode):
+                return
+        except FileNotFoundError:
+            if create:
+                return
+            raise AssayError(
+                f"{self.path}: there is no history yet; begin one with: assay history add RUN"
+            ) from None
+        except OSError as error:
+            raise AssayError(f"{self.path}: cannot be read ({error.strerror})") from error
+        raise AssayError(f"{self.path}: is no regular file; give another with --history")
+
     @contextmanager
     def explained(self, what: str) -> Iterator[None]:
         """Turns what goes wrong while the file is read or written into one message."""
         try:
             yield
-        except (json.JSONDecodeError, TypeError) as error:
+        except _DAMAGED as error:
             raise AssayError(
                 f"{self.path}: is damaged: a field is not what was written ({error}); put back a"
                 " copy, or move it away and add the runs again"
             ) from error
         except sqlite3.DatabaseError as error:
-            if "not a database" in str(error) or "malformed" in str(error):
-                raise AssayError(
-                    f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
-                    " away and add the runs again"
+            if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF in _NOT_ITS_FAULT:
+                raise InfrastructureError(
+                    f"{self.path}: could not be {what} ({error}); what it held before is safe. Make"
+                    " room or wait for the other process, then do it again."
                 ) from error
-            raise InfrastructureError(
-                f"{self.path}: could not be {what} ({error}); what it held before is safe. Make"
-                " room or wait for the other process, then do it again."
+            raise AssayError(
+                f"{self.path}: is damaged or no history ({error}); put back a copy, or move it"
+                " away and add the runs again"
             ) from error
         except OSError as error:
             raise InfrastructureError(
@@ -199,7 +237,7 @@ class Store:
             rows = self.database.execute(
                 "SELECT rerun_of, nodes FROM night WHERE elsewhere=1 ORDER BY id"
             ).fetchall()
-        return {row[0]: tuple(json.loads(row[1])) for row in rows}
+            return {row[0]: tuple(decoded_nodes(row[1])) for row in rows}
 
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
         columns = (
@@ -211,10 +249,17 @@ class Store:
         contexts: dict[str, Mapping[str, str]] = {}  # equal ones share an object
         with self.explained("read"):
             for row in map(dict, self.database.execute(query, values)):
-                row["context"] = contexts.setdefault(row["context"], json.loads(row["context"]))
-                row["statuses"] = json.loads(row["statuses"])
-                for name in ("nodes", "failures", "warnings"):
-                    row[name] = tuple(json.loads(row[name]))
+                names = (row["run_id"], row["site"], row["campaign"])
+                if (odd := odd_word(names)) is not None:
+                    raise ValueError(f"night {row['id']} holds the name {odd!r}; {ALLOWED}")
+                text = row["context"]
+                if text not in contexts:
+                    contexts[text] = _without_secrets(_TEXTS.decode(text))
+                row["context"] = contexts[text]
+                row["statuses"] = _COUNTS.decode(row["statuses"])
+                row["nodes"] = tuple(decoded_nodes(row["nodes"]))
+                for name in ("failures", "warnings"):
+                    row[name] = tuple(_LIST.decode(row[name]))
                 nights.append(Night(**row | {"judged": bool(row["judged"])}))
         return nights
 
@@ -252,6 +297,20 @@ class Store:
                 [(acceptance.author, acceptance.reason, acceptance.at, n) for n in numbers],
             )
         return len(set(numbers))
+
+
+def decoded_nodes(text: str) -> list[str]:
+    """The nodes that a field holds. Raises ValueError for names that are none."""
+    nodes = _LIST.decode(text)
+    if (odd := odd_word(nodes)) is not None:
+        raise ValueError(f"a node is called {odd!r}; {ALLOWED}")
+    return nodes
+
+
+def _without_secrets(context: dict[str, str]) -> dict[str, str]:
+    """A context with the variables withheld that look like a secret; former nights kept them."""
+    variables = {name: text for name, text in context.items() if "variables." in name}
+    return context | without_secrets(variables)
 
 
 def _insert(table: str, row: Mapping[str, object]) -> str:
