@@ -13,6 +13,7 @@ from virtual_cluster import account, daemons, faults, host, network, power, proc
 from virtual_cluster import spec as plans
 from virtual_cluster.slurm_conf import (
     cgroup_conf,
+    epilog_script,
     hosts_file,
     sbatch_script,
     slurm_conf,
@@ -198,6 +199,8 @@ def _prepare(spec: ClusterSpec) -> State:
     where.hosts.write_text(hosts_file(state.addresses))
     where.sbatch.write_text(sbatch_script(host.program("sbatch"), nodes[-1]))
     where.sbatch.chmod(0o755)
+    where.epilog.write_text(epilog_script(where.root / "nodes", account.SHELL_MARK))
+    where.epilog.chmod(0o755)
     return state
 
 

@@ -24,7 +24,7 @@ SlurmctldLogFile={state}/log/slurmctld.log
 SlurmdLogFile={state}/log/%n.log
 SlurmctldDebug=info
 SlurmdDebug=info
-# One process group a step; no control groups, so daemons of LAM and PVM outlive their step.
+# No control groups, so daemons of LAM and PVM outlive their step; the epilog ends what is left.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
@@ -43,8 +43,8 @@ MailProg=/bin/true
 # Least delay for a serial stream of small jobs.
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=1
-# With an epilog, the end of a job makes Slurm schedule at once instead of at the next second.
-Epilog=/bin/true
+# Ends what a job left behind; also makes Slurm schedule at once instead of at the next second.
+Epilog={state}/bin/end-of-job
 CompleteWait=0
 KillWait=5
 InactiveLimit=0
@@ -121,5 +121,41 @@ def sbatch_script(sbatch: str, last_node: str) -> str:
 {sbatch} --nice=1000000 "$@" || exit
 salloc --quiet --immediate=1 --job-name=kick --nodelist={last_node} --ntasks=1 true \\
     </dev/null >/dev/null 2>&1
+exit 0
+"""
+
+
+def epilog_script(spool: Path, spares: str) -> str:
+    """Text of the epilog that each node runs after a job: no process of the job's user is left.
+
+    Daemonised processes have left the trees by which Slurm finds those of a job. What names another
+    job whose step runs here (it has a socket in `spool`) is spared, as is what has the variable
+    `spares`, and what names no job while another one runs.
+    """
+    return f"""\
+#!/bin/sh
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+[ "${{SLURM_JOB_UID:-0}}" -gt 0 ] || exit 0
+cd {spool}/"$SLURMD_NODENAME"/spool || exit 0
+here=$(readlink /proc/self/ns/net)
+for round in 1 2 3 4 5 6 7 8 9 10; do
+    left=
+    others=
+    for socket in *_*.*; do
+        job=${{socket##*_}} job=${{job%%.*}}
+        [ ! -S "$socket" ] || [ "$job" = "$SLURM_JOB_ID" ] || others="$others $job "
+    done
+    for pid in $(pgrep -U "$SLURM_JOB_UID"); do
+        [ "$(readlink /proc/"$pid"/ns/net)" = "$here" ] || continue
+        names=$(tr '\\0' '\\n' </proc/"$pid"/environ 2>/dev/null)
+        case $names in *{spares}=*) continue ;; esac
+        job=$(printf '%s\\n' "$names" | sed -n 's/^SLURM_JOB_ID=//p' | head -n 1)
+        case $others in *" $job "*) continue ;; esac
+        [ -n "$job" ] || [ -z "$others" ] || continue
+        kill -KILL "$pid" 2>/dev/null && left=yes
+    done
+    [ -n "$left" ] || break
+    sleep 0.02
+done
 exit 0
 """

@@ -40,6 +40,8 @@ class Folders:
         self.runs = root / "runs"
         #: The sbatch that stands first in the ordinary user's PATH.
         self.sbatch = root / "bin" / "sbatch"
+        #: What each node runs after a job.
+        self.epilog = root / "bin" / "end-of-job"
         #: Home of the ordinary user.
         self.home = root / "home"
         #: Empty; where sources are bound while they are shown to a command (view.py).
