@@ -31,7 +31,7 @@ from checks.common.faults import WorkFolderError, folder_trouble
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.printed import Printed, last_line, read_printed
-from checks.common.scheduler import dead_nodes, job_loss
+from checks.common.scheduler import dead_nodes, job_loss, leaves_processes
 from records.flags import PARTIAL
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
@@ -109,6 +109,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         preload = self.current_environ.extras["preload"]
         if preload:
             self.env_vars["ASSAY_PRELOAD"] = preload
+        if not self.is_dry_run() and leaves_processes():
+            self.env_vars["ASSAY_SWEEP"] = "yes"
         before = ["libassay_evidence.so"] if self.foreign else []
         before += ["libassay_profile.so"] if self.profiled else []
         for helper in ("stepkeeper", preload, *before):
@@ -286,7 +288,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if state in ("TIMEOUT", "CANCELLED", "DEADLINE", "OUT_OF_MEMORY", "PREEMPTED"):
             return f"Slurm ended the job: {state}"
         if output.exit_status in (124, 137):
-            return f"time limit: the launch was ended after {self.launch_limit_s:g} s"
+            limit = f"time limit: the launch was ended after {self.launch_limit_s:g} s"
+            return "; ".join([limit, *output.errors[:2]])
         if output.errors:
             return "; ".join(output.errors[:3])
         if output.exit_status is None:

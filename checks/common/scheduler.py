@@ -18,6 +18,7 @@ import socket
 import subprocess
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,18 @@ def dead_nodes(job: Any) -> str | None:
     return f"node {', '.join(sorted(down))} died during the launch" if down else None
 
 
+@cache
+def leaves_processes() -> bool:
+    """Whether a job's daemonised processes outlive it, as far as Slurm's settings tell.
+
+    They do unless control groups hold them, or the epilog of a virtual cluster ends them.
+    """
+    settings = _said(["scontrol", "show", "config"]).stdout
+    tracked = re.search(r"^ProctrackType\s*=\s*proctrack/(linuxproc|pgid)", settings, re.MULTILINE)
+    ended = re.search(r"^Epilog(\[0\])?\s*=.*/end-of-job$", settings, re.MULTILINE)
+    return tracked is not None and ended is None
+
+
 def _answers(address: str, port: str) -> bool:
     try:
         with socket.create_connection((address, int(port)), timeout=1):
@@ -109,13 +122,16 @@ def _answers(address: str, port: str) -> bool:
 
 
 def _scontrol(kind: str, name: str) -> subprocess.CompletedProcess[str]:
-    command = ["scontrol", "show", kind, "-o", name]
+    return _said(["scontrol", "show", kind, "-o", name])
+
+
+def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        said = f"scontrol did not answer within {COMMAND_LIMIT_S:.0f} s"
+        said = f"{command[0]} did not answer within {COMMAND_LIMIT_S:.0f} s"
         return subprocess.CompletedProcess(command, 124, "", said)
 
 

@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # LAM's daemons, for session.sh: its environment, the command that boots them on $hosts_file, their end.
 
+# The daemon's name, as /proc tells it.
+daemon=lamd
+
 daemon_environment() {
     export LAM_MPI_SESSION_SUFFIX=assay-$SLURM_JOB_ID
     boot_command=(lamboot -b -ssi boot rsh -ssi boot_rsh_agent "$here/srun-agent.sh"

@@ -3,6 +3,9 @@
 # PRRTE's daemons (Open MPI 5), for session.sh: its environment, the command that boots them on
 # $hosts_file, their end. prte starts those of the other hosts by srun itself, each under step.sh.
 
+# The daemon's name, as /proc tells it.
+daemon=prte
+
 daemon_environment() {
     boot_command=(prte --daemonize --report-uri prte.uri --hostfile "$hosts_file"
         --launch-agent "$here/step.sh prted")

@@ -3,6 +3,9 @@
 # PVM's daemons, for session.sh: its environment, the command that boots them on $hosts_file, their end.
 # The site sets PVM_ROOT.
 
+# The daemon's name, as /proc tells it.
+daemon=pvmd3
+
 daemon_environment() {
     export PVM_RSH=$here/srun-agent.sh PVM_VMID=assay-$SLURM_JOB_ID
     export PVM_TMP=$TMPDIR

@@ -21,42 +21,18 @@ failed() {
     exit 125
 }
 
-# What the library's own part (lam.sh, prte.sh, pvm.sh) says is used here: daemon_environment sets
-# boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts. Each host has a
-# folder of its own for temporary files, on the others made and removed by step.sh.
-boot() {
-    hosts_file=$daemons.hosts
-    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-$SLURM_JOB_ID
-    node_tmp=$ASSAY_NODE_TMP-$(hostname)
-    mkdir -m 700 "$node_tmp" || failed "cannot make $node_tmp"
-    export TMPDIR=$node_tmp
-    daemon_environment
-    for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do daemon_host "$host"; done >"$hosts_file"
-    stamp boot_begin
-    exec 3< <(exec "$ASSAY_STEPKEEPER" - "${boot_command[@]}" 2>&1 </dev/null)
-    keeper=$!
-    local line status=none
-    while [ "$status" = none ] && IFS= read -r line <&3; do
-        printf '%s\n' "$line" >>"$daemons.boot.out"
-        case $line in "stepkeeper: "*) status=${line#stepkeeper: } ;; esac
-    done
-    stamp boot_end
-    [ "$status" = 0 ] && return
-    cat "$daemons.boot.out" >&2
-    failed "booting the daemons of $daemons failed with status $status"
-}
-
-halt() {
-    stamp halt_begin
-    daemon_halt >"$daemons.halt.out" 2>&1
-    kill -TERM "$keeper" 2>/dev/null && wait "$keeper" 2>/dev/null
-    stamp halt_end
+# Where Slurm lets daemonised processes outlive their job.
+sweep() {
+    [ "$SLURM_NNODES" -eq 1 ] || srun --overlap --mpi=none --nodes=$((SLURM_NNODES - 1)) \
+        --ntasks-per-node=1 --exclude="$SLURMD_NODENAME" "$here/sweep.sh" </dev/null
+    "$here/sweep.sh"
 }
 
 finish() {
     trap - EXIT TERM INT HUP
     [ -n "${keeper:-}" ] && halt
     [ -n "${node_tmp:-}" ] && rm -rf "$node_tmp"
+    [ -z "${ASSAY_SWEEP:-}" ] || sweep >sweep.out 2>&1
     stamp session_end
     : >launch.ended
 }
@@ -68,8 +44,8 @@ stamp session_begin
 # Remedies for faults of a library, chosen by the site for each environment.
 [ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
 if [ "$daemons" != none ]; then
-    # shellcheck source=lam.sh
-    . "$here/$daemons.sh"
+    # shellcheck source=daemons.sh
+    . "$here/daemons.sh"
     boot
 fi
 export ASSAY_LAUNCHED_AT=$EPOCHREALTIME
@@ -81,5 +57,6 @@ runner=$!
 wait $runner
 status=$?
 stamp launch_end
+[ "$status" = 0 ] || [ -z "${keeper:-}" ] || tell_dead_daemons
 say exit "\"status\":$status"
 exit $status

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # step.sh COMMAND...: run by srun-agent.sh and prte on a host. COMMAND runs under the step's keeper, which
-# waits until the daemons that COMMAND leaves behind have ended; then the host's folder is removed.
+# waits until the daemons that COMMAND leaves behind have ended; then the host's folder is removed, and
+# that they have ended is noted in the working folder that the job's hosts share.
 trap : TERM INT HUP
 TMPDIR=$ASSAY_NODE_TMP-$(hostname)
 PVM_TMP=$TMPDIR
@@ -9,5 +10,7 @@ export TMPDIR PVM_TMP
 mkdir -m 700 "$TMPDIR" || exit 1
 "$ASSAY_STEPKEEPER" - "$@"
 status=$?
+kind=${ASSAY_NODE_TMP#/tmp/assay-}
+: >"${kind%%-*}.ended.$(hostname)"
 rm -rf "$TMPDIR"
 exit $status

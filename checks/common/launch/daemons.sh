@@ -1,0 +1,52 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-License-Identifier: Apache-2.0
+# For session.sh: a library's daemons on the job's hosts, booted, looked for and halted.
+# What the library's own part (lam.sh, prte.sh, pvm.sh) says is used here: daemon_environment sets
+# boot_command; daemon_host prints a host's line of hosts_file; daemon_halt halts. Each host has a
+# folder of its own for temporary files, on the others made and removed by step.sh, which notes the end
+# of its daemons in $daemons.ended.HOST; the daemon of this host is a child of the keeper.
+# shellcheck source=lam.sh
+. "$here/$daemons.sh"
+
+boot() {
+    hosts_file=$daemons.hosts
+    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-$SLURM_JOB_ID
+    node_tmp=$ASSAY_NODE_TMP-$(hostname)
+    mkdir -m 700 "$node_tmp" || failed "cannot make $node_tmp"
+    export TMPDIR=$node_tmp
+    daemon_environment
+    for host in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do daemon_host "$host"; done >"$hosts_file"
+    stamp boot_begin
+    exec 3< <(exec "$ASSAY_STEPKEEPER" - "${boot_command[@]}" 2>&1 </dev/null)
+    keeper=$!
+    local line status=none
+    while [ "$status" = none ] && IFS= read -r line <&3; do
+        printf '%s\n' "$line" >>"$daemons.boot.out"
+        case $line in "stepkeeper: "*) status=${line#stepkeeper: } ;; esac
+    done
+    stamp boot_end
+    [ "$status" = 0 ] && return
+    cat "$daemons.boot.out" >&2
+    failed "booting the daemons of $daemons failed with status $status"
+}
+
+# Names the hosts whose daemon has ended before it was halted.
+tell_dead_daemons() {
+    local stat line dead="" here_alive=no
+    for stat in /proc/[0-9]*/stat; do
+        { IFS= read -r line <"$stat"; } 2>/dev/null || continue
+        [[ $line == *"($daemon) "[^ZX]" $keeper "* ]] && here_alive=yes
+    done
+    [ $here_alive = yes ] || dead=" $(hostname)"
+    for stat in "$daemons".ended.*; do
+        [ -e "$stat" ] && dead="$dead ${stat#"$daemons".ended.}"
+    done
+    [ -z "$dead" ] || say error "\"where\":\"session\",\"message\":\"$daemon had ended on$dead\""
+}
+
+halt() {
+    stamp halt_begin
+    daemon_halt >"$daemons.halt.out" 2>&1
+    kill -TERM "$keeper" 2>/dev/null && wait "$keeper" 2>/dev/null
+    stamp halt_end
+}
