@@ -12,6 +12,8 @@ from virtual_cluster.state import State, folders
 
 NODES_TIMEOUT_S = 30.0
 TIMEOUT_PER_NODE_S = 0.5
+#: States of nodes that take jobs, now or when those that they have are done.
+_TAKES_JOBS = ("idle", "mixed", "allocated", "completing")
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def wait_for_nodes(state: State, nodes: list[str]) -> None:
     waiting = set(nodes)
     for _ in tries(NODES_TIMEOUT_S + TIMEOUT_PER_NODE_S * len(nodes), 0.05):
         states = node_states(state)
-        waiting = {node for node in waiting if states.get(node) not in ("idle", "mixed")}
+        waiting = {node for node in waiting if states.get(node) not in _TAKES_JOBS}
         if not waiting:
             return
         for node in sorted(waiting):

@@ -30,16 +30,22 @@ boot() {
     failed "booting the daemons of $daemons failed with status $status"
 }
 
-# Names the hosts whose daemon has ended before it was halted.
+# Names the hosts whose daemon has ended before it was halted; one that ended with the launch is noted
+# soon after it.
 tell_dead_daemons() {
-    local stat line dead="" here_alive=no
-    for stat in /proc/[0-9]*/stat; do
-        { IFS= read -r line <"$stat"; } 2>/dev/null || continue
-        [[ $line == *"($daemon) "[^ZX]" $keeper "* ]] && here_alive=yes
-    done
-    [ $here_alive = yes ] || dead=" $(hostname)"
-    for stat in "$daemons".ended.*; do
-        [ -e "$stat" ] && dead="$dead ${stat#"$daemons".ended.}"
+    local file line dead="" here_alive _
+    for _ in 1 2 3 4 5; do
+        sleep 0.1
+        here_alive=no
+        for file in /proc/[0-9]*/stat; do
+            { IFS= read -r line <"$file"; } 2>/dev/null || continue
+            [[ $line == *"($daemon) "[^ZX]" $keeper "* ]] && here_alive=yes
+        done
+        [ $here_alive = yes ] || dead=" $(hostname)"
+        for file in "$daemons".ended.*; do
+            [ -e "$file" ] && dead="$dead ${file#"$daemons".ended.}"
+        done
+        [ -z "$dead" ] || break
     done
     [ -z "$dead" ] || say error "\"where\":\"session\",\"message\":\"$daemon had ended on$dead\""
 }

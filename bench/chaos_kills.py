@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kills at random moments of runs with every launcher, each resumed to its end (none lost).
+
+What is killed is the driver, ReFrame, slurmctld, slurmd, a node, LAM's or PVM's daemon, a rank,
+munged, the space on the disk of the results, the work folder. Afterwards every case has in every
+block one final record, artifacts have their checksums, and nothing is left running. The driver's
+pause after a fault is shortened.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from records.errors import AssayError
+from records.record import CASE_ID, Record, latest_attempts
+from records.run_directory import RunDirectory
+from virtual_cluster import Cluster, ClusterSpec, api, up
+from virtual_cluster.host import run as run_command
+from virtual_cluster.host import tries
+from virtual_cluster.state import load_state
+
+_CAMPAIGN = """
+schema: 1
+name: {environment}
+question: is every launch counted once, whatever dies?
+environments: [{environment}]
+blocks: {blocks}
+seed: {seed}
+limits: {{launch_s: 60}}
+cases:
+{cases}
+"""
+_STARTUP = "  - check: startup\n    matrix: {ranks: [1, 2]}\n    fixed: {ranks_per_node: 1}"
+_PVM = "  - check: pvm_echo\n    matrix: {route: [direct, daemon]}\n    fixed: {sizes: [64]}"
+#: One for each launcher of the distribution's libraries.
+CASES = {"mpich": _STARTUP, "openmpi": _STARTUP, "lam": _STARTUP, "lam-lamd": _STARTUP, "pvm": _PVM}
+#: `assay` with a short pause.
+_ASSAY = (
+    "import sys, assay.run.driver as driver; driver.PAUSE_S = 4.0;"
+    "from assay.cli.main import main; sys.exit(main())"
+)
+_RESULTS_BYTES = 8 << 20
+_RESUMES = 8
+_PATIENCE_S = 400.0
+
+
+class Chaos:
+    """Campaigns on one cluster, the seeded kills in them, and what was found wrong."""
+
+    def __init__(self, cluster: Cluster, folder: Path, seed: int) -> None:
+        self.cluster, self.folder = cluster, folder
+        self.chance = random.Random(seed)  # noqa: S311
+        self.killed: Counter[str] = Counter()
+        self.ended: Counter[str] = Counter()
+        self.problems: list[str] = []
+        self.launches = self.attempts = 0
+        self._uid = int(cluster.site_facts()["uid"])
+        self._site = f"virtual:{cluster.name}"
+        self._driver: subprocess.Popen[bytes] | None = None
+        self._filler = folder / "results" / "filler"
+
+    def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> int:
+        """Run one campaign to its end with these kills; gives how many of them came about."""
+        done, number = 0, sum(self.ended.values())
+        file = self.folder / f"{environment}-{number}.yaml"
+        seed = self.chance.randrange(1000)
+        text = _CAMPAIGN.format(
+            environment=environment, blocks=blocks, seed=seed, cases=CASES[environment]
+        )
+        file.write_text(text.replace(f"name: {environment}", f"name: {file.stem}"))
+        self._start(str(file), "--site", self._site)
+        run = self._begun(file.stem)
+        for kind in kinds:
+            time.sleep(self.chance.uniform(0.3, 3.0))
+            if self._over() and not self._resume(run):
+                break
+            if KINDS[kind](self):
+                self.killed[kind] += 1
+                done += 1
+            time.sleep(self.chance.uniform(0.0, 3.0))
+            if self.chance.random() < 0.7:
+                self._mend()
+        self._mend()
+        for _ in range(_RESUMES):
+            self._wait()
+            if not self._resume(run):
+                break
+        else:
+            self.problems.append(f"{run.path}: not complete after {_RESUMES} resumes")
+        self._verify(run)
+        return done
+
+    def _start(self, *arguments: str) -> None:
+        self._log = self.folder / "driver.log"
+        with self._log.open("wb") as log:
+            self._driver = subprocess.Popen(
+                [sys.executable, "-c", _ASSAY, "run", *arguments],
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _begun(self, name: str) -> RunDirectory:
+        for _ in tries(_PATIENCE_S, 0.1):
+            found = list((self.folder / "results" / name).glob("*/provenance.json"))
+            if found:
+                return RunDirectory(found[0].parent)
+            if self._over():
+                break
+        raise AssayError(f"the run did not begin: {self._log.read_text()[-2000:]}")
+
+    def _over(self) -> bool:
+        assert self._driver is not None
+        return self._driver.poll() is not None
+
+    def _wait(self) -> None:
+        assert self._driver is not None
+        try:
+            status = self._driver.wait(timeout=_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.problems.append(f"a driver hangs: {self._log.read_text()[-500:]}")
+            self._driver.kill()
+            status = self._driver.wait()
+        said = self._log.read_text(errors="replace")
+        self.ended[f"status {status}"] += 1
+        if status not in (0, 1, 4, -signal.SIGKILL) or "Traceback" in said:
+            self.problems.append(f"a driver ended with status {status}: {said[-1500:]}")
+
+    def _resume(self, run: RunDirectory) -> bool:
+        """Go on with a run whose driver has ended; False when it is complete."""
+        if self._unfinished(run):
+            self._wait()
+            self._mend()
+            self._start("--resume", str(run.path))
+            return True
+        return False
+
+    @staticmethod
+    def _latest(run: RunDirectory) -> dict[tuple[str, int], Record]:
+        return latest_attempts(run.records(), CASE_ID)
+
+    def _unfinished(self, run: RunDirectory) -> bool:
+        plan, latest = run.plan(), self._latest(run)
+        final = {key for key, record in latest.items() if record.status != "lost"}
+        cases = [case.id for case in plan.cases if case.skipped is None]
+        return not {(case, b) for case in cases for b in range(1, plan.blocks + 1)} <= final
+
+    def _mend(self) -> None:
+        self._filler.unlink(missing_ok=True)
+        api.revive(self.cluster.name)
+
+    def _verify(self, run: RunDirectory) -> None:
+        records = [record for record in run.records() if record.block > 0]
+        keys = [(record.case_id, record.block) for record in records if record.status != "lost"]
+        plan = run.plan()
+        cases = [case.id for case in plan.cases if case.skipped is None]
+        wanted = [(case, b) for case in cases for b in range(1, plan.blocks + 1)]
+        self.launches, self.attempts = self.launches + len(wanted), self.attempts + len(records)
+        if sorted(keys) != sorted(wanted):
+            self.problems.append(f"{run.path}: {len(keys)} final records for {len(wanted)}")
+        for record in records:
+            self.ended[record.status] += 1
+            for kind in ("script", "stdout", "stderr"):
+                if kind not in record.artifacts:
+                    continue
+                content = (run.path / record.artifacts[kind]).read_bytes()
+                if hashlib.sha256(content).hexdigest() != record.artifacts[f"{kind}_sha256"]:
+                    self.problems.append(f"{run.path}: {record.artifacts[kind]} has changed")
+        for _ in tries(20.0, 0.2):
+            left = [name for name in self._processes("") if name != "sd-pam"]
+            if not left and not self.cluster.status()["jobs"]:
+                break
+        else:
+            self.problems.append(f"{run.path}: left running: {left}")
+        folders = [path.name for path in Path(self.cluster.site_facts()["work_dir"]).iterdir()]
+        if any(run.run_id in name and not name.endswith(".gone") for name in folders):
+            self.problems.append(f"{run.path}: its work folder is left")
+
+    def _processes(self, pattern: str) -> list[str]:
+        """Ids of processes of the jobs' user whose command line matches."""
+        argv = ["pgrep", "-u", str(self._uid), *(["-f", pattern] if pattern else [])]
+        return run_command(argv, check=False).stdout.split()
+
+    def _kill_one(self, pattern: str) -> bool:
+        """Kill a process of the jobs' user; waits a while for there being one."""
+        for _ in tries(12.0, 0.05):
+            found = self._processes(pattern)
+            if found:
+                time.sleep(self.chance.uniform(0.0, 0.3))
+                with suppress(ProcessLookupError):
+                    os.kill(int(self.chance.choice(found)), signal.SIGKILL)
+                    return True
+            if self._over():
+                break
+        return False
+
+    def kill_driver(self) -> bool:
+        """SIGKILL, or a signal that asks it to end."""
+        assert self._driver is not None
+        choices = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        self._driver.send_signal(self.chance.choice(choices))
+        return not self._over()
+
+    def kill_reframe(self) -> bool:
+        """SIGKILL of the session."""
+        return self._kill_one("checks.common.session")
+
+    def kill_daemon(self) -> bool:
+        """SIGKILL of a lamd or pvmd."""
+        return self._kill_one("^(lamd|/usr/lib/pvm3/.*pvmd3|.*/pvmd3)")
+
+    def kill_rank(self) -> bool:
+        """SIGKILL of the measured program."""
+        return self._kill_one("/out/(startup|pvm_echo)")
+
+    def kill_recorded(self, names: Sequence[str]) -> bool:
+        """SIGKILL of one of the cluster's own processes."""
+        state = load_state(self.cluster.name)
+        assert state is not None
+        process = state.processes[self.chance.choice(names)]
+        if not process.alive():
+            return False
+        os.kill(process.pid, signal.SIGKILL)
+        return True
+
+    def kill_slurmd(self) -> bool:
+        """SIGKILL of a node's slurmd."""
+        found = run_command(["pgrep", "-f", "^slurmd -D -N n[12]"], check=False).stdout.split()
+        inside = set(map(str, api.processes_of(self.cluster.name)))
+        mine = [pid for pid in found if pid in inside]
+        if not mine:
+            return False
+        os.kill(int(self.chance.choice(mine)), signal.SIGKILL)
+        return True
+
+    def kill_node(self) -> bool:
+        """A power cut."""
+        try:
+            self.cluster.kill_node(self.chance.choice(("n1", "n2")))
+        except AssayError:  # it has none already
+            return False
+        return True
+
+    def fill_disk(self) -> bool:
+        """No byte is left for records and raw output."""
+        with suppress(OSError), self._filler.open("wb") as file:
+            while True:
+                file.write(bytes(1 << 14))
+        return not self._over()
+
+    def lose_work_folder(self) -> bool:
+        """The work folder is renamed away."""
+        work = Path(self.cluster.site_facts()["work_dir"])
+        for path in work.iterdir():
+            if path.is_dir() and not path.name.endswith(".gone"):
+                path.rename(work / f"{path.name}.{time.time_ns()}.gone")
+                return not self._over()
+        return False
+
+
+KINDS: dict[str, Callable[[Chaos], bool]] = {
+    "driver": Chaos.kill_driver,
+    "reframe": Chaos.kill_reframe,
+    "slurmctld": lambda chaos: chaos.kill_recorded(["slurmctld"]),
+    "munged": lambda chaos: chaos.kill_recorded(["munged"]),
+    "slurmd": Chaos.kill_slurmd,
+    "node": Chaos.kill_node,
+    "daemon": Chaos.kill_daemon,
+    "rank": Chaos.kill_rank,
+    "disk": Chaos.fill_disk,
+    "work folder": Chaos.lose_work_folder,
+}
+
+
+def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: int = 8) -> Chaos:
+    """Kill `count` times, in campaigns of 2 cases and `blocks` blocks; every campaign is ended."""
+    spec = ClusterSpec(name=f"chaos-{os.getpid()}", nodes=2)
+    with tempfile.TemporaryDirectory(prefix="assay-chaos-") as name:
+        folder = Path(name)
+        (folder / "results").mkdir()
+        run_command(
+            ["mount", "-t", "tmpfs", "-o", f"size={_RESULTS_BYTES}", "tmpfs", f"{folder}/results"]
+        )
+        try:
+            cluster = up(spec)
+            try:
+                found = Chaos(cluster, folder, seed)
+                environments = found.chance.sample(list(CASES), len(CASES))
+                turn = 0
+                while (left := count - found.killed.total()) > 0 and turn < count:
+                    environment = environments[turn % len(environments)]
+                    daemons = environment in ("lam", "lam-lamd", "pvm")
+                    usable = [kind for kind in kinds if daemons or kind != "daemon"]
+                    wanted = [found.chance.choice(usable) for _ in range(min(left, 5))]
+                    found.campaign(environment, blocks, wanted)
+                    for run in (folder / "results").iterdir():
+                        run_command(["rm", "-rf", str(run)])
+                    turn += 1
+                    print(f"{environment}: {', '.join(wanted)}; {_told(found)}", flush=True)
+            finally:
+                cluster.down()
+        finally:
+            run_command(["umount", f"{folder}/results"], check=False)
+    return found
+
+
+def _told(found: Chaos) -> str:
+    return f"{found.killed.total()} kills, {len(found.problems)} problems"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print counts by kind; 1 when something was lost."""
+    parser = argparse.ArgumentParser(prog="python -m bench chaos-kills")
+    parser.add_argument("--count", type=int, default=200, help="kills")
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args(arguments)
+    found = chaos(asked.count, asked.seed)
+    print("kills: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.killed.items())))
+    print("ends: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.ended.items())))
+    print(f"{found.launches} launches planned, {found.attempts} recorded attempts")
+    for problem in found.problems:
+        print(f"PROBLEM {problem}")
+    return bool(found.problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
