@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches, or those named: python -m bench [NAME …]. Exits 1 when one misses its goal."""
+"""Runs the benches, or those named: python -m bench [NAME …] [OPTION …]; options are the last one's.
+
+Exits 1 when one misses its goal.
+"""
 
 from __future__ import annotations
 
@@ -23,22 +26,29 @@ BENCHES = (
     "nightly",
     "chaos_outputs",
 )
+#: Those that take an hour; they run when they are named.
+ON_REQUEST = ("chaos_kills",)
+_NEED_ROOT = ("overhead", "chaos_kills")
 
 
 def main(arguments: list[str]) -> int:
     """Run each bench in a process of its own; gives the exit status."""
-    arguments = [name.replace("-", "_") for name in arguments]
-    unknown = [name for name in arguments if name not in BENCHES]
+    first = next((n for n, word in enumerate(arguments) if word.startswith("-")), len(arguments))
+    names, options = [name.replace("-", "_") for name in arguments[:first]], arguments[first:]
+    there = (*BENCHES, *ON_REQUEST)
+    unknown = [name for name in names if name not in there]
     if unknown:
-        print(f"bench: no bench {unknown[0]!r}; there are {', '.join(BENCHES)}", file=sys.stderr)
+        print(f"bench: no bench {unknown[0]!r}; there are {', '.join(there)}", file=sys.stderr)
         return 2
     missed = []
-    for name in arguments or BENCHES:
+    for name in names or BENCHES:
         text = ast.get_docstring(ast.parse((_HERE / f"{name}.py").read_text())) or name
         print(f"== {name}: {text.splitlines()[0]}", flush=True)
-        if name == "overhead" and os.geteuid() != 0:
+        if name in _NEED_ROOT and os.geteuid() != 0:
             print("skipped: needs root for a virtual cluster; run: sudo make bench")
-        elif subprocess.run([sys.executable, "-m", f"bench.{name}"], check=False).returncode:
+            continue
+        words = [sys.executable, "-m", f"bench.{name}", *(options if [name] == names[-1:] else [])]
+        if subprocess.run(words, check=False).returncode:
             missed.append(name)
     if missed:
         print(f"missed its goal or failed: {', '.join(missed)}", file=sys.stderr)
