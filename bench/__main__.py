@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches, or those named: python -m bench [NAME …] [OPTION …]; options are the last one's.
+"""Runs the benches, or those named: python -m bench [NAME …] [OPTION …]; 1: one missed its goal.
 
-Exits 1 when one misses its goal.
+Options are given to the last one named.
 """
 
 from __future__ import annotations
