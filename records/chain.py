@@ -19,7 +19,7 @@ import msgspec
 
 from records.errors import AssayError
 from records.files import write_whole
-from records.input_files import decoded, opened, read_whole, whole_lines
+from records.input_files import decoded, kind_at, opened, read_whole, whole_lines
 
 SEAL = "seal.json"
 #: What a run begins with: its digests are the start of the chain.
@@ -61,7 +61,7 @@ class Chain:
         found = {
             name: hashlib.sha256(read_whole(directory / name)).hexdigest()
             for name in BEGINNING
-            if (directory / name).exists()
+            if kind_at(directory / name)
         }
         seal = read_seal(directory)
         for name, value in (seal.began_with if seal else {}).items():
@@ -131,7 +131,7 @@ class Chain:
 def chain_of(directory: Path) -> Chain:
     """The chain of all records of a run directory. Raises AssayError naming the line of a fault."""
     chain, path = Chain.of(directory), directory / "records.jsonl"
-    if path.exists() or path.is_symlink():
+    if kind_at(path):
         with opened(path) as file:
             for number, line in enumerate(whole_lines(file, path), start=1):
                 where = f"{path}:{number}"
@@ -157,7 +157,7 @@ def write_seal(directory: Path, chain: Chain) -> None:
 def read_seal(directory: Path) -> Seal | None:
     """The seal of a run; None where there is none. Raises AssayError for a damaged one."""
     path = directory / SEAL
-    if not path.exists() and not path.is_symlink():
+    if kind_at(path) is None:
         return None
     return decoded(_seal.decode, read_whole(path), str(path), "a seal")
 

@@ -36,6 +36,20 @@ _KINDS = {
 _T = TypeVar("_T")
 
 
+def kind_at(path: Path) -> str | None:
+    """What is called so, "a file" or "a FIFO", links not followed; None where nothing is."""
+    try:
+        return _kind(path.lstat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _kind(mode: int) -> str:
+    return _KINDS.get(stat.S_IFMT(mode), "a file")
+
+
 def opened(path: Path) -> BufferedReader:
     """The file, open for reading; the folders before its name may be links, its name may not.
 
@@ -74,8 +88,7 @@ def _regular(descriptor: int, path: Path) -> BufferedReader:
     mode = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(mode):
         os.close(descriptor)
-        kind = _KINDS.get(stat.S_IFMT(mode), "no file")
-        raise AssayError(f"{path}: is {kind}; allowed is a regular file")
+        raise AssayError(f"{path}: is {_kind(mode)}; allowed is a regular file")
     return os.fdopen(descriptor, "rb")
 
 
@@ -84,6 +97,8 @@ def _unreadable(path: Path, error: OSError) -> AssayError:
         linked = next((one for one in (path, path.parent) if one.is_symlink()), None)
         if linked is not None:
             return AssayError(f"{linked}: is a symbolic link; a run directory holds none")
+    if error.errno == errno.ENXIO:
+        return AssayError(f"{path}: is a socket or a device; allowed is a regular file")
     return AssayError(f"{path}: cannot be read ({error.strerror})")
 
 

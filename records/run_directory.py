@@ -15,7 +15,7 @@ from records.belonging import Belonging
 from records.chain import chain_of
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.input_files import opened
+from records.input_files import kind_at, opened
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
@@ -67,14 +67,24 @@ class RunDirectory:
     def lock(self) -> int:
         """Make this process the run's one driver; held until it ends, however it ends.
 
-        Raises AssayError when another process is, or when what a driver writes is a link.
+        Raises AssayError when another process is, or when what a driver writes is a link or of
+        another kind.
         """
         lock = self.path / ".lock"
-        for written in (lock, self.records_file, self.raw, self.builds):
-            refuse_link(written)
-        self.raw.mkdir(mode=0o700, exist_ok=True)
-        self.raw.chmod(0o700)
-        descriptor = os.open(lock, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
+        for file in (lock, self.records_file):
+            refuse_other(file)
+        for folder in (self.raw, self.builds):
+            refuse_other(folder, folder=True)
+        try:
+            self.raw.mkdir(mode=0o700, exist_ok=True)
+            self.raw.chmod(0o700)
+            flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
+            descriptor = os.open(lock, flags, 0o644)
+        except OSError as error:
+            raise AssayError(
+                f"{error.filename}: cannot be opened ({error.strerror}); a run is resumed by its"
+                " owner"
+            ) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -102,13 +112,18 @@ class RunDirectory:
         return file
 
 
-def refuse_link(path: Path) -> None:
-    """Raise AssayError if `path`, a file or folder of a run that is written to, is a link."""
-    if path.is_symlink():
+def refuse_other(path: Path, *, folder: bool = False) -> None:
+    """Raise AssayError if `path`, a file or folder of a run that is written to, is a link, or
+    anything else."""
+    kind = kind_at(path)
+    if kind == "a symbolic link":
         raise AssayError(
             f"{path} is a link, and nothing is written through links; remove it, or put the file or"
             " folder itself in its place"
         )
+    allowed = "a folder" if folder else "a file"
+    if kind not in (None, allowed):
+        raise AssayError(f"{path} is {kind}; allowed is {allowed}. Move it away, then try again.")
 
 
 def new_run_id() -> str:
@@ -160,7 +175,7 @@ def latest_run() -> RunDirectory:
 def _run_at(path: Path) -> RunDirectory:
     for needed in ("plan.json", "campaign.yaml"):
         file = path / needed
-        if not (file.exists() or file.is_symlink()):
+        if kind_at(file) is None:
             raise AssayError(f"{file} is missing: {path} is no run directory")
         opened(file).close()
     return RunDirectory(path)

@@ -12,7 +12,7 @@ from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.criteria.loading import load_criteria
 from assay.run.start import start_run
 from records.errors import AssayError, ExitStatus
-from records.input_files import opened
+from records.input_files import kind_at, opened
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
 from reports.acceptance.digests import made_with
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _accept(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name)
     last = run.path / "acceptance" / "criteria.yaml"
-    if arguments.criteria is None and last.exists():
+    if arguments.criteria is None and kind_at(last):
         opened(last).close()
     elif arguments.criteria is None:
         raise AssayError(

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
-from records.input_files import decoded, read_whole
+from records.input_files import decoded, kind_at, read_whole
 from records.rerun import rerun_campaign
-from records.run_directory import refuse_link
+from records.run_directory import refuse_other
 from reports.acceptance.digests import digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
@@ -33,7 +33,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     """
     folder, here = dossier.run.directory / FOLDER, dossier.run.directory.resolve()
     paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
-    refuse_link(folder)
+    refuse_other(folder, folder=True)
     texts = {
         MACHINE: dossier.content,
         CRITERIA: criteria_text.encode(),
@@ -83,7 +83,7 @@ def _rerun_file(dossier: Dossier) -> str:
 def known_reruns(run_dir: Path) -> list[Path]:
     """The re-runs of the last judgement. Raises AssayError for a damaged list."""
     path = run_dir / FOLDER / RERUNS
-    if not path.is_file():
+    if kind_at(path) is None:
         return []
     try:
         names = decoded(json.loads, read_whole(path), str(path), "a list of run directories")

@@ -20,7 +20,7 @@ from records.belonging import CHECKSUM, Belonging
 from records.chain import SEAL, chain_of, read_seal
 from records.criteria import Criteria
 from records.errors import AssayError
-from records.input_files import decoded, opened_below, read_whole
+from records.input_files import decoded, kind_at, opened_below, read_whole
 from records.plan import Plan, read_plan
 from records.provenance import read_provenance
 from records.record import CASE_ID, Record, latest_attempts, read_records
@@ -67,11 +67,11 @@ def verify(
     Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
     folder = run_dir / FOLDER
-    accepted = (folder / store.MACHINE).is_file()
+    accepted = kind_at(folder / store.MACHINE) is not None
     plan = read_plan(run_dir / "plan.json")
     belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
     path = run_dir / "records.jsonl"
-    records = list(read_records(path, belonging.fault)) if path.exists() else []
+    records = list(read_records(path, belonging.fault)) if kind_at(path) else []
     checks = [
         _records(run_dir, plan, records, accepted=accepted),
         Check("raw output against the records", _clipped(_raw_faults(run_dir, records))),

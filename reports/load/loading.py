@@ -8,6 +8,7 @@ from pathlib import Path
 from records.belonging import Belonging
 from records.chain import Chain
 from records.errors import AssayError
+from records.input_files import kind_at
 from records.plan import read_plan
 from records.provenance import read_provenance
 from records.record import has_torn_tail
@@ -34,7 +35,7 @@ def load_run(directory: Path) -> Run:
     belonging = Belonging(plan, provenance.run_id or "")
     reader = Reader(belonging)
     records_path, chain = directory / "records.jsonl", Chain.of(directory)
-    if records_path.exists() or records_path.is_symlink():
+    if kind_at(records_path) is not None:
         if has_torn_tail(records_path):
             warnings.append(
                 "The last line of records.jsonl is torn (no newline): that launch does not count."

@@ -139,10 +139,10 @@ def test_a_document_of_other_code_is_judged_again_and_says_so(accepted, monkeypa
 
 
 def test_a_page_of_other_code_still_bears_its_seal(accepted, monkeypatch):
-    monkeypatch.setattr(verification, "page_made_with", lambda: "page code 0")
+    monkeypatch.setattr(verification, "page_made_with", lambda: "page code none")
     (page,) = (c for c in verify(accepted, criteria_from_text) if c.what.startswith("document"))
     assert page.good
-    assert page.note == "made with other page code; this is page code 0: not compared"
+    assert page.note == "made with other page code; this is page code none: not compared"
     seal = made(accepted, store.known_reruns(accepted)).seal
     document = accepted / "acceptance" / store.DOCUMENT
     document.write_text(document.read_text().replace(seal, "0" * 64))

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
-from records.run_directory import refuse_link
+from records.run_directory import refuse_other
 from reports.analysis import analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
@@ -92,7 +92,7 @@ def build_report(
     run_dir = Path(run_dir)
     if out_dir is None:
         out_dir = run_dir / "report"
-        refuse_link(out_dir)
+        refuse_other(out_dir, folder=True)
     out_dir = Path(out_dir)
     analysis = analyse(load_run(run_dir))
     root = quote(os.path.relpath(run_dir.resolve(), out_dir.resolve()))

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaign files, criteria files and documents in a run: each damage is one message."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.cli import main
+from assay.tests.test_damaged_runs import CONTENTS, CRITERIA, KINDS, Damage, no_longer_than
+from reports.acceptance import store
+from reports.tests import acceptance_runs as runs
+
+CAMPAIGN = """\
+schema: 1
+name: small
+question: which?
+environments: [lam]
+cases:
+  - {check: startup, fixed: {ranks: 2}}
+"""
+#: What a YAML file may hold instead: of one that is read as JSON, or as text.
+TEXTS = {
+    **CONTENTS,
+    "aliases": b"a: &a [1]\nb: *a\n",
+    "tag": b"!!python/object/apply:os.system ['true']\n",
+    "deep flow": b"a: " + b"{a: " * 5000,
+    "great float": b"schema: 1e999\n",
+    "control": b'name: "\x1b[31m"\n',
+    "escape": b'name: "\\e[31m"\n',
+    "bidi": 'name: "\u202ex"\n'.encode(),
+    "list key": b"? [1]\n: 2\n",
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(store, "find_browser", lambda: None)
+    runs.write_run(tmp_path / "run", checks=("node",), blocks=3)
+    (tmp_path / "file.yaml").write_text(CRITERIA)
+    return tmp_path
+
+
+def spoil(path: Path, change: Damage | bytes) -> None:
+    """Change a file, or what it holds."""
+    if isinstance(change, bytes):
+        path.write_bytes(change)
+    else:
+        change(path)
+
+
+def told_by(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """Exit status and lines on standard error of a command that must not hang."""
+    capsys.readouterr()
+    with no_longer_than(20):
+        status = main(words)
+    text = capsys.readouterr().err
+    assert all(line.isprintable() for line in text.splitlines())
+    return status, text.splitlines()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["plan", "file.yaml", "--site", "virtual"],
+        ["run", "file.yaml", "--site", "virtual"],
+        ["accept", "run", "--criteria", "file.yaml"],
+        ["nightly", "install", "--campaign", "file.yaml", "--with", "cron"],
+    ],
+    ids=" ".join,
+)
+def test_a_damaged_file_that_people_write_is_one_message(
+    place: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    wrong = []
+    damages: dict[str, Damage | bytes] = {**KINDS, **TEXTS}
+    for name, change in damages.items():
+        if name in ("link", "device"):  # the caller's own word
+            continue
+        os.chdir(place)
+        path = place / "file.yaml"
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        path.write_text(CRITERIA if words[0] == "accept" else CAMPAIGN)
+        spoil(path, change)
+        os.chdir(place)
+        status, told = told_by(words, capsys)
+        if status != 2 or not told or not all("file.yaml" in line for line in told):
+            wrong.append(f"{name}: {status} {told}"[:300])
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("command", ["verify", "accept"])
+def test_damage_in_a_document_is_found_and_never_waited_for(
+    place: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    assert main(["accept", "run", "--criteria", "file.yaml"]) in (0, 1, 3)
+    shutil.copytree("run", "judged")
+    wrong = []
+    damages: dict[str, Damage | bytes] = {**KINDS, **CONTENTS}
+    names = (store.MACHINE, store.CRITERIA, store.DOCUMENT, store.RERUNS, store.SUMS)
+    for file in names if command == "verify" else (store.CRITERIA, store.RERUNS):
+        for name, change in damages.items():
+            os.chdir(place)
+            shutil.rmtree("run")
+            shutil.copytree("judged", "run")
+            path = place / "run" / "acceptance" / file
+            spoil(path, change)
+            os.chdir(place)
+            status, told = told_by([command, "run"], capsys)
+            if (file, name) == (store.RERUNS, "list"):  # no re-run at all
+                continue
+            said = status == 2 and all(file in line for line in told) and told
+            if status != 1 and not said:
+                wrong.append(f"{file} {name}: {status} {told}"[:300])
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("folder", ["report", "acceptance", "raw"])
+@pytest.mark.parametrize("kind", ["link", "file", "FIFO"])
+def test_a_folder_that_is_none_is_refused_and_nothing_is_written_through_it(
+    place: Path, capsys: pytest.CaptureFixture[str], folder: str, kind: str
+) -> None:
+    elsewhere = place / "elsewhere"
+    elsewhere.mkdir()
+    path = place / "run" / folder
+    shutil.rmtree(path, ignore_errors=True)
+    if kind == "link":
+        path.symlink_to(elsewhere)
+    elif kind == "file":
+        path.write_text("")
+    else:
+        os.mkfifo(path)
+    words = {
+        "report": ["report", "run", "--format", "csv"],
+        "acceptance": ["accept", "run", "--criteria", "file.yaml"],
+        "raw": ["verify", "run"],
+    }[folder]
+    status, told = told_by(words, capsys)
+    assert status in ((1, 2) if folder == "raw" else (2,)), told
+    assert len(told) == (status == 2)
+    assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["raw/x.out", "raw/node-545ea538.b1.a1.out", "new.txt"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_odd_in_a_run_enters_a_document(
+    place: Path, capsys: pytest.CaptureFixture[str], name: str, kind: str
+) -> None:
+    path = place / "run" / name
+    path.write_text("x")
+    KINDS[kind](path)
+    os.chdir(place)
+    status, told = told_by(["accept", "run", "--criteria", "file.yaml"], capsys)
+    assert (status, len(told)) == ((0, 0) if kind == "folder" else (2, 1)), told
+    assert kind == "folder" or f"run/{name}: is " in told[0]
