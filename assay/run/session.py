@@ -111,7 +111,7 @@ class Session:
         """
         rest, heard, ended = bytearray(), time.monotonic(), None
         while True:
-            if ended is None and (not self._open or self._process.poll() is not None):
+            if ended is None and (not self._open or self._status() is not None):
                 ended = time.monotonic()
             ready, _, _ = select.select([self._pipe], [], [], 1.0)
             # What holds the pipe open after the last launch is no part of the session.
@@ -144,7 +144,7 @@ class Session:
             raise self._no_message(line, f"is none ({error})") from error
         unfit = message.unfit()
         if message.launch_index >= 0 and message.launch_index not in self._open:
-            unfit = f"is of launch {message.launch_index}, which is not to come"
+            unfit = "is of a launch that is not to come"
         if unfit is not None:
             raise self._no_message(line, unfit)
         self._open.discard(message.launch_index)
@@ -157,10 +157,17 @@ class Session:
 
     def wait(self) -> int:
         """ReFrame's exit status after all messages; -9 if it does not end and must be killed."""
-        try:
-            return self._process.wait(timeout=ENDING_S)
-        except subprocess.TimeoutExpired:
-            return -signal.SIGKILL
+        deadline = time.monotonic() + ENDING_S
+        while (status := self._status()) is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return -signal.SIGKILL if status is None else status
+
+    def _status(self) -> int | None:
+        """ReFrame's exit status; None while it runs. Its id is not given to another process."""
+        found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if found is None:
+            return None
+        return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def last_line(self) -> str:
         """The last line that ReFrame printed, for error messages."""
@@ -173,13 +180,11 @@ class Session:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process.poll() is None:
+        if self._status() is None:
             os.killpg(self._process.pid, signal.SIGTERM)
-            try:
-                self._process.wait(timeout=ENDING_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(self._process.pid, signal.SIGKILL)
-                self._process.wait()
+            self.wait()
+        os.killpg(self._process.pid, signal.SIGKILL)  # what it left behind, too
+        self._process.wait()
         os.close(self._pipe)
 
 

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What comes out of a session's pipe are statements of the jobs' user: believed within limits."""
+
+import json
+import sys
+
+import pytest
+
+from assay.run import session as sessions
+from assay.run.session import Launch, Session
+from assay.run.work_folder import WorkFolder
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
+from assay.tests.test_work_folder import made_run
+from records.errors import InfrastructureError
+
+LAUNCHES = [Launch(i, f"startup-{i}", "startup", "lam", {}, 2, 1, 2, 1, 1, 9.0) for i in (0, 1)]
+GOOD = {"status": "failed", "reason": "no", "launch_index": 0}
+HEAD = "import os, sys, time\npipe = int(os.environ['ASSAY_OUTCOME_FD'])\n"
+
+
+class Talking(SlurmSite):
+    """A site whose sessions run a program of the test in ReFrame's place."""
+
+    program = ""
+
+    def command(self, argv, variables, reads=()):
+        return super().command([sys.executable, "-c", HEAD + self.program], variables, reads)
+
+
+@pytest.fixture
+def messages_of(tmp_path):
+    """What a session gives whose ReFrame is this program."""
+    described = read_description("virtual").model_copy(update={"work_dir": str(tmp_path / "work")})
+
+    def messages(program):
+        site = Talking(described)
+        site.program = program
+        work_folder = WorkFolder(site, made_run(tmp_path).path)
+        with work_folder as work, Session(site, work, LAUNCHES) as session:
+            return [message for message in session.messages(100.0) if message is not None]
+
+    return messages
+
+
+def saying(*lines):
+    text = "".join(f"{line}\n" for line in lines)
+    return f"os.write(pipe, {text.encode()!r})\n"
+
+
+def test_outcomes_and_progress_are_heard(messages_of):
+    lines = [json.dumps({"progress": "building"}), json.dumps(GOOD)]
+    progress, outcome = messages_of(saying(*lines))
+    assert progress.progress == "building"
+    assert (outcome.status, outcome.reason, outcome.launch_index) == ("failed", "no", 0)
+
+
+UNFIT = {
+    "no JSON": "nothing",
+    "a list": "[1]",
+    "wrong type": json.dumps({**GOOD, "launch_index": "0"}),
+    "unknown status": json.dumps({**GOOD, "status": "good"}),
+    "not from a session": json.dumps({**GOOD, "status": "skipped"}),
+    "no launch": json.dumps({**GOOD, "launch_index": -1}),
+    "another's launch": json.dumps({**GOOD, "launch_index": 7}),
+    "immense index": json.dumps({**GOOD, "launch_index": 10**400}),
+    "no number": json.dumps({**GOOD, "metrics": [{"name": "x", "unit": "s", "value": "NaN"}]}),
+    "other files": json.dumps({**GOOD, "files": {"../../x": "/etc/passwd"}}),
+    "files by number": json.dumps({**GOOD, "files": {"stdout": 1}}),
+    "node": json.dumps({**GOOD, "nodes": ["n1 --wrap"]}),
+    "job id": json.dumps({**GOOD, "job_id": "1; rm"}),
+    "time": json.dumps({**GOOD, "started_at": "<script>"}),
+    "terminal": json.dumps({"progress": "\x1b[2J"}),
+    "surrogate": '{"progress": "\\ud800"}',
+    "no UTF-8": b"\xff\xfe".decode("latin-1"),
+    "deep": "[" * 100_000,
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("line", UNFIT.values(), ids=UNFIT)
+def test_what_is_no_message_ends_the_session_in_one_sentence(messages_of, line):
+    with pytest.raises(InfrastructureError, match="a message of the ReFrame session") as caught:
+        messages_of(saying(line))
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 600
+
+
+def test_a_second_outcome_of_a_launch_is_refused(messages_of):
+    with pytest.raises(InfrastructureError, match="a launch that is not to come"):
+        messages_of(saying(json.dumps(GOOD), json.dumps(GOOD)))
+
+
+def test_a_line_without_end_is_refused(messages_of, monkeypatch):
+    monkeypatch.setattr(sessions, "GREATEST_MESSAGE_BYTES", 1 << 20)
+    with pytest.raises(InfrastructureError, match="is too long"):
+        messages_of("while True:\n    os.write(pipe, bytes(65536))\n")
+
+
+def test_a_line_in_pieces_is_one_message(messages_of):
+    begin, end = json.dumps({**GOOD, "reason": "BREAK"}).encode().split(b"BREAK")
+    text = f"text = {begin!r} + b'x' * 3_000_000 + {end!r} + b'\\n'\n"
+    (outcome,) = messages_of(text + "while text:\n    text = text[os.write(pipe, text):]\n")
+    assert len(outcome.reason) == 3_000_000
+
+
+@pytest.mark.parametrize("child", ["time.sleep(1000)", "os.write(pipe, b'{}\\n'); time.sleep(0.1)"])
+def test_what_holds_the_pipe_open_after_the_end_is_not_waited_for(messages_of, monkeypatch, child):
+    monkeypatch.setattr(sessions, "ENDING_S", 0.5)
+    forked = f"if os.fork() == 0:\n    while True: {child}\n"
+    heard = messages_of(forked + saying(json.dumps(GOOD)))
+    assert [message.status for message in heard if message.status] == ["failed"]

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work folder of a run on a site without root: two ordinary users in one shared folder."""
+
+import os
+import resource
+import shutil
+import stat
+import traceback
+from pathlib import Path
+
+import pytest
+
+from assay.run.raw_output import keep_raw
+from assay.run.work_folder import WorkFolder
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
+from checks.common.outcome import Outcome
+from records.errors import AssayError, InfrastructureError
+from records.flags import RAW_CUT, RAW_LIMIT_BYTES
+from records.run_directory import RunDirectory
+from records.untrusted import RefusedFileError
+
+ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="plays two users: run with sudo")
+ALICE, MALLORY = 65531, 65532
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A sticky folder that everybody can enter and write, with a run of the caller in it."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+def made_run(folder, name="20261122T000000Z-aaaa"):
+    (folder / name / "raw").mkdir(parents=True)
+    return RunDirectory(folder / name)
+
+
+def work_folder(run, shared):
+    described = read_description("virtual").model_copy(update={"work_dir": str(shared)})
+    return WorkFolder(SlurmSite(described), run.path)
+
+
+def as_user(uid, act):
+    """Run `act` as another user, in a process of its own; fails as it fails."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setgroups([])
+            os.setresgid(uid, uid, uid)
+            os.setresuid(uid, uid, uid)
+            act()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.fixture
+def run_of_alice(tmp_path):
+    """A run directory of an ordinary user; the folders above let everybody pass."""
+    home = tmp_path / "alice"
+    run = made_run(home)
+    for path in (home, run.path, run.raw):
+        os.chown(path, ALICE, ALICE)
+    passed = [tmp_path, *tmp_path.parents[:2]]  # pytest's own
+    modes = [path.stat().st_mode for path in passed]
+    for path in passed:
+        path.chmod(path.stat().st_mode | 0o011)
+    yield run
+    for path, mode in zip(passed, modes, strict=True):
+        path.chmod(mode)
+
+
+def test_all_of_it_is_private_and_every_session_begins_empty(tmp_path, shared):
+    with work_folder(made_run(tmp_path), shared) as work:
+        work.fresh_session()
+        (work.session / "file").write_text("text")
+        work.write_control("site.json", "{}")
+        for path in (work.path, work.control, work.session):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o700
+        work.fresh_session()
+        assert list(work.session.iterdir()) == []
+        assert (work.control / "site.json").read_text() == "{}"
+        work.remove()
+    assert list(shared.iterdir()) == []
+
+
+def test_a_copied_run_directory_has_a_work_folder_of_its_own(tmp_path, shared):
+    run = made_run(tmp_path)
+    copy = tmp_path / "elsewhere" / run.path.name
+    shutil.copytree(run.path, copy)
+    first, second = work_folder(run, shared), work_folder(RunDirectory(copy), shared)
+    assert first.name != second.name
+    assert first.path != second.path
+    moved = run.path.rename(tmp_path / "elsewhere" / "moved")
+    assert work_folder(RunDirectory(moved), shared).name.endswith(first.name.split("-")[-1])
+
+
+def test_a_leftover_is_not_entered_and_its_links_lead_nowhere(tmp_path, shared):
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("text")
+    with work_folder(made_run(tmp_path), shared) as work:
+        work.path.mkdir()
+        for name in ("control", "session", "link"):
+            (work.path / name).symlink_to(precious)
+        work.fresh_session()
+        work.write_control("file", "ours")
+        assert not work.session.is_symlink()
+        assert sorted(path.name for path in work.path.iterdir()) == ["control", "session"]
+    assert (precious / "file").read_text() == "text"
+    assert [path.name for path in shared.iterdir()] == [work.path.name]
+
+
+def test_a_leftover_that_is_nested_beyond_all_limits_is_removed(tmp_path, shared):
+    with work_folder(made_run(tmp_path), shared) as work:
+        work.fresh_session()
+        before = Path.cwd()
+        os.chdir(work.session)
+        for _ in range(3000):
+            Path("d").mkdir()
+            os.chdir("d")
+        os.chdir(before)
+        work.fresh_session()
+        assert sorted(path.name for path in work.path.iterdir()) == ["control", "session"]
+
+
+@pytest.mark.parametrize("target", ["/etc", "nowhere"])
+def test_a_link_in_the_place_of_the_work_folder_is_refused(tmp_path, shared, target):
+    with work_folder(made_run(tmp_path), shared) as work:
+        work.path.symlink_to(target)
+        with pytest.raises(InfrastructureError, match="is no folder of uid"):
+            work.fresh_session()
+        assert work.path.is_symlink()
+
+
+@ROOT_ONLY
+def test_another_users_folder_in_its_place_is_refused_and_stays(shared, run_of_alice):
+    path = work_folder(run_of_alice, shared).path
+
+    def squat():
+        path.mkdir()
+        (path / "session").symlink_to("/etc")
+
+    def run():
+        with (
+            work_folder(run_of_alice, shared) as work,
+            pytest.raises(InfrastructureError, match=f"is a folder of uid {MALLORY}"),
+        ):
+            work.fresh_session()
+
+    as_user(MALLORY, squat)
+    as_user(ALICE, run)
+    assert (path / "session").is_symlink()
+
+
+@ROOT_ONLY
+def test_another_user_can_neither_enter_nor_replace_it(shared, run_of_alice):
+    def run():
+        with work_folder(run_of_alice, shared) as work:
+            work.fresh_session()
+            (work.session / "out").write_text("text")
+
+    def attack():
+        for act in (
+            lambda: list(path.iterdir()),
+            lambda: path.rename(shared / "aside"),
+            lambda: (path / "session").rename(shared / "aside"),
+            path.rmdir,
+            lambda: path.chmod(0o777),
+            lambda: (path / "control" / "site.json").write_text("{}"),
+        ):
+            with pytest.raises(PermissionError):
+                act()
+
+    path = work_folder(run_of_alice, shared).path
+    as_user(ALICE, run)
+    as_user(MALLORY, attack)
+    assert (path / "session" / "out").read_text() == "text"
+
+
+@ROOT_ONLY
+def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, tmp_path):
+    """Mallory makes links in its place all the time; what they point to is never written."""
+    target = tmp_path / "target"
+    target.mkdir()
+    os.chown(target, ALICE, ALICE)
+    path = work_folder(run_of_alice, shared).path
+    attacker = os.fork()
+    if attacker == 0:
+        os.setresgid(MALLORY, MALLORY, MALLORY)
+        os.setresuid(MALLORY, MALLORY, MALLORY)
+        while True:
+            try:
+                path.symlink_to(target)
+                path.unlink()
+            except OSError:
+                pass
+
+    def run():
+        for _ in range(200):
+            with work_folder(run_of_alice, shared) as work:
+                try:
+                    work.fresh_session()
+                    work.write_control("site.json", "{}")
+                except InfrastructureError:
+                    continue
+                assert stat.S_ISDIR(os.lstat(path).st_mode)
+                work.remove()
+
+    try:
+        as_user(ALICE, run)
+    finally:
+        os.kill(attacker, 9)
+        os.waitpid(attacker, 0)
+    assert list(target.iterdir()) == []
+
+
+def test_a_folder_that_everybody_can_rename_in_is_refused(tmp_path, shared):
+    shared.chmod(0o777)
+    with (
+        work_folder(made_run(tmp_path), shared) as work,
+        pytest.raises(AssayError, match="everybody may rename"),
+    ):
+        work.fresh_session()
+    assert list(shared.iterdir()) == []
+
+
+def test_files_outside_of_the_session_are_refused(tmp_path, shared):
+    with work_folder(made_run(tmp_path), shared) as work:
+        work.fresh_session()
+        work.write_control("site.json", "{}")
+        for path in (work.control / "site.json", work.session / "../control/site.json", "out", ""):
+            with pytest.raises(RefusedFileError):
+                work.open(str(path))
+
+
+def test_a_work_folder_that_vanished_says_so(tmp_path, shared):
+    with work_folder(made_run(tmp_path), shared) as work:
+        work.fresh_session()
+        shutil.rmtree(work.path)
+        with pytest.raises(InfrastructureError, match="the work folder cannot be used"):
+            work.fresh_session()
+
+
+def test_immense_output_is_cut_in_the_middle_at_little_cost(tmp_path, shared):
+    run = made_run(tmp_path)
+    with work_folder(run, shared) as work:
+        work.fresh_session()
+        source = work.session / "rfm_job.err"
+        with source.open("wb") as file:
+            file.write(b"head")
+            file.seek(5 * 2**30 - 4)
+            file.write(b"tail")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        kept = keep_raw(work, run, "case", {"stderr": str(source)})
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB
+    text = (run.path / kept.artifacts["stderr"]).read_bytes()
+    left_out = 5 * 2**30 - RAW_LIMIT_BYTES
+    assert text.startswith(b"head")
+    assert text.endswith(b"tail")
+    assert b"\n[assay: %d bytes are left out here]\n" % left_out in text
+    assert len(text) < RAW_LIMIT_BYTES + 100
+    outcome = Outcome("ok")
+    kept.tell(outcome)
+    assert (outcome.status, outcome.flags) == ("ok", [RAW_CUT])
+
+
+def test_raw_files_are_private_whatever_the_job_made_of_them(tmp_path, shared):
+    run = made_run(tmp_path)
+    with work_folder(run, shared) as work:
+        work.fresh_session()
+        source = work.session / "out"
+        source.write_text("text")
+        source.chmod(0o666)
+        kept = keep_raw(work, run, "case", {"stdout": str(source), "stderr": "/etc/passwd"})
+    assert stat.S_IMODE((run.raw / "case.out").stat().st_mode) == 0o600
+    outcome = Outcome("ok")
+    kept.tell(outcome)
+    assert outcome.status == "wrong"
+    assert outcome.reason == "raw output refused: stderr lies outside of the session's folder"
