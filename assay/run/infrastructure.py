@@ -84,8 +84,8 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
     return None
 
 
-def end_jobs(site: Site, run_id: str) -> None:
-    """End every job of this run that Slurm still knows, and wait until they are gone.
+def end_jobs(site: Site, name: str) -> None:
+    """End every job that Slurm knows of the run with this work folder; wait until they are gone.
 
     Raises InfrastructureError when Slurm does not answer, or a job does not end.
     """
@@ -93,7 +93,7 @@ def end_jobs(site: Site, run_id: str) -> None:
     deadline = time.monotonic() + _ENDING_S
     while True:
         listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %k")
-        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{run_id}")]
+        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{name}")]
         if not jobs:
             return
         if time.monotonic() > deadline:

@@ -32,7 +32,7 @@ class WorkFolder:
     def __init__(self, site: Site, run: Path) -> None:
         self._site, self._run = site, run
         #: Tells this run directory from all others: marks its jobs, too.
-        self.name = f"{_UNFIT.sub('_', run.name)}-{run.stat().st_ino:x}"
+        self.name = f"{_UNFIT.sub('_', run.name)[:100]}-{run.stat().st_ino:x}"
         path = site.work_dir(run, self.name)
         self.path = path.parent.resolve() / path.name
         self.control, self.session = self.path / "control", self.path / "session"
