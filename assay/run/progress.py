@@ -103,4 +103,4 @@ def describe(record: Record) -> str:
         label = f" {unit.label}" if unit.label != "1" else ""
         value = three_digits(best.value / unit.factor)
         head = f"{head}, {best.name.replace('_', ' ')} {most}{value}{label}"
-    return f"{head} ({', '.join(record.flags)})" if record.flags else head
+    return f"{head} ({one_line(', '.join(record.flags))})" if record.flags else head

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No control character of a program leaves: not to a terminal, not into a page or a file."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from assay.cli import main
+from assay.run.progress import Progress
+from assay.terminal import plain_output
+from records.metric import Metric
+from records.plain_text import SUBSTITUTE, one_line, plain
+from records.record import Record
+from records.withheld import WITHHELD
+from reports.acceptance import store
+from reports.tests import acceptance_runs, synthetic
+
+#: Each kind once: C0, ESC, DEL, C1, bidi, separators, byte order mark, tags.
+CONTROLS = [
+    *(chr(code) for code in range(32) if chr(code) not in "\n\t"),
+    *(chr(code) for code in range(0x7F, 0xA0)),
+    *"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
+    *"\u2028\u2029\ufeff\ufff9\ufffe\U000e0041",
+]
+NASTY = "\x1b[2J\x1b]0;owned\x07" + "".join(CONTROLS) + "\nverified: all is well\n\x9b31m\r100 %"
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
+"""
+
+
+def spoilt(record: dict[str, Any]) -> dict[str, Any]:
+    record |= {"flags": [NASTY], "job_id": NASTY, "started_at": f"2026-11-20{NASTY}"}
+    if record["block"] == 1:
+        record |= {"status": "failed", "reason": NASTY}
+    for metric in record["metrics"]:
+        metric["at"] = {**(metric.get("at") or {}), "construct": NASTY}
+    return record
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs and one to be accepted, whose programs said what they could."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(store, "find_browser", lambda: None)
+    cases = [
+        synthetic.case("startup", name, {"ranks": 2, "word": NASTY}) for name in ("mpich", "lam")
+    ]
+    for name in ("a", "b"):
+        run = synthetic.write_run(tmp_path / name, cases, blocks=4, edit=spoilt)
+        _spoil_files(run)
+    run = acceptance_runs.write_run(tmp_path / "c", checks=("node",))
+    lines = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    for record in lines:
+        record |= {"flags": [NASTY]}
+    lines[0] |= {"status": "failed", "reason": NASTY}
+    (run / "records.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    _spoil_files(run)
+    (tmp_path / "mine.yaml").write_text(CRITERIA)
+    return tmp_path
+
+
+def _spoil_files(run: Path) -> None:
+    (run / "campaign.yaml").write_text("schema: 1\n")
+    plan = json.loads((run / "plan.json").read_text()) | {"question": NASTY}
+    (run / "plan.json").write_text(json.dumps(plan))
+    provenance = json.loads((run / "provenance.json").read_text())
+    provenance |= {"host": {"cpu": NASTY}, "variables": {"SLURM_JWT": JWT, "UCX_TLS": NASTY}}
+    provenance["site"] |= {"description": NASTY, "switches": NASTY}
+    (run / "provenance.json").write_text(json.dumps(provenance))
+
+
+def assert_plain(text: str, where: str) -> None:
+    found = [repr(one) for one in CONTROLS if one in text]
+    assert not found, f"{where}: {found}"
+    assert JWT not in text, where
+
+
+COMMANDS = [
+    ["status", "a"],
+    ["status", "a", "--json"],
+    ["report", "a", *(f"--format={one}" for one in ("html", "md", "csv", "junit", "json"))],
+    ["compare", "a", "b", "--html", "page.html"],
+    ["history", "add", "a"],
+    ["history", "check"],
+    ["history", "check", "--json"],
+    ["history", "show"],
+    ["accept", "c", "--criteria", "mine.yaml"],
+    ["accept", "c", "--criteria", "mine.yaml", "--json"],
+    ["verify", "c"],
+    ["verify", "c", "--json"],
+]
+
+
+def test_no_command_prints_or_writes_a_control_character(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for words in COMMANDS:
+        capsys.readouterr()
+        status = main(words)
+        said = capsys.readouterr()
+        assert status in (0, 1, 3), (words, said.err)
+        assert_plain(said.out + said.err, " ".join(words))
+        assert not re.search(r"^verified: all", said.out, re.MULTILINE), words
+        if "--json" in words:
+            json.loads(said.out)
+    kinds = ("*/report/*", "page.html", "results/*/*", "c/acceptance/*")
+    written = [file for kind in kinds for file in place.glob(kind) if file.is_file()]
+    assert len(written) > 10
+    for file in written:
+        assert_plain(file.read_bytes().decode(), str(file))
+    html = (place / "a" / "report" / "index.html").read_text()
+    assert WITHHELD in html
+
+
+def test_the_progress_of_a_run_is_plain_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr("sys.stderr", stream)
+    record = msgspec.convert(spoilt({"block": 1, "metrics": []}) | RECORD, Record)
+    with plain_output():
+        progress = Progress(live=False)
+        progress.begin(2, already=0)
+        progress.say(NASTY)
+        progress.record(record)
+        ok = msgspec.structs.replace(record, status="ok", metrics=[METRIC])
+        progress.record(ok)
+        progress.end()
+    assert_plain(stream.getvalue(), "progress")
+    assert stream.getvalue().count("\n") == 1 + 3 + 2
+
+
+METRIC = Metric("all_heard", "s", "lower", 1.0)
+RECORD = {
+    "run_id": "r",
+    "case_id": "startup-00000000",
+    "check": "startup",
+    "environment": "lam",
+    "site": "virtual",
+    "params": {},
+    "attempt": 1,
+    "ended_at": None,
+    "nodes": ["n1"],
+    "ranks": 1,
+    "artifacts": {},
+}
+
+
+@pytest.mark.parametrize("character", [*CONTROLS, "\ud800", "\udfff", "\uffff"])
+def test_each_control_character_is_marked(character: str) -> None:
+    assert plain(f"a{character}b") == f"a{SUBSTITUTE}b"
+    assert one_line(f"a{character}b\nc").isprintable()
+
+
+def test_readable_text_stays() -> None:
+    text = "µs, ± 3 %, n₁–n₂\tnaïve 日本 \u200b\n"
+    assert plain(text) == text
+    assert one_line("two\n lines ") == "two lines"
+
+
+def test_a_path_that_is_no_text_is_one_message(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status", "\udcff\x1b[31m"]) == 2
+    said = capsys.readouterr().err
+    assert said[:-1].isprintable()
+    assert said.count("\n") == 1
