@@ -83,6 +83,9 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 "hostnames": [".*"],
                 "modules_system": site["modules_system"],
                 "prefix": prefix,
+                # One folder for both: else ReFrame would copy all output of each launch.
+                "stagedir": f"{prefix}/stage",
+                "outputdir": f"{prefix}/stage",
                 "partitions": [partition],
             }
         ],
@@ -97,6 +100,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 "resolve_module_conflicts": False,
                 "save_log_files": False,
                 "generate_file_reports": True,
+                "keep_stage_files": True,
                 "report_file": f"{prefix}/session.json",
             }
         ],
