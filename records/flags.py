@@ -7,6 +7,7 @@ OVERSUBSCRIBED = "oversubscribed"
 PARTIAL = "partial"
 NETWORK_UNPROVEN = "network-unproven"
 INVALID_ON_PURPOSE = "invalid-reply-before-wait"
+BEYOND_LIMIT = "beyond-limit"
 #: Of a longer raw file, half of this from its begin and half from its end are kept.
 RAW_LIMIT_BYTES = 64 * 2**20
 RAW_CUT = "raw-cut-to-64-MiB"
@@ -17,6 +18,8 @@ MEANINGS = {
     PARTIAL: "the launch failed before its end; what it had measured by then is kept",
     NETWORK_UNPROVEN: "the site's network has no counters that show the traffic of MPI",
     INVALID_ON_PURPOSE: "the reply was sent before the message had arrived: wrong on purpose",
+    BEYOND_LIMIT: "more than the nominal link less headers, cores or memory can give: no speed of"
+    " the machine",
     RAW_CUT: "a raw file was longer than 64 MiB: of its begin and of its end 32 MiB are kept",
 }
 

@@ -16,6 +16,9 @@ from typing import Any, Literal
 import msgspec
 
 Better = Literal["higher", "lower"]
+#: What bounds a metric (records/limits.py): a link one way, all ranks' links together, the cores of
+#: all ranks, a node's memory; "": nothing that is known.
+Limit = Literal["", "link", "links", "flop", "memory"]
 
 
 class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -31,6 +34,7 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     may_be_zero: bool = False
     title: str = ""
     measured: bool = True
+    limit: Limit = ""
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):

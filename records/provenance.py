@@ -35,6 +35,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str | None = None
     bits_per_second: Count | float | None = None
+    payload_share: float | None = None
     counted: bool | None = None
 
 
@@ -51,6 +52,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     cores_per_node: Count | None = None
     memory_bytes_per_node: Count | None = None
     core_peak_flop_per_s: Count | float | None = None
+    memory_bytes_per_second: Count | float | None = None
     network: Network = Network()
     switches: str | None = None
     asked_as: str | None = None

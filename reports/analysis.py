@@ -10,7 +10,8 @@ from functools import cached_property
 
 import msgspec
 
-from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED
+from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
+from records.limits import Nominal, bound, is_beyond, nominal
 from records.metric import Register
 from records.plan import PlannedCase
 from reports.choice.compare import Comparisons, compare_environments
@@ -162,9 +163,12 @@ def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> lis
             summaries.update(zip(part, rows, strict=True))
     flags = _case_flags(run, on_purpose=on_purpose)
     metrics = run.plan.register.metrics
+    rates = _nominal(run)
     result = []
     for position, item in enumerate(series):
         summary, marks = summaries[position], flags.get(item.case, ())
+        if metrics[item.metric].limit:
+            marks = (*marks, *_beyond_limit(run, item, rates))
         if summary.outliers:
             blocks = ", ".join(str(item.blocks[place]) for place in summary.outliers)
             marks = (*marks, f"{OUTLIER} in block {blocks}")
@@ -172,15 +176,39 @@ def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> lis
     return result
 
 
+def _nominal(run: Run) -> Nominal:
+    site = run.provenance.site
+    return nominal(
+        bits_per_second=site.network.bits_per_second,
+        payload_share=site.network.payload_share,
+        core_peak_flop_per_s=site.core_peak_flop_per_s,
+        memory_bytes_per_second=site.memory_bytes_per_second,
+    )
+
+
+def _beyond_limit(run: Run, item: Series, rates: Nominal) -> tuple[str, ...]:
+    """The mark of a series with values that are better than the site's nominal rates allow."""
+    case, metric = run.plan.cases[item.case], run.plan.register.metrics[item.metric]
+    limit = bound(metric, dict(item.at), case.ranks, case.ranks_per_node, rates)
+    if limit is None:
+        return ()
+    beyond = sum(is_beyond(metric, value, limit) for value in item.values.tolist())
+    if not beyond:
+        return ()
+    n = len(item.values)
+    return (BEYOND_LIMIT if beyond == n else f"{BEYOND_LIMIT} in {beyond} of {n}",)
+
+
 def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
     """Flags of each case over its ok launches, or those wrong on purpose; with counts if not of
-    all."""
+    all. BEYOND_LIMIT stands at the values that it is of."""
     found: dict[int, tuple[Counter[str], int]] = {}
     for (case, status, flags), count in run.tally.items():
         if INVALID_ON_PURPOSE in flags if on_purpose else status == "ok":
             known, launched = found.get(case) or (Counter(), 0)
             for flag in flags:
-                known[flag] += count
+                if flag != BEYOND_LIMIT:
+                    known[flag] += count
             found[case] = known, launched + count
     return {
         case: tuple(

@@ -17,6 +17,10 @@ from virtual_cluster.switches import TOP, Switch
 
 NAMESPACES = Path("/run/netns")
 NODE_DEVICE = "eth0"
+#: What Ethernet adds to the kernel's length of a frame: preamble 8, check sequence 4, gap 12 bytes;
+#: and the room that its shortest frame takes.
+WIRE_OVERHEAD_BYTES = 24
+WIRE_LEAST_BYTES = 84
 
 
 def namespace_file(namespace: str) -> Path:
@@ -120,12 +124,16 @@ def _switch_lines(cluster: str, switch: Switch) -> list[str]:
 
 
 def _speed_lines(link: Network, devices: list[str], verb: str = "add") -> list[str]:
-    """`tc` commands for a token bucket filter on each device; none on unlimited links."""
+    """`tc` commands for a token bucket filter on each device; none on unlimited links.
+
+    A frame counts as on a wire: with preamble, check sequence and gap, and at least WIRE_LEAST.
+    """
     if link.bits_per_s is None:
         return []
     return [
         f"qdisc {verb} dev {device} root tbf rate {link.bits_per_s}bit "
-        f"burst {link.burst_bytes}b limit {link.limit_bytes}b"
+        f"burst {link.burst_bytes}b limit {link.limit_bytes}b "
+        f"overhead {WIRE_OVERHEAD_BYTES} mpu {WIRE_LEAST_BYTES}"
         for device in devices
     ]
 

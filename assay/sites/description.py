@@ -89,6 +89,14 @@ class NetworkDescription(Section):
 
     name: str = key("Its name, for readers.", default="unknown")
     bits_per_second: float | None = key("Rate of a node's link.", "bit/s", None, gt=0)
+    payload_share: float = key(
+        "Share of the link's rate that headers leave to the messages of programs, e.g. 0.941 for"
+        " TCP in Ethernet frames of 1500 bytes. More than that is flagged beyond-limit.",
+        "1",
+        1.0,
+        gt=0,
+        le=1,
+    )
     counted: bool = key("Whether interface counters see the traffic of MPI.", default=True)
 
 
@@ -135,6 +143,12 @@ class SiteDescription(Section):
     memory_bytes_per_node: int = key("Memory of a node for programs.", "bytes", 0, ge=0)
     core_peak_flop_per_s: float | None = key(
         "Nominal peak of a core in double precision: flop a cycle × clock.", "flop/s", None, gt=0
+    )
+    memory_bytes_per_second: float | None = key(
+        "Nominal rate of a node's memory: channels × transfers a second × bytes.",
+        "bytes/s",
+        None,
+        gt=0,
     )
     network: NetworkDescription = key("What joins the nodes.", default=NetworkDescription())
     topology: TopologyDescription | None = key(

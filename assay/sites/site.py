@@ -80,6 +80,7 @@ class Site(ABC):
             cores_per_node=described.cores_per_node,
             memory_bytes_per_node=described.memory_bytes_per_node,
             core_peak_flop_per_s=described.core_peak_flop_per_s,
+            memory_bytes_per_second=described.memory_bytes_per_second,
             network=Network(**described.network.model_dump()),
         )
 

@@ -16,6 +16,9 @@ from records.provenance import SiteAsRun
 from records.topology import TopologyDescription
 from virtual_cluster import Cluster, load
 
+#: A segment of 1448 bytes takes a frame's room on the wire, preamble and gap included.
+PAYLOAD_SHARE = 1448 / 1538
+
 
 class VirtualSite(Site):
     """A cluster that is up; it fills in its capacity, network, topology and work folder."""
@@ -23,7 +26,11 @@ class VirtualSite(Site):
     def __init__(self, description: SiteDescription, cluster: Cluster) -> None:
         facts = cluster.site_facts()
         switches = facts["switches"]
-        network = {"name": facts["network"], "bits_per_second": facts["network_bits_per_s"]}
+        network = {
+            "name": facts["network"],
+            "bits_per_second": facts["network_bits_per_s"],
+            "payload_share": PAYLOAD_SHARE,
+        }
         filled = {
             "nodes": len(facts["nodes"]),
             "cores_per_node": facts["cores_per_node"],

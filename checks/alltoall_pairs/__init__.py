@@ -69,6 +69,7 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
             "pair_bandwidth",
             "length of a long message over its median half round trip between two nodes",
             "bandwidth of the pair",
+            limit="link",
         ),
     )
     points = ("node", "peer")

@@ -51,8 +51,9 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
             "bytes of all pairs and both directions together, while all send at once, over the"
             " time of the slowest rank; median over random matchings of one half of the nodes"
             " with the other",
+            limit="links",
         ),
-        rate_metric("bisection_rate_least", "the same of the slowest matching"),
+        rate_metric("bisection_rate_least", "the same of the slowest matching", limit="links"),
     )
     relations = {"bisection_rate_least": least_of("bisection_rate")}
 

@@ -32,7 +32,8 @@ from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.printed import Printed, last_line, read_printed
 from checks.common.scheduler import dead_nodes, job_loss, leaves_processes
-from records.flags import PARTIAL
+from records.flags import BEYOND_LIMIT, PARTIAL
+from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
 
@@ -263,9 +264,21 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             "wrong" if wrong else "ok",
             wrong,
             metrics=[*reading.metrics, *hops],
-            flags=[*marks, *reading.flags],
+            flags=[*marks, *reading.flags, *self._beyond_limit(reading.metrics)],
             profile=output.profile_by_rank(self.ranks) if self.profiled else None,
         )
+
+    def _beyond_limit(self, metrics: list[Metric]) -> list[str]:
+        """The flag, if a value is better than the site's nominal rates allow."""
+        rates: Nominal = self.current_partition.extras["nominal"]
+        for metric in metrics:
+            definition = self.definition.metrics_by_name.get(metric.name)
+            if definition is None:
+                raise json_lines.OutputError(f"the check defines no metric {metric.name!r:.80}")
+            limit = bound(definition, metric.at or {}, self.ranks, self.ranks_per_node, rates)
+            if limit is not None and is_beyond(definition, metric.value, limit):
+                return [BEYOND_LIMIT]
+        return []
 
     def _hops(self, output: json_lines.Output) -> list[Metric]:
         topology = self.declared_topology()

@@ -2,21 +2,26 @@
 """Makers of metrics, and those that more than one check reports."""
 
 from checks.common.answer import Relation, greatest_of, least_of, length_over, mean_of
-from records.metric import MetricDefinition
+from records.metric import Limit, MetricDefinition
 
 
 def time_metric(
-    name: str, definition: str, title: str = "", *, may_be_zero: bool = False
+    name: str,
+    definition: str,
+    title: str = "",
+    *,
+    may_be_zero: bool = False,
+    limit: Limit = "",
 ) -> MetricDefinition:
     """A time in s; less is better."""
-    return MetricDefinition(name, "s", "lower", definition, may_be_zero, title)
+    return MetricDefinition(name, "s", "lower", definition, may_be_zero, title, limit=limit)
 
 
 def rate_metric(
-    name: str, definition: str, title: str = "", unit: str = "bytes/s"
+    name: str, definition: str, title: str = "", unit: str = "bytes/s", *, limit: Limit = ""
 ) -> MetricDefinition:
     """A rate; more is better."""
-    return MetricDefinition(name, unit, "higher", definition, title=title)
+    return MetricDefinition(name, unit, "higher", definition, title=title, limit=limit)
 
 
 RATE = rate_metric(
@@ -25,6 +30,7 @@ RATE = rate_metric(
     " the program time, as the original counts: a site 17112 a step, 5616 a"
     " trajectory, 2592 a measurement",
     unit="flop/s",
+    limit="flop",
 )
 HOPS = MetricDefinition(
     "hops",
@@ -50,16 +56,19 @@ HALF_ROUND_TRIPS = (
     time_metric(
         "half_round_trip",
         "half the time of a ping-pong round trip; the launch's value is the median",
+        limit="link",
     ),
     *(
-        time_metric(f"half_round_trip_{name}", f"{word} half round trip of a launch")
+        time_metric(f"half_round_trip_{name}", f"{word} half round trip of a launch", limit="link")
         for name, word, _ in _STATISTICS
     ),
 )
 BANDWIDTHS = (
-    rate_metric("bandwidth", "message length over the median half round trip"),
+    rate_metric("bandwidth", "message length over the median half round trip", limit="link"),
     *(
-        rate_metric(f"bandwidth_{name}", f"message length over the {word} half round trip")
+        rate_metric(
+            f"bandwidth_{name}", f"message length over the {word} half round trip", limit="link"
+        )
         for name, word, _ in _STATISTICS
     ),
 )

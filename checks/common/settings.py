@@ -14,6 +14,7 @@ from typing import Any
 
 import checks.common.launchers  # registers the launchers
 import checks.common.scheduler  # noqa: F401  registers the scheduler
+from records.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.
 SITE_FILE = "ASSAY_SITE_FILE"
@@ -63,6 +64,12 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "extras": {
             "wire_is_counted": site["network"]["counted"],
             "topology": site["topology"],
+            "nominal": nominal(
+                bits_per_second=site["network"]["bits_per_second"],
+                payload_share=site["network"]["payload_share"],
+                core_peak_flop_per_s=site["core_peak_flop_per_s"],
+                memory_bytes_per_second=site["memory_bytes_per_second"],
+            ),
             "shared_cores": site["shared_cores"],
         },
     }

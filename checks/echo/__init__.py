@@ -106,12 +106,14 @@ class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoP
             "half_round_trip_loop",
             "half a round trip from one interval round the whole loop: a mean, with no samples",
             "half round trip, loop timed",
+            limit="link",
         ),
         *BANDWIDTHS[:2],
         rate_metric(
             "bandwidth_loop",
             "message length over the half round trip of the whole loop",
             "bandwidth, loop timed",
+            limit="link",
         ),
         time_metric(
             "echo_latency",

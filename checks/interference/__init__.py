@@ -52,6 +52,7 @@ METRICS = (
         "stream_rate",
         "bytes of a window of messages one way over its time until answered, neighbours"
         " resting or computing",
+        limit="link",
     ),
     MetricDefinition(
         "message_slowdown",

@@ -54,11 +54,13 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
             "netpipe_half_round_trip",
             "half a round trip as NetPIPE gives it: the least of its trials' means",
             "NetPIPE half round trip",
+            limit="link",
         ),
         rate_metric(
             "netpipe_bandwidth",
             "message length over NetPIPE's half round trip",
             "NetPIPE bandwidth",
+            limit="link",
         ),
     )
     points = ("message_bytes",)

@@ -10,6 +10,7 @@ METRICS = (
             f"stream_{name}",
             f"STREAM {formula}: bytes of {arrays} arrays over the time; median of the repetitions",
             f"STREAM {name}",
+            limit="memory",
         )
         for name, formula, arrays in (
             ("copy", "c = a", 2),
@@ -19,25 +20,32 @@ METRICS = (
         )
     ),
     rate_metric(
-        "dgemm_rate", "product of matrices of order n: 2n³ over the time", "DGEMM rate", "flop/s"
+        "dgemm_rate",
+        "product of matrices of order n: 2n³ over the time",
+        "DGEMM rate",
+        "flop/s",
+        limit="flop",
     ),
     rate_metric(
         "node_hpl_rate",
         "a dense system a rank, LAPACK on the tuned BLAS: 2N³/3 + 3N²/2 over the time",
         "one-node HPL rate",
         "flop/s",
+        limit="flop",
     ),
     rate_metric(
         "linpack_100_rate",
         "LINPACK of order 100 as compiled, unblocked: 2n³/3 + 2n² over the time",
         "LINPACK 100",
         "flop/s",
+        limit="flop",
     ),
     rate_metric(
         "linpack_1000_rate",
         "LINPACK of order 1000, best effort with BLAS and LAPACK: 2n³/3 + 2n² over the time",
         "LINPACK 1000",
         "flop/s",
+        limit="flop",
     ),
     rate_metric(
         "core_clock",

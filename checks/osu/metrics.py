@@ -48,6 +48,7 @@ METRICS = (
             f"OSU micro-benchmarks: {definition}",
             may_be_zero=name in _MAY_BE_ZERO,
             title=f"OSU {title}",
+            limit="links" if unit == "bytes/s" else "",
         )
         for name, title, unit, definition in _TABLE
     ),

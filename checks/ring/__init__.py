@@ -57,6 +57,7 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         rate_metric(
             "ring_rate",
             "from node to node: ranks × turns × message length over the time of all turns",
+            limit="link",
         ),
         time_metric("ring_turn", "time of one turn; the launch's value is the median"),
     )

@@ -55,6 +55,7 @@ class StreamsDefinition(
             "bytes of a window of non-blocking messages over the median time until the"
             " receiver has said that it has them; both ways: the bytes of both directions"
             " together",
+            limit="links",
         ),
     )
     #: Samples are rates; the value is that of the median time.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 
+from records.flags import BEYOND_LIMIT
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.units import (
@@ -67,7 +68,8 @@ def value_cell(rows: Sequence[Row], unit: ReadableUnit = PLAIN, *, label: bool =
     row = rows[0]
     text = with_spread(row.summary.mean, row.summary.stddev, unit)
     title = "; ".join([summary_text(row.summary, row.unit), *row.flags])
-    return Cell(f"{text} {unit.label}" if label else text, title=title)
+    badges = tuple(flag for flag in row.flags if flag.startswith(BEYOND_LIMIT))
+    return Cell(f"{text} {unit.label}" if label else text, title=title, badges=badges)
 
 
 def range_cell(

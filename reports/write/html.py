@@ -13,7 +13,7 @@ from typing import Any
 import matplotlib as mpl
 from markupsafe import Markup
 
-from records.flags import INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
+from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
 from reports.notation.units import count_text, level_text
@@ -103,7 +103,7 @@ def render_page(template: str, looks: Mapping[str, Look], content: Mapping[str, 
 
 def badge_kind(text: str) -> str:
     """Which colour a flag gets; the word itself always says what it is."""
-    if text.startswith((OVERSUBSCRIBED, "n =")):
+    if text.startswith((BEYOND_LIMIT, OVERSUBSCRIBED, "n =")):
         return "warn"
     return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
 

@@ -14,6 +14,7 @@ from checks.common.outcome import Outcome
 from checks.common.printed import Printed, read_printed
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
+from records.limits import Nominal
 
 SECRETS = Secrets(session="0123456789abcdef", program="fedcba9876543210")
 SESSION_KINDS = ("allocation", "exit", "stamp")
@@ -58,7 +59,12 @@ class Launch:
         )
         self.current_environ = SimpleNamespace(extras={"library": "", "seen": {}})
         self.current_partition = SimpleNamespace(
-            extras={"wire_is_counted": True, "topology": None, "shared_cores": {}}
+            extras={
+                "wire_is_counted": True,
+                "topology": None,
+                "shared_cores": {},
+                "nominal": Nominal(link_bytes_per_s=1e12),
+            }
         )
 
     def outcome(self, text: str) -> Outcome:
@@ -78,6 +84,7 @@ class Launch:
     judge: Any = MpiCheck.judge
     _judge = MpiCheck._judge
     _judge_answer = MpiCheck._judge_answer
+    _beyond_limit = MpiCheck._beyond_limit
     _failure = MpiCheck._failure
     _file = MpiCheck._file
     _hops = MpiCheck._hops

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from checks.common.answer import Reading
 from checks.common.printed import TAIL_BYTES, read_printed
 from checks.common.tests.judged import SECRETS, Launch
+from records.flags import BEYOND_LIMIT
+from records.limits import Nominal
 from records.metric import Metric
 
 #: Stored launches: one without and one with daemons, and one with a profile's and a note's detail.
@@ -188,6 +190,13 @@ def test_many_cores_are_matched_without_recursion():
     for facts in entry["ranks"]:
         facts["cpus"] = list(range(50_000))
     assert judged(text.replace(line, json.dumps(entry)))[0] == "ok"
+
+
+def test_a_value_that_the_link_cannot_give_flags_the_launch():
+    fast = launch()
+    assert fast.outcome(fast.text).flags == []
+    fast.current_partition.extras["nominal"] = Nominal(link_bytes_per_s=1e3)
+    assert fast.outcome(fast.text).flags == [BEYOND_LIMIT]
 
 
 class Numberless(Launch):

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What physics allows: the nominal rates of a site, and the values of metrics that they bound.
+
+A bound is taken on the safe side: a value beyond it cannot be, one within it proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from records.metric import MetricDefinition
+
+
+class Nominal(msgspec.Struct, frozen=True, kw_only=True):
+    """Nominal rates; None where the site does not state one.
+
+    `link_bytes_per_s` is what a node's link leaves to payload, one way.
+    """
+
+    link_bytes_per_s: float | None = None
+    core_flop_per_s: float | None = None
+    node_memory_bytes_per_s: float | None = None
+
+
+def nominal(
+    *,
+    bits_per_second: float | None,
+    payload_share: float | None,
+    core_peak_flop_per_s: float | None,
+    memory_bytes_per_second: float | None,
+) -> Nominal:
+    """The rates in a site's description or provenance."""
+    link = bits_per_second / 8 * (payload_share or 1.0) if bits_per_second else None
+    return Nominal(
+        link_bytes_per_s=link,
+        core_flop_per_s=core_peak_flop_per_s,
+        node_memory_bytes_per_s=memory_bytes_per_second,
+    )
+
+
+def bound(
+    metric: MetricDefinition,
+    at: Mapping[str, Any],
+    ranks: int,
+    ranks_per_node: int,
+    rates: Nominal,
+) -> float | None:
+    """The greatest value that is possible, of a time the least; None where none is known.
+
+    Messages are bounded by the link only where each crosses it: with one rank on each of several
+    nodes.
+    """
+    if metric.limit == "memory":
+        return rates.node_memory_bytes_per_s
+    if metric.limit == "flop":
+        return ranks * rates.core_flop_per_s if rates.core_flop_per_s else None
+    link = rates.link_bytes_per_s
+    if not metric.limit or link is None or ranks_per_node != 1 or ranks < 2:
+        return None
+    if metric.better == "higher":
+        together = metric.limit == "links" and at.get("direction") != "one-way"
+        return link * ranks if together else link
+    size = at.get("message_bytes")
+    return size / link if isinstance(size, int) and size > 0 else None
+
+
+def is_beyond(metric: MetricDefinition, value: float, limit: float) -> bool:
+    """Whether a value is better than its bound."""
+    return value > limit if metric.better == "higher" else value < limit
