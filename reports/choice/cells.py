@@ -11,23 +11,72 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
+from reports.choice.failures import FailureRate
 from reports.load.loading import AtKey
 from reports.notation.units import percent, signed_percent
-from reports.notation.values import not_resolved
-from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio, least_n
+from reports.notation.values import between, not_resolved
+from reports.statistics.max_t import LEAST_BLOCKS, Answer
+from reports.statistics.serial import lag_1_limit
+from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio
 
 ALPHA = 0.05
+#: A ratio between 1/1.03 and 1.03 is no difference that counts.
 LEAST_DIFFERENCE = 1.03
-EQUIVALENT = (0.97, 1.03)
 
-Word = Literal["faster", "slower", "equivalent", "not resolved", "no verdict"]
+Word = Literal[
+    "faster", "slower", "equivalent", "not slower", "not faster", "not resolved", "no verdict"
+]
+
+
+class Judgement(msgspec.Struct, frozen=True, gc=False):
+    """What the family of all questions says of one: the ratio's bounds, which hold together at
+    95 %; `p` adjusted alike; `detectable` the least ratio found beyond the margin with 80 % power.
+    """
+
+    low: float
+    high: float
+    p: float
+    detectable: float
+
+    @classmethod
+    def of(cls, answer: Answer) -> Judgement:
+        """The judgement from bounds of ln of the ratio."""
+        beyond = np.log(LEAST_DIFFERENCE) + answer.detectable
+        ends = np.exp(np.minimum([answer.low, answer.high, beyond], 700.0)).tolist()
+        return cls(ends[0], ends[1], answer.p, ends[2])
+
+    @property
+    def word(self) -> Word:
+        """One interval decides; turning the pair round turns the word round."""
+        most, least = LEAST_DIFFERENCE, 1 / LEAST_DIFFERENCE
+        if self.low > most:
+            return "faster"
+        if self.high < least:
+            return "slower"
+        if self.low > least:
+            return "equivalent" if self.high < most else "not slower"
+        return "not faster" if self.high < most else "not resolved"
+
+    @property
+    def text(self) -> str:
+        """ "+1.2 % … +4.0 %"."""
+        return between(self.low, self.high, signed_percent)
+
+
+#: Words that speak well of the environment, and of the reference.
+_FOR_ENVIRONMENT = ("faster", "not slower", "equivalent")
+_FOR_REFERENCE = ("slower", "not faster", "equivalent")
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One cell: `environment` against `reference`. `effect` is None below three common blocks.
+    """One cell: `environment` against `reference`. `effect` is None below three common blocks,
+    `judgement` below six.
 
-    `points` of `points_planned` went in; `family` is the number of cells Holm adjusted over.
+    `points` of `points_planned` went in; `family` is the number of questions judged together, of
+    the whole run; `failures` are those of the cell's launches in both environments; `lag` is the
+    correlation of neighbouring blocks.
     """
 
     check: str
@@ -43,49 +92,77 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     curve: str = ""
     at: AtKey = ()
     effect: PairedEffect | None = None
+    judgement: Judgement | None = None
     p_holm: float | None = None
     family: int = 0
+    failures: tuple[FailureRate, FailureRate] = (FailureRate(), FailureRate())
+    lag: float | None = None
 
     @property
     def word(self) -> Word:
-        """ "faster": p <= 0.05 after Holm and more than 3 %; "equivalent": 90 % interval inside
-        0.97–1.03; else "not resolved". No verdict below n = 3."""
-        effect = self.effect
-        if effect is None or self.p_holm is None:
+        """The word of the bounds; none in favour of an environment that fails too often."""
+        if self.effect is None:
             return "no verdict"
-        if self.p_holm <= ALPHA and effect.ratio > LEAST_DIFFERENCE:
-            return "faster"
-        if self.p_holm <= ALPHA and 1 / effect.ratio > LEAST_DIFFERENCE:
-            return "slower"
-        interval = effect.interval90
-        if interval and interval.low >= EQUIVALENT[0] and interval.high <= EQUIVALENT[1]:
-            return "equivalent"
-        return "not resolved"
+        if self.judgement is None or self.unreliable:
+            return "not resolved"
+        return self.judgement.word
+
+    @property
+    def unreliable(self) -> str:
+        """The environment that the bounds speak for although it fails in too many launches."""
+        word = self.judgement.word if self.judgement else "not resolved"
+        mine, theirs = self.failures
+        if word in _FOR_ENVIRONMENT and mine.unreliable_beside(theirs):
+            return self.environment
+        if word in _FOR_REFERENCE and theirs.unreliable_beside(mine):
+            return self.reference
+        return ""
+
+    @property
+    def dependent(self) -> bool:
+        """Whether neighbouring blocks are more alike than chance allows at 5 %."""
+        return self.lag is not None and self.lag > lag_1_limit(self.n)
 
     @property
     def verdict(self) -> str:
         """The word with what it rests on; never "equal"."""
         if self.effect is None:
             return f"no verdict: {self.n} common blocks, at least {LEAST_N} are needed"
-        if self.word == "equivalent":
-            return f"equivalent (n = {self.n}, 90 % interval inside 0.97–1.03)"
-        if self.word != "not resolved":
-            return f"{self.word} (n = {self.n}, p = {self.p_holm:.2g} after Holm)"
-        blocks = max(self.n, self.needed_n)
-        ratio = detectable_ratio(self.effect.log_stddev, blocks, ALPHA / self.family)
-        where = f" at n = {blocks}" if blocks > self.n else ""
-        least = f"smallest detectable difference {percent(ratio - 1)}{where}"
-        return f"{not_resolved(self.n)}, {least}"
+        word, judged = self.word, self.judgement
+        if judged is None:
+            ratio = LEAST_DIFFERENCE * detectable_ratio(
+                self.effect.log_stddev, LEAST_BLOCKS, ALPHA / max(1, self.family)
+            )
+            return (
+                f"{not_resolved(self.n)}, smallest detectable difference about"
+                f" {percent(ratio - 1)} at n = {LEAST_BLOCKS}"
+            )
+        if self.unreliable:
+            rate = self.failures[self.unreliable == self.reference]
+            text = f"{not_resolved(self.n)}: {self.unreliable} failed in {rate.failed} of"
+            return f"{text} {rate.launched} launches"
+        text = f"{word} (n = {self.n}, {judged.text})"
+        if word == "not resolved":
+            text = (
+                f"{not_resolved(self.n)}, smallest detectable difference"
+                f" {percent(judged.detectable - 1)}"
+            )
+        return f"{text}; {dependence_text(self.lag)}" if self.dependent else text
 
     @property
     def needed_n(self) -> int:
-        """The least n at which the exact test could reach 0.05 after Holm over the family."""
-        return least_n(ALPHA / max(1, self.family))
+        """The least n at which the family's test can resolve anything."""
+        return LEAST_BLOCKS
 
     @property
     def difference(self) -> str:
         """ "+4.2 %": the advantage over the reference."""
         return "–" if self.effect is None else signed_percent(self.effect.ratio)
+
+
+def dependence_text(lag: float | None) -> str:
+    """The warning beside a verdict whose blocks are not independent of each other."""
+    return f"too sure: neighbouring blocks are alike (correlation {lag or 0:.2f})"
 
 
 def as_json(cell: Comparison) -> dict[str, Any]:
@@ -103,6 +180,8 @@ def as_json(cell: Comparison) -> dict[str, Any]:
         "points": cell.points,
         "verdict": cell.word,
         "text": cell.verdict,
+        "failed": [rate.failed for rate in cell.failures],
+        "launched": [rate.launched for rate in cell.failures],
     }
     if effect is not None:
         result |= {
@@ -112,5 +191,13 @@ def as_json(cell: Comparison) -> dict[str, Any]:
             "p": effect.p,
             "p_holm": cell.p_holm,
             "cells_in_family": cell.family,
+            "lag_1": cell.lag,
+            "lag_1_limit": lag_1_limit(cell.n),
+        }
+    if cell.judgement is not None:
+        result |= {
+            "bounds": [cell.judgement.low, cell.judgement.high],
+            "p_family": cell.judgement.p,
+            "detectable": cell.judgement.detectable,
         }
     return result

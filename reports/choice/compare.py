@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environments against each other, paired by block, with Holm over each family of cells."""
+"""Environments against each other, paired by block: one family of questions for the whole run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import numpy as np
 
 from records.axes import along_curve
 from records.flags import INVALID_ON_PURPOSE
-from reports.choice.cells import Comparison
+from reports.choice.cells import Comparison, Judgement
+from reports.choice.failures import Failures, Ranked, rank_failures_last
 from reports.choice.pairing import (
     Planned,
     Point,
@@ -22,9 +23,11 @@ from reports.choice.pairing import (
     paired_points,
     points_by_environment,
 )
-from reports.choice.score import OverallScore, overall_score
+from reports.choice.score import OverallScore, weighted_costs
 from reports.load.loading import Run
 from reports.notation.labels import CheckLabels, params_key, point_text
+from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question, answers
+from reports.statistics.serial import Dependence, lag_1, serial_dependence
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
 
 
@@ -35,7 +38,8 @@ class Comparisons:
     with `reference` only (`every_pair` false).
 
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
-    because a value is not above 0 and has no logarithm.
+    because a value is not above 0 and has no logarithm. `dependence` is that of neighbouring
+    blocks over all questions, None below six blocks; where found, all bounds are wider for it.
     """
 
     reference: str
@@ -46,21 +50,26 @@ class Comparisons:
     score: OverallScore | None
     every_pair: bool = True
     unusable: int = 0
+    dependence: Dependence | None = None
 
     @property
     def finest(self) -> list[Comparison]:
-        """The cells of single points, whichever family holds them."""
+        """The cells of single points, or of curves where each has one point."""
         return self.points or self.groups
 
 
 #: More (points × pairs) than this are compared with the reference only, and the report says so.
 MOST_CELLS_OF_ALL_PAIRS = 40_000
 
-_Cell = tuple[Comparison, Point]
+
+@dataclass(frozen=True)
+class _Cell:
+    comparison: Comparison
+    question: Question
 
 
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
-    """Compare all pairs of environments; each of the three tables is a family of its own for Holm.
+    """Compare all pairs of environments; score, checks, curves and points are one family.
 
     The reference is the first environment of the plan. With very many points curves and points
     are compared with the reference only.
@@ -68,39 +77,57 @@ def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Compari
     names, register = list(dict.fromkeys(run.plan.environments)), run.plan.register
     cases = run.plan.cases
     keys = [params_key(case) for case in cases]
-    table = points_by_environment(run, keys)
+    failures = Failures(run, keys)
+    better = {name: metric.better for name, metric in register.metrics.items()}
+    measured = points_by_environment(run, keys)
+    table, ranked = rank_failures_last(measured, failures, better)
     planned = Planned(cases, keys, labels, register)
     points = sum(max(map(len, found.values()), default=0) for found in table.values())
     every_pair = points * len(names) * (len(names) - 1) // 2 <= MOST_CELLS_OF_ALL_PAIRS
-    overall: list[_Cell] = []
     compared: list[_Cells] = []
+    overall: list[_Cell] = []
     unusable = 0
     for reference, environment in combinations(names, 2):
         for (check, metric), found in table.items():
-            pairs, without_logarithm = paired_points(
-                found, environment, reference, register.metrics[metric].better
-            )
-            cells = _Cells(planned, check, metric, environment, reference, pairs)
-            overall += cells.overall()
+            pairs, without_logarithm = paired_points(found, environment, reference, better[metric])
+            pair = _Cells(planned, check, metric, environment, reference, pairs, failures, ranked)
+            overall += pair.overall()
             if every_pair or reference == names[0]:
-                compared.append(cells)
+                compared.append(pair)
                 unusable += without_logarithm
     wrong = frozenset(
         (cases[case].check, cases[case].environment)
         for case, status, flags in run.tally
         if status == "wrong" and INVALID_ON_PURPOSE not in flags
     )
-    finer = any(len(cells.pairs) > len(cells.curves) for cells in compared)
+    finer = any(len(pair.pairs) > len(pair.curves) for pair in compared)
+    groups = [cell for pair in compared for cell in pair.groups()]
+    finest = [cell for pair in compared for cell in pair.points()] if finer else []
+    costs = weighted_costs(run, table, names, wrong, failures)
+    questions = costs.questions() if costs else []
+    cells = [*overall, *groups, *finest]
+    questions += [cell.question for cell in cells]
+    serial = _serial(questions)
+    answered = answers(questions, serial.wider if serial else 1.0)
+    score = costs.judged(answered) if costs else None
+    told = _judged(cells, answered[len(questions) - len(cells) :], len(questions))
+    ends = len(overall), len(overall) + len(groups)
     return Comparisons(
         reference=names[0] if names else "",
-        overall=_judged(overall),
-        groups=_judged([cell for cells in compared for cell in cells.groups()]),
-        points=_judged([cell for cells in compared for cell in cells.points()] if finer else []),
+        overall=_in_order(told[: ends[0]]),
+        groups=_in_order(told[ends[0] : ends[1]]),
+        points=_in_order(told[ends[1] :]),
         unranked=wrong,
-        score=overall_score(run, table, names, wrong),
+        score=score,
         every_pair=every_pair,
         unusable=unusable,
+        dependence=serial,
     )
+
+
+def _serial(questions: Sequence[Question]) -> Dependence | None:
+    rows = [item.values for item in questions if len(item.values) >= LEAST_BLOCKS]
+    return serial_dependence(rows) if rows else None
 
 
 @dataclass(frozen=True)
@@ -113,6 +140,8 @@ class _Cells:
     environment: str
     reference: str
     pairs: Mapping[PointKey, Point]
+    failures: Failures
+    ranked: Ranked
 
     @cached_property
     def curves(self) -> dict[tuple[str, str], list[PointKey]]:
@@ -145,10 +174,13 @@ class _Cells:
                 yield self._cell(scope, label, [key], curve)
 
     def _cell(self, scope: str, label: str, keys: Sequence[PointKey], curve: str = "") -> _Cell:
-        point, used = combine([self.pairs[key] for key in keys])
+        (blocks, values), used = combine([self.pairs[key] for key in keys])
         environment, reference = (
-            self.planned.case(self.check, keys[0][0], name).id
-            for name in (self.environment, self.reference)
+            self.planned.case(self.check, keys[0][0], name).id for name in self._names
+        )
+        mine, theirs = (
+            self.failures.of(self.planned.place(self.check, key[0], name) for key in keys)
+            for name in self._names
         )
         comparison = Comparison(
             check=self.check,
@@ -157,38 +189,62 @@ class _Cells:
             metric=self.metric,
             environment=self.environment,
             reference=self.reference,
-            n=len(point[0]),
+            n=len(blocks),
             points=used,
             points_planned=len(keys),
             case_ids=(environment, reference),
             curve=curve or label,
             at=keys[0][1] if len(keys) == 1 else (),
+            failures=(mine, theirs),
         )
-        return comparison, point
+        return _Cell(comparison, Question(blocks, values, self._kept(keys)))
+
+    def _kept(self, keys: Sequence[PointKey]) -> float:
+        """The mean share of blocks that no failed launch and none in its place took."""
+        if not self.ranked:
+            return 1.0
+        shares = [
+            max(self.ranked.get((self.metric, name, key), 0) for name in self._names)
+            / len(self.pairs[key][0])
+            for key in keys
+        ]
+        return max(0.1, 1 - 2 * float(np.mean(shares)))
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return self.environment, self.reference
 
 
-def _judged(cells: Sequence[_Cell]) -> list[Comparison]:
-    """Add effects, computed together for each n, and Holm over all cells with an effect.
-
-    Scope by scope, cell by cell, environments of one cell together.
-    """
+def _judged(
+    cells: Sequence[_Cell], answered: Sequence[Answer | None], family: int
+) -> list[Comparison]:
+    """Add effects, computed together for each n, and what the family says of them."""
     by_n: dict[int, list[int]] = {}
-    for position, (cell, _) in enumerate(cells):
-        if cell.n >= LEAST_N:
-            by_n.setdefault(cell.n, []).append(position)
+    for position, cell in enumerate(cells):
+        if cell.comparison.n >= LEAST_N:
+            by_n.setdefault(cell.comparison.n, []).append(position)
     effects: dict[int, PairedEffect] = {}
+    lags: dict[int, float] = {}
     for positions in by_n.values():
-        rows = np.stack([cells[position][1][1] for position in positions])
+        rows = np.stack([cells[position].question.values for position in positions])
         effects.update(zip(positions, paired_effects(rows), strict=True))
+        lags.update(zip(positions, lag_1(rows).tolist(), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
-    judged = [
+    return [
         msgspec.structs.replace(
-            cell, effect=effects[place], p_holm=adjusted[place], family=len(effects)
+            cell.comparison,
+            effect=effects.get(place),
+            judgement=Judgement.of(answer) if answer else None,
+            p_holm=adjusted.get(place),
+            family=family,
+            lag=lags.get(place),
         )
-        if place in effects
-        else cell
-        for place, (cell, _) in enumerate(cells)
+        for place, (cell, answer) in enumerate(zip(cells, answered, strict=True))
     ]
+
+
+def _in_order(judged: Sequence[Comparison]) -> list[Comparison]:
+    """Scope by scope, cell by cell, environments of one cell together."""
     scopes = {name: place for place, name in enumerate(dict.fromkeys(c.scope for c in judged))}
     labels = dict.fromkeys((cell.scope, cell.label) for cell in judged)
     order = {name: (scopes[name[0]], place) for place, name in enumerate(labels)}

@@ -29,6 +29,7 @@ class Ranking:
     interval: str
     others: str
     unranked: tuple[str, ...]
+    failing: tuple[str, ...]
 
 
 def rankings(comparisons: Comparisons) -> list[Ranking]:
@@ -46,12 +47,13 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
     Ties go to the greater sum of ln of the advantages. None without two comparable environments.
     """
     unranked = {name for check, name in wrong if check == cells[0].check}
+    failing = _failing(cells)
     scores: defaultdict[str, float] = defaultdict(float)
     wins: Counter[str] = Counter()
     against: defaultdict[str, dict[str, tuple[Comparison, PairedEffect]]] = defaultdict(dict)
     for cell in cells:
         mine, theirs = cell.environment, cell.reference
-        if cell.effect and not {mine, theirs} & unranked:
+        if cell.effect and not {mine, theirs} & (unranked | failing):
             scores[mine] += float(np.log(cell.effect.ratio))
             scores[theirs] -= float(np.log(cell.effect.ratio))
             wins[mine if cell.effect.ratio > 1 else theirs] += 1
@@ -77,4 +79,17 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
         interval_text(effect.interval, signed_percent),
         ", ".join(others),
         tuple(sorted(unranked)),
+        tuple(sorted(failing)),
     )
+
+
+def _failing(cells: Sequence[Comparison]) -> set[str]:
+    """Environments that fail beyond doubt more often than another; they lead nothing."""
+    found = set()
+    for cell in cells:
+        mine, theirs = cell.failures
+        if mine.unreliable_beside(theirs):
+            found.add(cell.environment)
+        if theirs.unreliable_beside(mine):
+            found.add(cell.reference)
+    return found

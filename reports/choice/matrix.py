@@ -13,7 +13,8 @@ from reports.choice.cells import Comparison
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Points of `environment` against `other`: resolved wins and losses, equivalent, unresolved."""
+    """Points of `environment` against `other`: resolved wins and losses, equivalent, unresolved
+    ("not slower" and "not faster" are)."""
 
     environment: str
     other: str

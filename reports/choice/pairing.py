@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,9 +82,11 @@ def _add(  # noqa: PLR0917
 
 
 def combine(points: Sequence[Point]) -> tuple[Point, int]:
-    """Mean of d over points (at least one) for each block that all have, and how many went in.
+    """Mean of d over points (at least one) for each block, and how many went in.
 
-    Points below n = 3 are left out unless all are.
+    A block that lacks a point has the mean of the others there, each as a deviation from its own
+    mean, so that it loses that value alone; one that lacks more than half has none. Points below
+    n = 3 are left out unless all are.
     """
     if len(points) == 1:
         return points[0], 1
@@ -93,9 +94,16 @@ def combine(points: Sequence[Point]) -> tuple[Point, int]:
     first = usable[0][0]
     if all(point[0] is first or np.array_equal(point[0], first) for point in usable[1:]):
         return (first, np.mean([point[1] for point in usable], axis=0)), len(usable)
-    common: NDArray[np.int64] = reduce(np.intersect1d, [blocks for blocks, _ in usable])
-    rows = [values[np.isin(blocks, common)] for blocks, values in usable]
-    return (common, np.mean(rows, axis=0)), len(usable)
+    every = np.unique(np.concatenate([blocks for blocks, _ in usable]))
+    levels = [float(values.mean()) for _, values in usable]
+    total, count = np.zeros(len(every)), np.zeros(len(every))
+    for (blocks, values), level in zip(usable, levels, strict=True):
+        at = np.searchsorted(every, blocks)
+        total[at] += values - level
+        count[at] += 1
+    enough = 2 * count >= len(usable)
+    rows = float(np.mean(levels)) + total[enough] / count[enough]
+    return (every[enough], rows), len(usable)
 
 
 class Planned:
@@ -111,13 +119,19 @@ class Planned:
         self._labels = labels
         self._register = register
         self._names: dict[tuple[str, bytes, AtKey], tuple[str, str]] = {}
-        self._case = {
-            (case.check, key, case.environment): case for case, key in zip(cases, keys, strict=True)
+        self._cases = list(cases)
+        self._place = {
+            (case.check, key, case.environment): place
+            for place, (case, key) in enumerate(zip(self._cases, keys, strict=True))
         }
 
     def case(self, check: str, key: bytes, environment: str) -> PlannedCase:
         """The case with these parameters in this environment."""
-        return self._case[check, key, environment]
+        return self._cases[self.place(check, key, environment)]
+
+    def place(self, check: str, key: bytes, environment: str) -> int:
+        """Its position in the plan."""
+        return self._place[check, key, environment]
 
     def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str]:
         """Scope and curve of a point; made once for each curve.

@@ -1,36 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks only as far as the intervals separate: a place or a range of places for each."""
+"""Ranks only as far as the bounds separate: a place or a range of places for each."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
-import numpy as np
-
-from reports.choice.cells import ALPHA
-from reports.statistics.descriptive import Interval, Matrix, summarise_rows
-from reports.statistics.signed_rank import PairedEffect, holm, paired_effects
+from reports.choice.cells import Judgement
+from reports.choice.failures import FailureRate
+from reports.statistics.descriptive import Interval
+from reports.statistics.signed_rank import PairedEffect
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """`effect` is the cost of `first` over that of `second`; < 1: `first` is better.
-
-    `separated`: p <= 0.05 after Holm over all pairs, so that the interval excludes 1 as well.
-    """
+    """`effect` is the cost of `first` over that of `second`; < 1: `first` is better. `judgement`
+    has the bounds of that ratio, None below six blocks; `lag` is the correlation of neighbours."""
 
     first: str
     second: str
     effect: PairedEffect
-    p_holm: float
+    judgement: Judgement | None
+    lag: float = 0.0
 
     @property
     def separated(self) -> bool:
-        """Whether one of the two is better beyond doubt at the family's level."""
-        return self.p_holm <= ALPHA
+        """Whether the bounds, which hold together with all others, exclude 1."""
+        return self.judgement is not None and not self.judgement.low <= 1 <= self.judgement.high
 
     @property
     def by_estimate(self) -> tuple[str, str]:
@@ -38,16 +35,32 @@ class Pair:
         pair = self.first, self.second
         return pair if self.effect.ratio < 1 else pair[::-1]
 
+    def seen_from(self, second: str) -> Pair:
+        """The same pair with `second` as what is divided by."""
+        if second == self.second:
+            return self
+        judged = self.judgement and Judgement(
+            1 / self.judgement.high,
+            1 / self.judgement.low,
+            self.judgement.p,
+            self.judgement.detectable,
+        )
+        return Pair(self.second, self.first, self.effect.inverse(), judged, self.lag)
+
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An environment's places `best`..`worst` (1 = first), its median score and its interval."""
+    """An environment's places `best`..`worst` (1 = first), and its cost over the reference's with
+    the interval of that ratio (none for the reference itself). `unreliable`: it ranks behind
+    another because it fails too often."""
 
     environment: str
     score: float
     interval: Interval | None
     best: int
     worst: int
+    failures: FailureRate
+    unreliable: bool
 
     @property
     def place(self) -> str:
@@ -55,31 +68,48 @@ class Standing:
         return str(self.best) if self.best == self.worst else f"{self.best}–{self.worst}"
 
 
-def standings(names: Sequence[str], costs: Matrix) -> tuple[list[Standing], list[Pair]]:
-    """Places of the environments from their costs, shape (environments, blocks), all > 0, n >= 3.
+def standings(
+    names: Sequence[str], pairs: Sequence[Pair], failures: Mapping[str, FailureRate]
+) -> list[Standing]:
+    """Places of the environments, best first; the first of `names` is the reference.
 
-    An environment's best place is 1 + the number of those separated as better, its worst place the
-    number of environments − the number separated as worse: a place never contradicts an interval.
+    An environment's best place is 1 + the number of those ahead of it, its worst place the number
+    of environments − the number of those behind it. Ahead is who fails less beyond doubt, else who
+    is separated as better: a place never contradicts an interval of two that fail alike.
     """
-    logs = np.log(costs)
-    positions = list(combinations(range(len(names)), 2))
-    effects = paired_effects(np.stack([logs[a] - logs[b] for a, b in positions]))
-    adjusted = holm([effect.p for effect in effects])
-    pairs = [
-        Pair(names[a], names[b], effect, p)
-        for (a, b), effect, p in zip(positions, effects, adjusted, strict=True)
-    ]
-    separated = [pair.by_estimate for pair in pairs if pair.separated]
-    worse_than_others = Counter(worse for _, worse in separated)
-    better_than_others = Counter(better for better, _ in separated)
+    behind: Counter[str] = Counter()
+    ahead: Counter[str] = Counter()
+    unreliable = set()
+    for pair in pairs:
+        better, worse = pair.by_estimate
+        failing = [
+            one
+            for one, other in ((better, worse), (worse, better))
+            if failures[one].unreliable_beside(failures[other])
+        ]
+        if failing:
+            unreliable.add(failing[0])
+            worse = failing[0]
+            better = pair.first if worse == pair.second else pair.second
+        if failing or pair.separated:
+            behind[worse] += 1
+            ahead[better] += 1
+    reference = names[0]
+    to_reference = {
+        (pair.first if pair.second == reference else pair.second): pair.seen_from(reference)
+        for pair in pairs
+        if reference in (pair.first, pair.second)
+    }
     found = [
         Standing(
             name,
-            summary.median,
-            summary.median_interval or summary.mean_interval,
-            1 + worse_than_others[name],
-            len(names) - better_than_others[name],
+            to_reference[name].effect.ratio if name in to_reference else 1.0,
+            to_reference[name].effect.interval if name in to_reference else None,
+            1 + behind[name],
+            len(names) - ahead[name],
+            failures[name],
+            name in unreliable,
         )
-        for name, summary in zip(names, summarise_rows(costs), strict=True)
+        for name in names
     ]
-    return sorted(found, key=lambda item: (item.best + item.worst, item.score)), pairs
+    return sorted(found, key=lambda item: (item.best + item.worst, item.unreliable, item.score))

@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """The overall score by the campaign's weights: what a workload would cost in each environment.
 
-score(A) = Σ w_c·T_c(A) / Σ w_c, with T_c(A) the cost of check c in A relative to the reference's
-median: the geometric mean over the check's points of T_A/T_ref (of R_ref/R_A for rates). A weight
-is thus the share of the reference's time that the check stands for; below 1 is better.
+In each block score(A) = Σ_c w_c · (1/P_c) Σ_p T_p(A)/T_p(ref) / Σ_c w_c, with T_p(ref) the
+reference's median at point p of check c: Σ w·T / Σ w·T_ref for a workload in which, on the
+reference, check c takes the share w_c of the time and each of its P_c points as much as another.
+For a rate T is its work over it, T/T_ref = R_ref/R, so that rates are averaged as total work over
+total time [Hoefler & Belli, SC15, rule 4]. What is reported of an environment is the ratio of its
+score to the reference's, paired by block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from records.metric import Register
-from reports.choice.cells import ALPHA
+from reports.choice.cells import Judgement
+from reports.choice.failures import FailureRate, Failures
 from reports.choice.pairing import PointKey, Table
 from reports.choice.ranking import Pair, Standing, standings
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
+from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question
 from reports.statistics.rank_tests import Friedman, friedman
-from reports.statistics.signed_rank import LEAST_N, least_n
+from reports.statistics.serial import lag_1
+from reports.statistics.signed_rank import LEAST_N, paired_effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,8 @@ class CheckShare:
 
 @dataclass(frozen=True)
 class OverallScore:
-    """Scores over n common blocks, best first; `excluded` are (environment, why) without a score.
+    """Scores over at most n common blocks, best first; `excluded` are (environment, why) without
+    a score.
 
     `declared` tells whether the campaign declares weights or each check counts the same.
     """
@@ -51,47 +60,135 @@ class OverallScore:
 
     @property
     def needed_n(self) -> int:
-        """Blocks from which the exact test over all pairs can separate at all."""
-        return least_n(ALPHA / max(1, len(self.pairs)))
+        """Blocks from which the family's test can separate at all."""
+        return LEAST_BLOCKS
+
+    def as_json(self) -> dict[str, Any]:
+        """The score for verdicts.json: places, and the pairs they rest on (cost of A over B)."""
+        return {
+            "reference": self.reference,
+            "n": self.n,
+            "places": [
+                {
+                    "environment": item.environment,
+                    "place": [item.best, item.worst],
+                    "cost": item.score,
+                    "interval": item.interval and [item.interval.low, item.interval.high],
+                    "failed": item.failures.failed,
+                    "launched": item.failures.launched,
+                    "unreliable": item.unreliable,
+                }
+                for item in self.standings
+            ],
+            "pairs": [
+                {
+                    "environments": [pair.first, pair.second],
+                    "ratio": pair.effect.ratio,
+                    "interval": [pair.effect.interval.low, pair.effect.interval.high],
+                    "level": pair.effect.interval.level,
+                    "bounds": pair.judgement and [pair.judgement.low, pair.judgement.high],
+                    "p_family": pair.judgement and pair.judgement.p,
+                    "lag_1": pair.lag,
+                    "separated": pair.separated,
+                }
+                for pair in self.pairs
+            ],
+            "excluded": [{"environment": name, "why": why} for name, why in self.excluded],
+        }
 
 
-def overall_score(
+@dataclass(frozen=True)
+class Costs:
+    """The scores by environment and block, NaN where one has none, before they are judged."""
+
+    names: list[str]
+    scores: Matrix
+    declared: bool
+    shares: list[CheckShare]
+    excluded: list[tuple[str, str]]
+    failures: dict[str, FailureRate]
+
+    def questions(self) -> list[Question]:
+        """ln of the ratio of each pair, in the order of `combinations`."""
+        logs = np.log(self.scores)
+        found = []
+        shares = [self.failures[name].share for name in self.names]
+        for a, b in combinations(range(len(self.names)), 2):
+            difference = logs[a] - logs[b]
+            blocks = np.flatnonzero(np.isfinite(difference))
+            kept = max(0.1, 1 - 2 * max(shares[a], shares[b]))
+            found.append(Question(blocks + 1, difference[blocks], kept))
+        return found
+
+    def judged(self, answered: Sequence[Answer | None]) -> OverallScore | None:
+        """The score with places; `answered` begins with the answers to `questions`."""
+        questions = self.questions()
+        if any(len(item.blocks) < LEAST_N for item in questions):
+            return None
+        pairs = [
+            Pair(
+                first,
+                second,
+                paired_effects(item.values[np.newaxis, :])[0],
+                Judgement.of(answer) if answer else None,
+                float(lag_1(item.values)),
+            )
+            for (first, second), item, answer in zip(
+                combinations(self.names, 2), questions, answered, strict=False
+            )
+        ]
+        whole = self.scores[:, np.isfinite(self.scores).all(axis=0)]
+        return OverallScore(
+            self.names[0],
+            self.declared,
+            self.shares,
+            max(len(item.blocks) for item in questions),
+            standings(self.names, pairs, self.failures),
+            pairs,
+            self.excluded,
+            friedman(whole.T),
+        )
+
+
+def weighted_costs(
     run: Run,
     table: Table,
     environments: Sequence[str],
     wrong: frozenset[tuple[str, str]],
-) -> OverallScore | None:
-    """Score and rank the environments; None where fewer than two have what it takes.
+    failures: Failures,
+) -> Costs | None:
+    """What each environment costs in each block; None where fewer than two have what it takes.
 
-    An environment with wrong records in a weighted check, or without values in one, has no score.
+    An environment with wrong records in a weighted check has no score, nor has one without an ok
+    launch of a weighted check or of a case of it. A launch that is missing costs its cell: it has
+    the environment's mean there and the block's drift. A block counts for an environment from half
+    of the weight on.
     """
     measured = dict.fromkeys((check for check, _ in table), 1.0)
     weights = run.plan.weights or measured
     checks = {check: weights[check] for check in measured if weights.get(check, 0) > 0}
-    excluded = _vetoed(table, environments, checks, wrong)
+    excluded = _vetoed(table, environments, checks, wrong, failures)
     named = {name for name, _ in excluded}
     scored = [name for name in environments if name not in named]
     if len(scored) < 2 or not checks:
         return None
-    costs, shares = [], []
+    blocks = max((int(series.blocks[-1]) for series in run.series), default=0)
+    total: Matrix = np.zeros((len(scored), max(blocks, run.plan.blocks)))
+    present, shares = np.zeros_like(total), []
     for check, weight in checks.items():
-        cost, points, planned = _relative_cost(run.plan.register, table, check, scored)
-        costs.append(weight * cost)
+        cost, measured_share, points, planned = _relative_cost(
+            run.plan.register, table, check, scored, total.shape[1]
+        )
+        total, present = total + weight * cost, present + weight * measured_share
         shares.append(CheckShare(check, weight, points, planned))
-    scores = np.sum(costs, axis=0) / sum(checks.values())
-    scores = scores[:, np.isfinite(scores).all(axis=0)]
-    if scores.shape[1] < LEAST_N:
-        return None
-    ranked, pairs = standings(scored, scores)
-    return OverallScore(
-        scored[0],
+    whole = sum(checks.values())
+    return Costs(
+        scored,
+        np.asarray(np.where(2 * present >= whole, total / whole, np.nan), dtype=np.float64),
         bool(run.plan.weights),
         shares,
-        scores.shape[1],
-        ranked,
-        pairs,
         excluded,
-        friedman(scores.T),
+        {name: failures.of_checks(checks, name) for name in scored},
     )
 
 
@@ -100,15 +197,19 @@ def _vetoed(
     environments: Sequence[str],
     checks: Mapping[str, float],
     wrong: frozenset[tuple[str, str]],
+    failures: Failures,
 ) -> list[tuple[str, str]]:
     result = []
     for name in environments:
         bad = [check for check in checks if (check, name) in wrong]
         missing = [check for check in checks if not _series_of(table, check, name)]
+        hopeless = [check for check in checks if (check, name) in failures.hopeless]
         if bad:
             result.append((name, f"wrong answers in {', '.join(bad)}"))
         elif missing:
             result.append((name, f"no valid launch of {', '.join(missing)}"))
+        elif hopeless:
+            result.append((name, f"every launch of a case failed in {', '.join(hopeless)}"))
     return result
 
 
@@ -123,14 +224,13 @@ def _series_of(table: Table, check: str, environment: str) -> dict[tuple[str, Po
 
 
 def _relative_cost(
-    register: Register, table: Table, check: str, environments: Sequence[str]
-) -> tuple[Matrix, int, int]:
-    """Cost by environment and block relative to the first environment's median, shape
-    (environments, blocks), NaN where a block has no point that all have; points used, points known.
+    register: Register, table: Table, check: str, environments: Sequence[str], blocks: int
+) -> tuple[Matrix, Matrix, int, int]:
+    """By environment and block: mean over points of the cost relative to the first environment's
+    median, and the share of points measured; points used, points known.
     """
     found = [_series_of(table, check, name) for name in environments]
     common = [key for key in found[0] if all(key in other for other in found[1:])]
-    blocks = max((int(s.blocks[-1]) for other in found for s in other.values()), default=0)
     logs = np.full((len(environments), len(common), blocks), np.nan)
     lower = {name for name, metric in register.metrics.items() if metric.better == "lower"}
     signs = [1.0 if metric in lower else -1.0 for metric, _ in common]
@@ -142,15 +242,23 @@ def _relative_cost(
             values = np.log(np.concatenate([item.values for item in series]))
         at = np.concatenate([item.blocks for item in series]) - 1
         logs[row, places, at] = np.repeat(signs, lengths) * values
-    usable = np.isfinite(logs).all(axis=0)
-    kept = usable.sum(axis=1) >= LEAST_N
-    logs, usable = logs[:, kept], usable[kept]
-    logs = np.where(usable, logs, np.nan)
+    logs[~np.isfinite(logs)] = np.nan
+    usable = np.isfinite(logs)
+    kept = (usable.sum(axis=2) >= LEAST_N).all(axis=0)
     if not kept.any():
-        return np.full((len(environments), blocks), np.nan), 0, len(common)
+        empty = np.full((len(environments), blocks), np.nan)
+        return empty, np.zeros_like(empty), 0, len(common)
+    logs, usable = logs[:, kept], usable[:, kept]
     logs -= np.nanmedian(logs[0], axis=1)[:, np.newaxis]
-    whole = usable.any(axis=0)
-    cost = np.full((len(environments), blocks), np.nan)
-    cost[:, whole] = np.exp(np.nanmean(logs[:, :, whole], axis=1))
+    cost = np.exp(_completed(logs, usable)).mean(axis=1)
     planned = len({key for other in found for key in other})
-    return cost, int(kept.sum()), planned
+    return cost, usable.mean(axis=1), int(kept.sum()), planned
+
+
+def _completed(logs: Matrix, usable: Matrix) -> Matrix:
+    """A missing value is its environment's mean at the point plus what the block adds for others;
+    NaN where no environment has a value."""
+    levels = np.nanmean(logs, axis=2, keepdims=True)
+    known = usable.sum(axis=0)
+    drift = np.where(usable, logs - levels, 0).sum(axis=0) / np.where(known > 0, known, np.nan)
+    return np.asarray(np.where(usable, logs, levels + drift), dtype=np.float64)

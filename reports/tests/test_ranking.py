@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats  # type: ignore[import-untyped]
 
 from reports.analysis import Analysis, analyse
+from reports.choice.failures import FailureRate
 from reports.choice.matrix import crossovers, win_tie_loss
-from reports.choice.ranking import standings
+from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.show.choice.tables import choice_tables
+from reports.statistics.descriptive import Matrix
+from reports.statistics.max_t import answers
 from reports.tests.synthetic import HPL_FIXED, case, write_run
 
 pytestmark = pytest.mark.numerical
@@ -95,27 +97,43 @@ def test_wrong_answers_are_a_veto_and_missing_values_too(tmp_path: Path) -> None
     assert ["lam", "not ranked"] in [row[:2] for row in text]
 
 
-def test_places_never_contradict_the_intervals() -> None:
+def judged(costs: Matrix, names: str) -> OverallScore:
+    """The score of costs by environment and block, a family by itself."""
+    rates = dict.fromkeys(names, FailureRate(0, costs.shape[1]))
+    drawn = Costs([*names], costs, False, [], [], rates)
+    score = drawn.judged(answers(drawn.questions()))
+    assert score is not None
+    return score
+
+
+def test_places_never_contradict_the_bounds() -> None:
     rng = np.random.default_rng(1)
     for _ in range(60):
-        costs = np.exp(rng.normal(0, 0.02, (4, 10)) + rng.normal(0, 0.03, (4, 1)))
-        ranked, pairs = standings(list("abcd"), costs)
-        place = {item.environment: item for item in ranked}
+        score = judged(np.exp(rng.normal(0, 0.02, (4, 10)) + rng.normal(0, 0.03, (4, 1))), "abcd")
+        place = {item.environment: item for item in score.standings}
         assert sorted(place) == list("abcd")
-        for pair in pairs:
-            better, other = place[pair.first], place[pair.second]
-            if pair.effect.ratio > 1:
-                better, other = other, better
-            inside = pair.effect.interval.low <= 1 <= pair.effect.interval.high
-            assert not (pair.separated and inside)
+        for pair in score.pairs:
+            better, other = (place[name] for name in pair.by_estimate)
+            assert pair.judgement is not None
+            inside = pair.judgement.low <= 1 <= pair.judgement.high
+            assert pair.separated != inside
             assert (better.worst < other.best) <= pair.separated
             assert better.best <= other.worst
 
 
-def test_pairs_agree_with_scipy() -> None:
-    costs = np.random.default_rng(2).lognormal(0, 0.1, (2, 12))
-    _, (pair,) = standings(["a", "b"], costs)
-    assert pair.p_holm == pytest.approx(stats.wilcoxon(np.log(costs[0] / costs[1])).pvalue)
+def test_the_headline_has_the_interval_of_the_ratio() -> None:
+    rng = np.random.default_rng(2)
+    drift = rng.normal(0, 0.3, 12)
+    score = judged(np.exp(drift + rng.normal(0, 0.02, (3, 12))), "abc")
+    for item in score.standings:
+        if item.environment == score.reference:
+            assert (item.score, item.interval) == (1.0, None)
+            continue
+        (pair,) = (p for p in score.pairs if {p.first, p.second} == {"a", item.environment})
+        turned = pair.seen_from("a")
+        assert (item.score, item.interval) == (turned.effect.ratio, turned.effect.interval)
+        assert item.interval is not None
+        assert item.interval.high / item.interval.low < 1.1  # drift of 30 % is in both
 
 
 def test_crossover_stands_between_the_resolved_lengths(tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
         "summary": [sentence.text for sentence in summary_sentences(analysis)],
         "choice": {
             "reference": comparisons.reference,
+            "score": comparisons.score and comparisons.score.as_json(),
             "not_ranked": [
                 {"check": analysis.register.check_title(check), "environment": name}
                 for check, name in sorted(comparisons.unranked)

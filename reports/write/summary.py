@@ -72,16 +72,17 @@ def _best(analysis: Analysis, ranking: Ranking) -> Sentence:
         )
     else:
         resolved = cell.word in ("faster", "slower")
-        verdict = f"resolved (p = {cell.p_holm:.2g} after Holm)" if resolved else cell.verdict
+        verdict = f"resolved: {cell.verdict}" if resolved else cell.verdict
         lead = (
             f"{ranking.best} {'did best' if resolved else 'has the best estimate'} in {what},"
             f" {ranking.advantage} against {ranking.runner_up} ({ranking.interval}), {verdict}"
         )
     rest = f"; against {ranking.best}: {ranking.others}" if ranking.others else ""
-    wrong = ", ".join(ranking.unranked)
+    wrong, failing = ", ".join(ranking.unranked), ", ".join(ranking.failing)
     return Sentence(
         f"{ranking.scope}: {lead}{rest}."
-        + (f" Not ranked for wrong answers: {wrong}." * bool(wrong)),
+        + (f" Not ranked for wrong answers: {wrong}." * bool(wrong))
+        + (f" Not leading for failed launches: {failing}." * bool(failing)),
         f"#comparison-{slug(ranking.scope)}",
         "plain" if cell.word in ("faster", "slower") else "open",
         ranking.best,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reports.analysis import Analysis
-from reports.choice.cells import Comparison
+from reports.choice.cells import LEAST_DIFFERENCE, Comparison
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, QUIET
 from reports.show.canvas import Panel, finish, new_panel
@@ -24,7 +24,7 @@ def score_picture(analysis: Analysis) -> Panel | None:
     shown = score.standings[:MOST_SCORED]
     title = f"Overall cost, {score.reference} = 1"
     figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 1.3 + 0.38 * len(shown))
-    axes.axvspan(0.97, 1.03, color="#e3e8ec", linewidth=0)
+    axes.axvspan(1 / LEAST_DIFFERENCE, LEAST_DIFFERENCE, color="#e3e8ec", linewidth=0)
     axes.axvline(1, color=QUIET, linewidth=1)
     for row, item in enumerate(shown):
         look = analysis.looks[item.environment]
@@ -62,7 +62,7 @@ def forest(analysis: Analysis) -> Picture | None:
         "picture-effects",
         f"Advantage over {comparisons.reference}",
         "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
-        " exact signed-rank intervals at the level attainable, see the table. Grey: ±3 %."
+        " exact signed-rank intervals of each by itself, see the table. Grey: ±3 %."
         + (cut if rows > MOST_FOREST_ROWS or len(scopes) > MOST_PANELS else ""),
         [_forest_panel(analysis, scope, cells) for scope, cells in shown],
         [name for name in analysis.looks if name in names],

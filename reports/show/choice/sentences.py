@@ -6,11 +6,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reports.analysis import Analysis
-from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.matrix import crossovers
+from reports.choice.ranking import Standing
 from reports.choice.score import OverallScore
-from reports.notation.units import bytes_text, count_text, fixed, signed_percent
+from reports.notation.units import (
+    bytes_text,
+    count_text,
+    fixed,
+    p_text,
+    percent,
+    signed_percent,
+)
 from reports.notation.values import interval_text
+from reports.statistics.serial import Dependence
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +32,16 @@ class Sentence:
 
 
 def choice_sentences(analysis: Analysis) -> list[Sentence]:
-    """At most three: who is first overall, who is not ranked, where the winner changes."""
+    """At most five: who is first overall, who fails or is not ranked, whether blocks are
+    independent, where the winner changes."""
     sentences = []
     score = analysis.comparisons.score
     if score is not None:
-        sentences.append(_overall(score))
+        sentences += [_overall(score), *_failing(score)]
         if score.excluded:
             names = "; ".join(f"{name} ({why})" for name, why in score.excluded)
             sentences.append(Sentence(f"Not ranked: {names}.", "#table-score", "warning"))
+    sentences += _dependence(analysis.comparisons.dependence)
     found = crossovers(analysis.comparisons.finest)
     if found:
         item = found[0]
@@ -47,33 +57,70 @@ def choice_sentences(analysis: Analysis) -> list[Sentence]:
 
 def _overall(score: OverallScore) -> Sentence:
     """Who is first, or which share the first places; a lead within 3 % is no best choice."""
-    first, second = score.standings[:2]
     by = "by the declared weights" if score.declared else "all checks weighted alike"
-    interval = f"{interval_text(first.interval, 3)}, " if first.interval else ""
-    cost = f"{fixed(first.score, 3)} of {score.reference}'s ({interval}n = {score.n})"
+    first, second = score.standings[:2]
     if first.worst > 1:
         leaders = [item.environment for item in score.standings if item.best == 1]
         out = [item.environment for item in score.standings if item.best > 1]
         behind = f"; behind them: {', '.join(out)}" if out else ""
         short = f", and {score.needed_n} are needed at least" if score.n < score.needed_n else ""
+        lowest = min((item for item in score.standings if item.best == 1), key=lambda i: i.score)
         return Sentence(
             f"Overall ({by}) no single best choice is resolved at n = {score.n}{short}:"
             f" {', '.join(leaders)} share the first places{behind}. Lowest estimate:"
-            f" {first.environment}, cost {cost}.",
+            f" {lowest.environment}, cost {_cost(lowest, score)}.",
             "#table-score",
             "verdict open",
         )
     names = {first.environment, second.environment}
-    ratio = next(pair.effect.ratio for pair in score.pairs if {pair.first, pair.second} == names)
-    ratio = max(ratio, 1 / ratio)
-    ahead = ratio > LEAST_DIFFERENCE
-    below = "" if ahead else ", which is below the 3 % that count as a difference"
+    pair = next(pair for pair in score.pairs if {pair.first, pair.second} == names)
+    lead = pair.seen_from(first.environment)
+    ahead = lead.judgement is not None and lead.judgement.word == "faster"
+    below = "" if ahead or not lead.separated else "; that it is more than 3 % is not resolved"
     places = ", ".join(f"{item.place} {item.environment}" for item in score.standings[1:])
+    if second.unreliable and not lead.separated:
+        ahead, below = True, f"; {second.environment} fails too often to be preferred"
     return Sentence(
         f"Overall {first.environment} {'is the best choice' if ahead else 'is ahead'} ({by}): its"
-        f" cost is {cost}, {signed_percent(ratio)} against {second.environment}{below}. Places"
-        f" after it: {places}.",
+        f" cost is {_cost(first, score)}, {signed_percent(lead.effect.ratio)} against"
+        f" {second.environment} ({interval_text(lead.effect.interval, signed_percent)}){below}."
+        f" Places after it: {places}.",
         "#table-score",
         "verdict",
         first.environment,
     )
+
+
+def _cost(item: Standing, score: OverallScore) -> str:
+    """The ratio to the reference with its own interval."""
+    if item.interval is None:
+        return f"1, the reference's own (n = {score.n})"
+    interval = interval_text(item.interval, 3)
+    return f"{fixed(item.score, 3)} of {score.reference}'s ({interval}, n = {score.n})"
+
+
+def _failing(score: OverallScore) -> list[Sentence]:
+    """Environments that rank behind others because their launches fail."""
+    told = []
+    for item in score.standings:
+        interval = item.failures.interval
+        if item.unreliable and interval:
+            told.append(
+                f"{item.environment} failed in {item.failures.failed} of {item.failures.launched}"
+                f" launches ({interval_text(interval, percent)})"
+            )
+    text = f"Ranked behind others for failed launches: {'; '.join(told)}."
+    return [Sentence(text, "#table-score", "warning")] if told else []
+
+
+def _dependence(found: Dependence | None) -> list[Sentence]:
+    """The warning that blocks are not independent of each other."""
+    if found is None or not found.found:
+        return []
+    text = (
+        "Neighbouring blocks are more alike than chance allows (lag-1 correlation"
+        f" {found.correlation:.2f} on average, {p_text(found.p)}). Bounds are wider by"
+        f" {found.wider:.1f} for it; intervals of single comparisons are too narrow. Repeat the run"
+        " at another time, with pauses between the blocks."
+    )
+    return [Sentence(text, "#comparison", "warning")]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from records.metric import Register
 from reports.analysis import Analysis
-from reports.choice.cells import Comparison
+from reports.choice.cells import Comparison, Judgement
 from reports.choice.compare import Comparisons
+from reports.choice.failures import FailureRate
 from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
@@ -16,6 +17,7 @@ from reports.notation.units import bytes_text, fixed, level_text, p_text, percen
 from reports.notation.values import between
 from reports.show.choice.startup_cost import startup_table
 from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric, pivot, slug
+from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import PairedEffect
 
 
@@ -35,7 +37,7 @@ def score_table(analysis: Analysis) -> Table | None:
         if isinstance(standing, tuple):
             name, why = standing
             head = [Cell(name, environment=name), Cell("not ranked", badges=("veto",))]
-            return [*head, *["–"] * 4, Cell(why, href="#launches")]
+            return [*head, *["–"] * 6, Cell(why, href="#launches")]
         interval = standing.interval
         return [
             Cell(standing.environment, environment=standing.environment),
@@ -44,10 +46,13 @@ def score_table(analysis: Analysis) -> Table | None:
             between(interval.low, interval.high, 3) if interval else "–",
             level_text(interval.level) if interval else "–",
             str(score.n),
-            "reference" if standing.environment == score.reference else "",
+            *_failure_cells(standing.failures),
+            _remark(standing, score),
         ]
 
-    numbers = numeric("place", "cost against the reference", "interval", "level", "n")
+    numbers = numeric(
+        "place", "cost against the reference", "interval", "level", "n", "failed", "limits, 95 %"
+    )
     lines: list[Standing | tuple[str, str]] = [*score.standings, *score.excluded]
     return pivot(
         lines,
@@ -56,6 +61,19 @@ def score_table(analysis: Analysis) -> Table | None:
         title="Overall score and places",
         note=score_note(score, analysis.register),
     )
+
+
+def _failure_cells(rate: FailureRate) -> list[str | Cell]:
+    """How many launches failed, and the Clopper–Pearson limits of their share."""
+    interval = rate.interval
+    limits = between(interval.low, interval.high, percent) if interval else "–"
+    return [f"{rate.failed} of {rate.launched}", limits]
+
+
+def _remark(standing: Standing, score: OverallScore) -> str:
+    if standing.unreliable:
+        return "ranks behind: fails too often"
+    return "reference" if standing.environment == score.reference else ""
 
 
 def score_note(score: OverallScore, register: Register) -> str:
@@ -68,9 +86,12 @@ def score_note(score: OverallScore, register: Register) -> str:
     )
     origin = "declared by the campaign" if score.declared else "equal, none are declared"
     text = (
-        f"Cost = Σ w·T / Σ w·T_ref, smaller is better; T_ref: medians of {score.reference}."
-        f" Weights ({origin}): {shares}. A place is narrowed only where two environments are"
-        f" separated: p ≤ 0.05 after Holm over {len(score.pairs)} pairs."
+        f"Cost = Σ w·T / Σ w·T_ref, smaller is better, as a ratio to {score.reference} paired by"
+        f" block; each point of a check has the same share of {score.reference}'s time. Weights"
+        f" ({origin}): {shares}. A place is narrowed only where two environments are separated:"
+        " the bounds of their ratio, which hold together with all bounds below, exclude 1. Failed"
+        " launches rank last; who fails in more than 1 % beyond doubt, and another less, ranks"
+        " behind."
     )
     if score.friedman is not None:
         text += f" Friedman test over all: {p_text(score.friedman.p)}."
@@ -79,18 +100,23 @@ def score_note(score: OverallScore, register: Register) -> str:
     return text
 
 
-_EFFECT: list[Heading] = numeric("advantage", "interval", "level", "p, Holm")
+_EFFECT: list[Heading] = numeric("advantage", "interval", "level", "bounds together", "p", "lag 1")
 
 
-def _effect_cells(effect: PairedEffect | None, p_holm: float | None) -> list[str | Cell]:
+def _effect_cells(
+    effect: PairedEffect | None, judged: Judgement | None, lag: float | None
+) -> list[str | Cell]:
     """What stands below the headings `_EFFECT`."""
     if effect is None:
         return ["–"] * len(_EFFECT)
+    alike = lag is not None and lag > lag_1_limit(effect.n)
     return [
         Cell(signed_percent(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
         between(effect.interval.low, effect.interval.high, signed_percent),
         level_text(effect.interval.level),
-        Cell(f"{p_holm:.2g}", title=f"p {effect.p:.3g} before adjustment"),
+        judged.text if judged else "–",
+        Cell(f"{judged.p:.2g}" if judged else "–", title=f"p {effect.p:.3g} by itself"),
+        Cell("–" if lag is None else fixed(lag, 2), badges=("blocks alike",) if alike else ()),
     ]
 
 
@@ -100,11 +126,12 @@ def pairs_table(analysis: Analysis) -> Table | None:
 
     def cells(pair: Pair) -> list[str | Cell]:
         """The pair with the better estimate first: the cost of the other over its own."""
-        effect = pair.effect if pair.effect.ratio >= 1 else pair.effect.inverse()
+        better, other = pair.by_estimate
+        turned = pair.seen_from(better)
         return [
-            *(Cell(name, environment=name) for name in pair.by_estimate),
-            *_effect_cells(effect, pair.p_holm),
-            "separated" if pair.separated else f"not separated at n = {effect.n}",
+            *(Cell(name, environment=name) for name in (better, other)),
+            *_effect_cells(turned.effect, turned.judgement, turned.lag),
+            "separated" if pair.separated else f"not separated at n = {turned.effect.n}",
         ]
 
     return pivot(
@@ -150,7 +177,7 @@ def matrix_table(analysis: Analysis) -> Table | None:
 
 
 def countable_cells(comparisons: Comparisons) -> tuple[list[Comparison], str]:
-    """The finest family in which n suffices for the exact test to resolve anything after Holm."""
+    """The finest cells in which n suffices to resolve anything."""
     families = ((comparisons.points, "points"), (comparisons.groups, "curves"))
     for cells, what in families:
         if any(cell.effect and cell.needed_n <= cell.n for cell in cells):
@@ -219,7 +246,7 @@ def comparison_table(
             Cell(cell.label, of),
             *ends,
             str(cell.n),
-            *_effect_cells(cell.effect, cell.p_holm),
+            *_effect_cells(cell.effect, cell.judgement, cell.lag),
             cell.verdict,
         ]
 

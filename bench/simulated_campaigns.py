@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns with known truth in memory, shaped as mpi-choice: what `choice` judges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from records.chain import Chain
+from records.plan import Plan, PlannedCase, Totals
+from records.provenance import Provenance
+from records.record import Status
+from reports.choice.compare import Comparisons, compare_environments
+from reports.load.loading import Launch, Run, Series
+from reports.notation.labels import check_labels
+from reports.statistics.descriptive import Matrix
+
+NAMES = ("a", "b", "c", "d")
+SIZES = tuple(8 * 2**step for step in range(13))
+#: Check, deciding metric, parameters of its cases, and how many points a launch gives.
+CHECKS: tuple[tuple[str, str, tuple[dict[str, Any], ...], int], ...] = (
+    ("hpl", "rate", ({"n": 1500}, {"n": 3000}), 1),
+    ("pt2pt", "half_round_trip", ({"placement": "between-nodes"},), len(SIZES)),
+    ("startup", "all_heard", ({"ranks": 2}, {"ranks": 4}), 1),
+)
+WEIGHTS = {"hpl": 6.0, "pt2pt": 3.0, "startup": 1.0}
+POINTS = sum(len(cases) * points for _, _, cases, points in CHECKS)
+CASES = sum(len(cases) for _, _, cases, _ in CHECKS)
+
+Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
+
+
+def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
+    """The plan of the campaign, case by case within each environment."""
+    cases = [
+        PlannedCase(
+            id=f"{check}-{name}-{place}",
+            check=check,
+            environment=name,
+            params=params,
+            ranks=2,
+            ranks_per_node=1,
+            nodes=2,
+            memory_bytes_per_node=0,
+            estimate_s=1.0,
+            skipped=None,
+        )
+        for name in names
+        for check, _, every, _ in CHECKS
+        for place, params in enumerate(every)
+    ]
+    totals = Totals(
+        cases=len(cases), skipped=0, launches=blocks * len(cases), node_hours=0.0, wall_s=0.0
+    )
+    return Plan(
+        schema=1,
+        campaign="simulated",
+        question="",
+        site="simulated",
+        seed=1,
+        blocks=blocks,
+        environments=list(names),
+        weights=WEIGHTS,
+        totals=totals,
+        cases=cases,
+    )
+
+
+def judged(logs: Matrix, outcomes: Mapping[tuple[int, int], str] | None = None) -> Comparisons:
+    """What the report says of ln of times, shape (environments, points, blocks).
+
+    `outcomes` gives launches, by (position of the case, block from 0), that are "failed" or "lost".
+    """
+    count, _, blocks = logs.shape
+    campaign = plan(blocks, NAMES[:count])
+    bad = outcomes or {}
+    series, launches = [], []
+    for place in range(len(campaign.cases)):
+        environment, inside = divmod(place, CASES)
+        good = np.array([b for b in range(blocks) if (place, b) not in bad], dtype=np.int64)
+        for block in range(blocks):
+            status = cast(Status, bad.get((place, block), "ok"))
+            launches.append(Launch(place, block + 1, 1, status, None, (), None, None, None))
+        metric, first, points = _LAYOUT[inside]
+        for point in range(first, first + points):
+            times = np.exp(logs[environment, point, good])
+            at = (("construct", "S/R"), ("message_bytes", SIZES[point - first]))
+            values = 1e9 / times if metric == "rate" else times
+            if len(good):
+                series.append(Series(place, metric, at if points > 1 else (), good + 1, values))
+    run = Run(
+        directory=Path(),
+        plan=campaign,
+        provenance=Provenance(),
+        run_id="simulated",
+        launches=launches,
+        series=series,
+        invalid=[],
+        nodes=(),
+        warnings=(),
+        profiled=False,
+        chain=cast(Chain, None),
+    )
+    return compare_environments(run, check_labels(campaign.cases))
+
+
+def _layout() -> list[tuple[str, int, int]]:
+    """Metric, first point and number of points of each case of an environment."""
+    found, first = [], 0
+    for _, metric, cases, points in CHECKS:
+        for _ in cases:
+            found.append((metric, first, points))
+            first += points
+    return found
+
+
+_LAYOUT = _layout()
+#: The case of an environment, by position inside it, that a point belongs to.
+CASE_OF_POINT = [case for case, (_, _, points) in enumerate(_LAYOUT) for _ in range(points)]

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+from reports.choice.cells import LEAST_DIFFERENCE, Judgement
+from reports.statistics.descriptive import Matrix
+from reports.statistics.max_t import Answer, Question, answers
+from reports.statistics.proportions import clopper_pearson
+from reports.statistics.serial import lag_1, lag_1_limit, serial_dependence
+
+pytestmark = pytest.mark.numerical
+
+
+def judged(rows: Matrix) -> list[Answer]:
+    blocks = np.arange(1, rows.shape[1] + 1)
+    found = answers([Question(blocks, row) for row in rows])
+    assert all(found)
+    return [answer for answer in found if answer]
+
+
+def test_one_question_has_nearly_the_interval_of_student() -> None:
+    rng = np.random.default_rng(1)
+    rows = rng.normal(0, 1, (200, 12))
+    held = np.mean([answer.low <= 0 <= answer.high for row in rows for answer in judged(row[None])])
+    assert held == pytest.approx(0.95, abs=0.04)
+
+
+@pytest.mark.parametrize("n", [6, 9, 12, 20])
+def test_bounds_of_many_questions_hold_together(n: int) -> None:
+    rng = np.random.default_rng(n)
+    kept = 0
+    for _ in range(200):
+        shared = rng.normal(0, 1, (4, n)).repeat(10, axis=0)
+        kept += all(a.low <= 0 <= a.high for a in judged(shared + rng.normal(0, 1, (40, n))))
+    assert kept >= stats.binom.ppf(0.001, 200, 0.95)
+
+
+def test_what_questions_share_counts_once() -> None:
+    row = np.random.default_rng(3).normal(0.5, 1, 12)
+    (alone,), many = judged(row[None]), judged(np.repeat(row[None], 40, axis=0))
+    assert (many[0].low, many[0].high) == pytest.approx((alone.low, alone.high))
+    other = judged(np.random.default_rng(4).normal(0, 1, (40, 12)))
+    assert other[0].high - other[0].low > 1.2 * (alone.high - alone.low) * other_scale()
+
+
+def other_scale() -> float:
+    own = np.random.default_rng(3).normal(0.5, 1, 12).std(ddof=1)
+    return float(np.random.default_rng(4).normal(0, 1, (40, 12))[0].std(ddof=1) / own)
+
+
+def test_p_and_bounds_say_the_same() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        for answer in judged(rng.normal(0, 1, (8, 10)) + rng.normal(0, 1, (8, 1))):
+            assert (answer.p <= 0.05) == (not answer.low <= 0 <= answer.high)
+
+
+def test_five_blocks_have_no_answer_and_do_not_disturb_others() -> None:
+    rng = np.random.default_rng(6)
+    few = Question(np.arange(1, 6), rng.normal(0, 1e-6, 5))
+    row = Question(np.arange(1, 11), rng.normal(0, 1, 10))
+    (alone,), both = answers([row]), answers([few, row])
+    assert both == [None, alone]
+
+
+def test_equal_values_give_a_point() -> None:
+    nothing, something = judged(np.array([[0.0] * 8, [0.3] * 8]))
+    assert (nothing.low, nothing.high, nothing.p) == (0, 0, 1)
+    assert (something.low, something.high) == pytest.approx((0.3, 0.3))
+    assert something.p <= 0.05
+
+
+def test_the_detectable_difference_is_found_four_times_in_five() -> None:
+    rng = np.random.default_rng(7)
+    shift = np.mean([judged(rng.normal(0, 1, (10, 12)))[0].detectable for _ in range(100)])
+    found = [judged(shift + rng.normal(0, 1, (10, 12)))[0].low > 0 for _ in range(300)]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (1.031, 1.2, "faster"),
+        (1.01, 1.2, "not slower"),
+        (0.975, 1.2, "not slower"),
+        (0.971, 1.029, "equivalent"),
+        (0.9705, 1.0, "not faster"),  # 0.97 < 0.9705 < 1/1.03
+        (0.9, 1.2, "not resolved"),
+        (0.9, 0.97, "slower"),
+    ],
+)
+def test_words_turn_round_with_the_pair(low: float, high: float, word: str) -> None:
+    turned = {"faster": "slower", "slower": "faster", "not slower": "not faster"}
+    turned |= {"not faster": "not slower"}
+    assert Judgement(low, high, 0.5, 1.1).word == word
+    assert Judgement(1 / high, 1 / low, 0.5, 1.1).word == turned.get(word, word)
+    assert LEAST_DIFFERENCE == 1.03
+
+
+def test_limits_of_a_share_agree_with_scipy() -> None:
+    for count, n in ((0, 12), (1, 12), (3, 12), (12, 12), (15, 60)):
+        oracle = stats.binomtest(count, n).proportion_ci(0.95, method="exact")
+        found = clopper_pearson(count, n)
+        assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high))
+
+
+def test_neighbouring_blocks_are_compared() -> None:
+    rng = np.random.default_rng(8)
+    rows = rng.normal(0, 1, (400, 12))
+    assert lag_1(rows[:1])[0] == pytest.approx(
+        np.sum((rows[0][1:] - rows[0].mean()) * (rows[0][:-1] - rows[0].mean()))
+        / np.sum((rows[0] - rows[0].mean()) ** 2)
+    )
+    assert np.mean(lag_1(rows) > lag_1_limit(12)) == pytest.approx(0.05, abs=0.04)
+    assert not serial_dependence(list(rows)).found
+    alike = np.array(rows)
+    for block in range(1, 12):
+        alike[:, block] = 0.7 * alike[:, block - 1] + 0.7 * rows[:, block]
+    found = serial_dependence(list(alike))
+    assert found.found
+    assert found.wider == pytest.approx(np.sqrt(1.7 / 0.3), rel=0.25)
