@@ -27,7 +27,9 @@ class Network:
     """A kind of link. `bits_per_s` is None where nothing limits it.
 
     `burst_bytes` and `limit_bytes` are the bucket and the queue of the token bucket filter
-    that stands on both ends of each link.
+    that stands on both ends of each link. The bucket must last as long as timers are late (some 15
+    to 50 µs on a virtual machine), or the link loses rate; and what it holds passes at once after a
+    pause, faster than on a wire: of each message in a ping-pong, that many bytes.
     """
 
     name: str
@@ -40,7 +42,7 @@ NETWORKS = {
     network.name: network
     for network in (
         Network("unlimited", None),
-        Network("gigabit", 1_000_000_000, burst_bytes=10_000, limit_bytes=600_000),
+        Network("gigabit", 1_000_000_000, burst_bytes=6_200, limit_bytes=600_000),
         Network("fast-ethernet", 100_000_000, burst_bytes=3_000, limit_bytes=60_000),
     )
 }
