@@ -2,9 +2,9 @@
 """The chain of a run's records, and the seal that says how long it was and where it ended.
 
 Each record carries the SHA-256 of the line before it, without its newline. The first one carries
-that of what the run began with: plan.json, provenance.json, and the lines without a chain before
-it, which an Assay of record schema 1 wrote. `seal.json` is written whenever a driver ends; without
-it nobody could tell that records at the end are missing.
+that of what the run began with: the files of BEGINNING, and the lines without a chain before it,
+which an Assay of record schema 1 wrote. `seal.json` is written whenever a driver ends; without it
+nobody could tell that records at the end are missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from records.input_files import decoded, kind_at, opened, read_whole, whole_line
 
 SEAL = "seal.json"
 #: What a run begins with: its digests are the start of the chain.
-BEGINNING = ("plan.json", "provenance.json")
+BEGINNING = ("plan.json", "provenance.json", "campaign.yaml")
 
 _Unset = msgspec.UnsetType
 

@@ -112,7 +112,7 @@ class RecordWriter:
 
     def append(self, record: Record) -> None:
         """Write one line and force it to disk; a full disk leaves the file as it was."""
-        line = _encoder.encode(replace(record, chain=self._chain.head))
+        line = _encoder.encode(replace(record, schema=SCHEMA, chain=self._chain.head))
         size = os.fstat(self._fd).st_size
         try:
             rest = line + b"\n"

@@ -8,14 +8,14 @@ import argparse
 from assay.cli.history_judging import judge
 from assay.run.start import start_run
 from records.history.store import Store
-from records.run_directory import latest_run
+from records.run_directory import open_run
 from reports.nightly.night import read_night
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
-    start_run(arguments.campaign, arguments.site, False)
-    night, values = read_night(latest_run().path)
+    status = start_run(arguments.campaign, arguments.site, False)
+    night, values = read_night(open_run(status.run_id).path)
     with Store(arguments.history, create=True) as store:
         store.add(night, values)
         return judge(store, night.site, night.campaign, arguments)

@@ -32,7 +32,10 @@ def _verify(arguments: argparse.Namespace) -> int:
     failed = not all(check.good for check in checks)
     status = ExitStatus.FAIL if failed else ExitStatus.PASS if good else ExitStatus.INCONCLUSIVE
     if arguments.json:
-        found = [{"what": c.what, "faults": list(c.faults), "note": c.note} for c in checks]
+        found = [
+            {"what": c.what, "faults": list(c.faults), "note": c.note, "unproven": c.unproven}
+            for c in checks
+        ]
         print(json.dumps({"verified": good, "run": str(run.path), "checks": found}, indent=1))
         return status
     for check in checks:

@@ -15,6 +15,7 @@ from records.tests.test_record import record
 def run(tmp_path):
     (tmp_path / "plan.json").write_text("{}")
     (tmp_path / "provenance.json").write_text("{}")
+    (tmp_path / "campaign.yaml").write_text("schema: 1\n")
     with RecordWriter(tmp_path / "records.jsonl") as writer:
         for block in range(1, 7):
             writer.append(record(block))
@@ -68,7 +69,7 @@ def test_every_change_is_found_at_its_line(run, change, told):
         chain_of(run)
 
 
-@pytest.mark.parametrize("name", ["plan.json", "provenance.json"])
+@pytest.mark.parametrize("name", ["plan.json", "provenance.json", "campaign.yaml"])
 def test_what_the_run_began_with_is_part_of_the_chain(run, name):
     (run / name).write_text('{"other": 1}')
     with pytest.raises(AssayError, match=rf"{name}:1: is not the file that the run began with"):

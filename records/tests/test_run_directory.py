@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a driver writes to in a run directory is a file or a folder of its own, nothing else."""
+
+import os
+
+import pytest
+
+from records.errors import AssayError
+from records.run_directory import RunDirectory
+
+
+def to_link(path):
+    path.symlink_to("elsewhere")
+
+
+def to_loop(path):
+    path.symlink_to(path.name)
+
+
+FOLDERS, FILES = ("raw", "builds"), (".lock", "records.jsonl")
+KINDS = {"link": to_link, "loop": to_loop, "FIFO": os.mkfifo}
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "provenance.json").write_text('{"schema": 1, "run_id": "r-1"}')
+    return RunDirectory(tmp_path)
+
+
+@pytest.mark.parametrize("name", [*FOLDERS, *FILES])
+@pytest.mark.parametrize("kind", [*KINDS, "folder", "file"])
+def test_a_run_is_not_locked_through_anything_odd(run, name, kind):
+    if kind in ("folder", "file"):
+        made = run.path / name
+        made.mkdir() if kind == "folder" else made.write_text("")
+    else:
+        KINDS[kind](run.path / name)
+    if kind == ("folder" if name in FOLDERS else "file"):
+        os.close(run.lock())
+        return
+    with pytest.raises(AssayError, match=rf"{name} is a "):
+        run.lock()
+    assert not (run.path / "elsewhere").exists()
+
+
+def test_a_copy_of_a_run_has_the_id_of_the_run(run, tmp_path):
+    assert run.run_id == "r-1"
+    assert RunDirectory(tmp_path / "begun").run_id == "begun"
