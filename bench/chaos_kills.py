@@ -83,14 +83,14 @@ class Chaos:
         self._start(str(file), "--site", self._site)
         run = self._begun(file.stem)
         for kind in kinds:
-            time.sleep(self.chance.uniform(0.3, 3.0))
+            time.sleep(self.chance.uniform(0.2, 2.0))
             if self._over() and not self._resume(run):
                 break
             if KINDS[kind](self):
                 self.killed[kind] += 1
                 done += 1
-            time.sleep(self.chance.uniform(0.0, 3.0))
-            if self.chance.random() < 0.7:
+            time.sleep(self.chance.uniform(0.0, 1.5))
+            if self.chance.random() < 0.8:
                 self._mend()
         self._mend()
         for _ in range(_RESUMES):
@@ -98,9 +98,19 @@ class Chaos:
             if not self._resume(run):
                 break
         else:
-            self.problems.append(f"{run.path}: not complete after {_RESUMES} resumes")
+            self._problem(f"{run.path}: not complete after {_RESUMES} resumes")
         self._verify(run)
         return done
+
+    def _problem(self, text: str) -> None:
+        self.problems.append(text)
+        print(f"PROBLEM {text}", flush=True)
+
+    def close(self) -> None:
+        """End the driver, if one is running."""
+        if self._driver is not None:
+            self._driver.kill()
+            self._driver.wait()
 
     def _start(self, *arguments: str) -> None:
         self._log = self.folder / "driver.log"
@@ -132,13 +142,13 @@ class Chaos:
         try:
             status = self._driver.wait(timeout=_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self.problems.append(f"a driver hangs: {self._log.read_text()[-500:]}")
+            self._problem(f"a driver hangs: {self._log.read_text()[-500:]}")
             self._driver.kill()
             status = self._driver.wait()
         said = self._log.read_text(errors="replace")
         self.ended[f"status {status}"] += 1
         if status not in (0, 1, 4, -signal.SIGKILL) or "Traceback" in said:
-            self.problems.append(f"a driver ended with status {status}: {said[-1500:]}")
+            self._problem(f"a driver ended with status {status}: {said[-1500:]}")
 
     def _resume(self, run: RunDirectory) -> bool:
         """Go on with a run whose driver has ended; False when it is complete."""
@@ -171,7 +181,7 @@ class Chaos:
         wanted = [(case, b) for case in cases for b in range(1, plan.blocks + 1)]
         self.launches, self.attempts = self.launches + len(wanted), self.attempts + len(records)
         if sorted(keys) != sorted(wanted):
-            self.problems.append(f"{run.path}: {len(keys)} final records for {len(wanted)}")
+            self._problem(f"{run.path}: {len(keys)} final records for {len(wanted)}")
         for record in records:
             self.ended[record.status] += 1
             for kind in ("script", "stdout", "stderr"):
@@ -179,16 +189,16 @@ class Chaos:
                     continue
                 content = (run.path / record.artifacts[kind]).read_bytes()
                 if hashlib.sha256(content).hexdigest() != record.artifacts[f"{kind}_sha256"]:
-                    self.problems.append(f"{run.path}: {record.artifacts[kind]} has changed")
+                    self._problem(f"{run.path}: {record.artifacts[kind]} has changed")
         for _ in tries(20.0, 0.2):
             left = [name for name in self._processes("") if name != "sd-pam"]
             if not left and not self.cluster.status()["jobs"]:
                 break
         else:
-            self.problems.append(f"{run.path}: left running: {left}")
-        folders = [path.name for path in Path(self.cluster.site_facts()["work_dir"]).iterdir()]
+            self._problem(f"{run.path}: left running: {left}")
+        folders = [path.name for path in Path(self.cluster.site_facts()["runs_dir"]).iterdir()]
         if any(run.run_id in name and not name.endswith(".gone") for name in folders):
-            self.problems.append(f"{run.path}: its work folder is left")
+            self._problem(f"{run.path}: its work folder is left")
 
     def _processes(self, pattern: str) -> list[str]:
         """Ids of processes of the jobs' user whose command line matches."""
@@ -264,7 +274,7 @@ class Chaos:
 
     def lose_work_folder(self) -> bool:
         """The work folder is renamed away."""
-        work = Path(self.cluster.site_facts()["work_dir"])
+        work = Path(self.cluster.site_facts()["runs_dir"])
         for path in work.iterdir():
             if path.is_dir() and not path.name.endswith(".gone"):
                 path.rename(work / f"{path.name}.{time.time_ns()}.gone")
@@ -297,8 +307,8 @@ def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: in
         )
         try:
             cluster = up(spec)
+            found = Chaos(cluster, folder, seed)
             try:
-                found = Chaos(cluster, folder, seed)
                 environments = found.chance.sample(list(CASES), len(CASES))
                 turn = 0
                 while (left := count - found.killed.total()) > 0 and turn < count:
@@ -312,9 +322,10 @@ def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: in
                     turn += 1
                     print(f"{environment}: {', '.join(wanted)}; {_told(found)}", flush=True)
             finally:
+                found.close()
                 cluster.down()
         finally:
-            run_command(["umount", f"{folder}/results"], check=False)
+            run_command(["umount", "--lazy", f"{folder}/results"], check=False)
     return found
 
 
@@ -332,8 +343,6 @@ def main(arguments: Sequence[str]) -> int:
     print("kills: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.killed.items())))
     print("ends: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.ended.items())))
     print(f"{found.launches} launches planned, {found.attempts} recorded attempts")
-    for problem in found.problems:
-        print(f"PROBLEM {problem}")
     return bool(found.problems)
 
 

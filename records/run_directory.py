@@ -14,7 +14,7 @@ from pathlib import Path
 from records.belonging import Belonging
 from records.chain import chain_of
 from records.errors import AssayError, InfrastructureError
-from records.files import write_whole
+from records.files import replacing, write_whole
 from records.input_files import kind_at, opened
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
@@ -104,7 +104,8 @@ class RunDirectory:
         file = self.build_log(environment)
         try:
             self.builds.mkdir(mode=0o700, exist_ok=True)
-            write_whole(file, text.encode(errors="replace"))
+            with replacing(file, 0o600) as temporary:
+                temporary.write_bytes(text.encode(errors="replace"))
         except OSError as error:
             raise InfrastructureError(
                 f"{file}: the output of a build could not be kept ({error.strerror})"

@@ -48,9 +48,9 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
     host.require_programs()
     with cluster_lock(spec.name):
         state = load_state(spec.name)
-        if state is not None and _is_there(state):
+        ended = dead_parts(state) if state is not None else []
+        if state is not None and _is_there(state) and "slurmctld" not in ended:
             size = f"({state.spec.nodes} nodes, {state.spec.network})"
-            ended = dead_parts(state)
             if ended:
                 raise InfrastructureError(
                     f"cluster {spec.name} {size} is up, but {told(ended)}; {mending(state)}"
@@ -61,7 +61,8 @@ def bring_up(spec: ClusterSpec, progress: Progress = silent) -> State:
                 "or choose another --name"
             )
         if leftovers(spec.name):
-            progress(f"cluster {spec.name}: remains of one that was killed are removed first")
+            why = f" ({told(ended)})" if ended else ""
+            progress(f"cluster {spec.name}: remains of one that was killed are removed first{why}")
             _sweep_or_fail(spec.name)
         try:
             return _build(spec, progress)

@@ -96,6 +96,8 @@ class Driver:
         Gives a sentence for each environment whose launches were not run, for a build failed.
         Raises InfrastructureError when something that the run stands on does not serve.
         """
+        # A job of an earlier driver writes into the folder that is put away.
+        end_jobs(self.site, self.work.name)
         with self.work:
             try:
                 with RecordWriter(self.run_directory.records_file) as writer:

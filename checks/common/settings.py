@@ -100,6 +100,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "general": [
             {
                 "check_search_recursive": False,
+                "colorize": False,
                 "poll_rate_max": 25,
                 "poll_rate_min": 10,
                 "poll_rate_decay": 0.01,

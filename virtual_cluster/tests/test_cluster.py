@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import pwd
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,10 +16,11 @@ import pytest
 
 import virtual_cluster
 from records.errors import AssayError, InfrastructureError
-from virtual_cluster import host
+from virtual_cluster import api, host
 from virtual_cluster.api import Cluster, processes_of
 from virtual_cluster.command import main
 from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import load_state
 
 LACKING = [*host.missing_capabilities(), *host.missing_programs()]
 REASON = "needs root" if os.geteuid() != 0 else ", ".join(LACKING)
@@ -199,6 +201,36 @@ def test_a_node_without_power_comes_back(name: str) -> None:
         cluster.restore_node("n2")
     with pytest.raises(AssayError, match="no node 'n3'"):
         cluster.kill_node("n3")
+
+
+def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    with subprocess.Popen(
+        cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 3; echo through"]),
+        cwd="/",
+        stdout=subprocess.PIPE,
+    ) as job:
+        wait_for(lambda: bool(sleepers(Path(f"/run/netns/assay-{name}-n1"))))
+        state = load_state(name)
+        assert state is not None
+        for part in ("munged", "n2"):
+            os.kill(state.processes[part].pid, signal.SIGKILL)
+        wait_for(lambda: not any(state.processes[part].alive() for part in ("munged", "n2")))
+        remedy = f"assay cluster revive --name {name}"
+        with pytest.raises(AssayError, match=remedy) as told:
+            virtual_cluster.up(ClusterSpec(name))
+        for part in ("its munged has ended", "node n2 has no power"):
+            assert part in str(told.value)
+        os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
+        wait_for(lambda: not state.processes["slurmctld"].alive())
+        with pytest.raises(AssayError, match=remedy) as told:
+            virtual_cluster.load(name)
+        assert told.value.status == 4
+        assert api.revive(name) == ["munged", "slurmctld", "n2"]
+        assert job.stdout is not None
+        assert job.stdout.read() == b"through\n"
+    assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
+    assert api.revive(name) == []
 
 
 def test_a_node_is_made_slow_and_mended(name: str) -> None:

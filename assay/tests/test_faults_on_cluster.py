@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Faults of the machine under a run on a virtual cluster: exit 4, nothing false, then resumed."""
+
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
+    ASSAY,
+    PING_PONG,
+    SITE,
+    campaign,
+    cluster,
+    finish,
+    folder,
+    planned_keys,
+    records_of,
+    run,
+    start,
+    the_run,
+    wait_for,
+    wait_for_records,
+)
+from assay.tests.test_run_on_cluster import pytestmark as needs_cluster
+from checks.common.tests.test_folders import write_check
+from virtual_cluster.host import tries
+
+pytestmark = [*needs_cluster, pytest.mark.usefixtures("cluster")]
+
+ONE_STARTUP = "  - check: startup\n    fixed: {ranks: 2}\n"
+BROKEN_FOR_LAM = """
+#include <mpi.h>
+#ifdef LAM_MPI
+#error "this library is not served"
+#endif
+int main(void) { return 0; }
+"""
+
+
+@pytest.fixture
+def programs(cluster):  # noqa: F811
+    """The folder that comes first in the PATH of the jobs' user, as it was afterwards."""
+    where = Path(cluster.site_facts()["state_dir"]) / "bin"
+    before = {path.name: path.read_bytes() for path in where.iterdir()}
+    yield where
+    for path in where.iterdir():
+        path.unlink()
+    for name, content in before.items():
+        (where / name).write_bytes(content)
+        (where / name).chmod(0o755)
+
+
+def put(path, script):
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def processes(cluster, *pattern):  # noqa: F811
+    command = ["pgrep", "-u", str(cluster.site_facts()["uid"]), *pattern]
+    return subprocess.run(command, capture_output=True, check=False).stdout.split()
+
+
+def jobs(cluster):  # noqa: F811
+    return cluster.status()["jobs"]
+
+
+def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended(folder):  # noqa: F811
+    write_check(folder / "mine")
+    source = folder / "mine" / "hello" / "hello.c"
+    source.write_text(BROKEN_FOR_LAM)
+    name = campaign(folder, "unbuilt", "lam, mpich", 2, ONE_STARTUP)
+    mine = ("--checks", str(folder / "mine"))
+    status, output = run(name, "--site", SITE, *mine)
+    path = the_run(folder, "unbuilt")
+    assert status == 4, output
+    assert [(r.environment, r.status) for r in records_of(path)] == [("mpich", "ok")] * 2
+    log = path / "builds" / "lam.log"
+    assert "this library is not served" in log.read_text()
+    assert not (log.parent.stat().st_mode | log.stat().st_mode) & 0o027
+    last = output.splitlines()[-1]
+    for told in ("2 launches of lam were not run", "Programs", str(log), f"--resume {path}"):
+        assert told.removeprefix(f"{folder}/") in last
+    source.write_text("int main(void) { return 0; }\n")
+    status, output = run("--resume", str(path), *mine)
+    assert status == 0, output
+    assert sorted((r.case_id, r.block) for r in records_of(path)) == planned_keys(path)
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "told"),
+    [
+        ("squeue", "exec sleep 1000", "squeue did not answer within"),
+        ("squeue", "echo 'slurm_load_jobs error: Munge' >&2; exit 1", "slurm_load_jobs error"),
+    ],
+)
+def test_a_scheduler_that_does_not_answer_begins_no_run(folder, programs, program, script, told):  # noqa: F811
+    put(programs / program, script)
+    status, output = run(campaign(folder, "none", "mpich", 1, ONE_STARTUP), "--site", SITE)
+    assert status == 4
+    assert told in output
+    assert "Traceback" not in output
+    assert not (folder / "results").exists()
+
+
+def test_a_closed_terminal_a_refusing_and_a_dead_scheduler_lose_no_launch(
+    cluster,  # noqa: F811
+    folder,  # noqa: F811
+    programs,
+):
+    name = campaign(folder, "three", "mpich", 3, PING_PONG)
+    process, terminal = pty.fork()
+    if process == 0:
+        os.execv(ASSAY, [ASSAY, "run", name, "--site", SITE])  # noqa: S606
+    path = wait_for_records(folder, "three", 1)
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 4
+    assert not jobs(cluster)
+    kept = records_of(path)
+    assert 1 <= len(kept) < 3
+
+    sbatch = (programs / "sbatch").read_text()
+    put(programs / "sbatch", "echo 'sbatch: error: Invalid account' >&2; exit 1")
+    status, output = run("--resume", str(path))
+    assert status == 4
+    assert output.splitlines()[-1] == (
+        "assay: Slurm did not take the job: sbatch: error: Invalid account."
+        f" What was not run stays to be run: assay run --resume {path}"
+    )
+    assert records_of(path) == kept
+
+    put(programs / "sbatch", "echo 'Unable to contact slurm controller' >&2; exit 1")
+    process = start("--resume", str(path))
+    wait_for(lambda: b"paused" in os.read(process.stdout.fileno(), 65536))
+    (programs / "sbatch").write_text(sbatch)
+    status, output = finish(process)
+    assert status == 0, output
+    assert sorted((r.case_id, r.block) for r in records_of(path)) == planned_keys(path)
+
+
+DAEMON = "setsid sh -c 'sleep 7654 & exit' >/dev/null 2>&1 </dev/null"
+
+
+def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):  # noqa: F811
+    shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
+    script = f"{DAEMON} & env -i {DAEMON} & sleep 0.3; pgrep -xc sleep"
+    command = cluster.user_command(["srun", "-N2", "sh", "-c", script])
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
+    assert sorted(map(int, answer.stdout.split())) >= [2, 2]
+
+    def alive(seconds):
+        return processes(cluster, "-fx", f"sleep {seconds}")
+
+    assert next((True for _ in tries(30, 0.1) if not alive(7654)), False)
+    assert alive(7655)
+    shell.send_signal(signal.SIGKILL)
+    shell.wait()
+
+
+def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):  # noqa: F811
+    endless = PING_PONG.replace("iterations: 10", "iterations: 100000, constructs: [Send/Recv]")
+    name = campaign(folder, "dead-lamd", "lam", 1, endless, launch_s=1200)
+    process = start(name, "--site", SITE)
+    wait_for(lambda: len(processes(cluster, "-x", "pt2pt")) == 2)
+    for name in ("lamd", "pt2pt"):
+        os.kill(int(processes(cluster, "-x", name)[0]), signal.SIGKILL)
+    status, output = finish(process)
+    (record,) = records_of(the_run(folder, "dead-lamd"))
+    assert (status, record.status) == (1, "failed"), output
+    assert "lamd had ended on n" in record.reason
