@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -67,7 +68,8 @@ class VirtualSite(Site):
             "network": began_on.network.name,
             "switches": began_on.switches,
         }
-        words = [f"--{option} {value}" for option, value in options.items() if value]
+        # People copy the command into a shell, and a provenance may be anybody's.
+        words = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value]
         return " ".join(["assay cluster up", *words])
 
     def command(

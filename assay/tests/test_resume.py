@@ -11,8 +11,10 @@ from assay.run.start import resume_run
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
+from assay.sites.virtual import VirtualSite
 from records import run_directory as directory
 from records.errors import AssayError
+from records.provenance import Network, SiteAsRun
 
 CAMPAIGN = """
 schema: 1
@@ -53,6 +55,12 @@ def test_a_run_whose_cluster_is_gone_names_the_command_that_brings_it_up(tmp_pat
     up = "up --name t-nowhere --nodes 3 --cpus-per-node 1 --network gigabit --switches 2x2"
     for told in ("there is no cluster t-nowhere", f"`assay cluster {up}`", f"--resume {path}`"):
         assert told in str(caught.value)
+
+
+def test_the_command_that_a_foreign_provenance_makes_is_quoted():
+    began_on = SiteAsRun(switches="2x2;id", network=Network(name="$(id)"))
+    command = "assay cluster up --network '$(id)' --switches '2x2;id'"
+    assert VirtualSite.revival(began_on) == command
 
 
 def test_a_site_that_is_named_wins_over_where_the_run_began(tmp_path, monkeypatch):
