@@ -8,10 +8,10 @@ process grid and N, or of one construct over its sizes; an overall cell is all p
 
 from __future__ import annotations
 
+from math import exp
 from typing import Any, Literal
 
 import msgspec
-import numpy as np
 
 from reports.choice.failures import FailureRate
 from reports.load.loading import AtKey
@@ -24,6 +24,8 @@ from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_rat
 ALPHA = 0.05
 #: A ratio between 1/1.03 and 1.03 is no difference that counts.
 LEAST_DIFFERENCE = 1.03
+#: ln of a bound is cut here, so that its ratio, and one over it, stay finite.
+_MOST_LOG = 300.0
 
 Word = Literal[
     "faster", "slower", "equivalent", "not slower", "not faster", "not resolved", "no verdict"
@@ -43,9 +45,11 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, answer: Answer) -> Judgement:
         """The judgement from bounds of ln of the ratio."""
-        beyond = np.log(LEAST_DIFFERENCE) + answer.detectable
-        ends = np.exp(np.minimum([answer.low, answer.high, beyond], 700.0)).tolist()
-        return cls(ends[0], ends[1], answer.p, ends[2])
+        low, high, shift = (
+            exp(max(-_MOST_LOG, min(_MOST_LOG, value)))
+            for value in (answer.low, answer.high, answer.detectable)
+        )
+        return cls(low, high, answer.p, LEAST_DIFFERENCE * shift)
 
     @property
     def word(self) -> Word:

@@ -14,7 +14,7 @@ import numpy as np
 from records.axes import along_curve
 from records.flags import INVALID_ON_PURPOSE
 from reports.choice.cells import Comparison, Judgement
-from reports.choice.failures import Failures, Ranked, rank_failures_last
+from reports.choice.failures import FailureRate, Failures, Ranked, rank_failures_last
 from reports.choice.pairing import (
     Planned,
     Point,
@@ -178,10 +178,6 @@ class _Cells:
         environment, reference = (
             self.planned.case(self.check, keys[0][0], name).id for name in self._names
         )
-        mine, theirs = (
-            self.failures.of(self.planned.place(self.check, key[0], name) for key in keys)
-            for name in self._names
-        )
         comparison = Comparison(
             check=self.check,
             scope=scope,
@@ -195,9 +191,24 @@ class _Cells:
             case_ids=(environment, reference),
             curve=curve or label,
             at=keys[0][1] if len(keys) == 1 else (),
-            failures=(mine, theirs),
+            failures=self._failures_in(frozenset(key[0] for key in keys)),
         )
         return _Cell(comparison, Question(blocks, values, self._kept(keys)))
+
+    def _failures_in(self, params: frozenset[bytes]) -> tuple[FailureRate, FailureRate]:
+        """The failures of both environments in the cases with these parameters."""
+        found = self._rates.get(params)
+        if found is None:
+            mine, theirs = (
+                self.failures.of(self.planned.place(self.check, one, name) for one in params)
+                for name in self._names
+            )
+            found = self._rates[params] = mine, theirs
+        return found
+
+    @cached_property
+    def _rates(self) -> dict[frozenset[bytes], tuple[FailureRate, FailureRate]]:
+        return {}
 
     def _kept(self, keys: Sequence[PointKey]) -> float:
         """The mean share of blocks that no failed launch and none in its place took."""

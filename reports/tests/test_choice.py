@@ -11,6 +11,7 @@ from reports.analysis import Analysis, analyse
 from reports.choice.cells import Comparison
 from reports.choice.leaders import rankings
 from reports.load.loading import load_run
+from reports.show.choice.sentences import choice_sentences
 from reports.statistics.signed_rank import paired_effect
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 
@@ -133,3 +134,43 @@ def test_values_without_logarithm_are_left_out(tmp_path: Path) -> None:
 
     analysis = analysed(tmp_path, hpl(("mpich", "lam")), blocks=4, edit=zero)
     assert analysis.comparisons.overall == []
+
+
+def test_dependent_blocks_are_told_and_widen_the_bounds(tmp_path: Path) -> None:
+    state: dict[tuple[str, int], float] = {}
+
+    def drifting(record: dict[str, Any]) -> dict[str, Any]:
+        """Each environment's speed wanders from block to block, AR(1) with 0.9."""
+        name, block = record["environment"], record["block"]
+        rng = np.random.default_rng([block, len(name), 3])
+        if (name, block) not in state:
+            last = state.get((name, block - 1), 0.0)
+            state[name, block] = 0.9 * last + 0.02 * rng.standard_normal()
+        own = np.random.default_rng([block, *record["case_id"].encode()]).standard_normal()
+        for metric in record["metrics"]:
+            metric["value"] = 1e9 * float(np.exp(state[name, block] + 0.002 * own))
+        return record
+
+    analysis = analysed(tmp_path, hpl(("mpich", "lam", "openmpi")), blocks=20, edit=drifting)
+    found = analysis.comparisons.dependence
+    assert found is not None
+    assert found.found
+    assert found.wider > 1.5
+    assert any(cell.dependent for cell in analysis.comparisons.overall)
+    told = [sentence.text for sentence in choice_sentences(analysis)]
+    assert any("Neighbouring blocks are more alike" in text for text in told)
+    still = analysed(tmp_path / "still", hpl(("mpich", "lam")), blocks=20)
+    assert still.comparisons.dependence is not None
+    assert not still.comparisons.dependence.found
+
+
+def test_a_block_without_one_point_keeps_its_others(tmp_path: Path) -> None:
+    def lose(record: dict[str, Any]) -> dict[str, Any] | None:
+        n = record["params"]["n"]
+        gone = record["environment"] == "lam" and record["block"] == n // 1000
+        return None if gone else record
+
+    cases = hpl(("mpich", "lam"), (1000, 2000, 3000))
+    analysis = analysed(tmp_path, cases, blocks=8, edit=lose)
+    assert (overall(analysis).n, overall(analysis).points) == (8, 3)
+    assert [cell.n for cell in analysis.comparisons.groups] == [7, 7, 7]
