@@ -68,6 +68,15 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
         """ "+1.2 % … +4.0 %"."""
         return between(self.low, self.high, signed_percent)
 
+    @property
+    def separated(self) -> bool:
+        """Whether the bounds exclude 1."""
+        return not self.low <= 1 <= self.high
+
+    def inverse(self) -> Judgement:
+        """The judgement of the pair turned round."""
+        return Judgement(1 / self.high, 1 / self.low, self.p, self.detectable)
+
 
 #: Words that speak well of the environment, and of the reference.
 _FOR_ENVIRONMENT = ("faster", "not slower", "equivalent")
@@ -111,6 +120,20 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return "not resolved"
         return self.judgement.word
 
+    def seen_from(self, environment: str) -> Comparison:
+        """The same cell with `environment` first."""
+        if environment == self.environment:
+            return self
+        return msgspec.structs.replace(
+            self,
+            environment=self.reference,
+            reference=self.environment,
+            case_ids=self.case_ids[::-1],
+            failures=self.failures[::-1],
+            effect=self.effect and self.effect.inverse(),
+            judgement=self.judgement and self.judgement.inverse(),
+        )
+
     @property
     def unreliable(self) -> str:
         """The environment that the bounds speak for although it fails in too many launches."""
@@ -146,6 +169,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             text = f"{not_resolved(self.n)}: {self.unreliable} failed in {rate.failed} of"
             return f"{text} {rate.launched} launches"
         text = f"{word} (n = {self.n}, {judged.text})"
+        if judged.separated and word in ("not slower", "not faster"):
+            text = f"{text}; a difference, but not beyond 3 % for certain"
         if word == "not resolved":
             text = (
                 f"{not_resolved(self.n)}, smallest detectable difference"

@@ -74,7 +74,7 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
         cell.metric,
         best,
         second,
-        cell,
+        cell.seen_from(best),
         signed_percent(effect.ratio),
         interval_text(effect.interval, signed_percent),
         ", ".join(others),

@@ -27,7 +27,7 @@ class Pair:
     @property
     def separated(self) -> bool:
         """Whether the bounds, which hold together with all others, exclude 1."""
-        return self.judgement is not None and not self.judgement.low <= 1 <= self.judgement.high
+        return self.judgement is not None and self.judgement.separated
 
     @property
     def by_estimate(self) -> tuple[str, str]:
@@ -39,12 +39,7 @@ class Pair:
         """The same pair with `second` as what is divided by."""
         if second == self.second:
             return self
-        judged = self.judgement and Judgement(
-            1 / self.judgement.high,
-            1 / self.judgement.low,
-            self.judgement.p,
-            self.judgement.detectable,
-        )
+        judged = self.judgement and self.judgement.inverse()
         return Pair(self.second, self.first, self.effect.inverse(), judged, self.lag)
 
 

@@ -113,7 +113,7 @@ def power_note(comparisons: Comparisons) -> str:
     judged = [cell for cell in comparisons.overall if cell.effect]
     if not judged:
         return ""
-    cell = min(judged, key=lambda item: item.n)
+    cell = max(judged, key=lambda item: item.n)
     assert cell.effect is not None
     if cell.needed_n <= cell.n:
         return ""
