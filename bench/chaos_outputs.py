@@ -7,20 +7,35 @@ something asked or redundant was changed is a miss; so is an exception.
 
 from __future__ import annotations
 
+import argparse
+import re
 import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
-from bench.output_meaning import same_meaning
+from pydantic.fields import FieldInfo
+
+from bench.output_meaning import other_meaning
 from bench.output_mutations import MUTATIONS
 from bench.output_samples import Sample, samples
 from checks.common.json_lines import OutputError
+from checks.netpipe.output import schedule
+from checks.osu import STARTUP_TESTS, UNSIZED_TESTS
+from checks.osu.output import expected_sizes
 
 #: Mutated outputs of a whole run.
 TIMES = 100_000
+#: Share of outputs that are not changed but judged as the answer to another question.
+ASKED_OTHERWISE = 0.05
+#: Parameters of the harness, or that say what is right; `fill` may be any number.
+UNTOLD_PARAMETERS = frozenset(
+    {"mpi_profile", "hops", "ranks_per_node", "placement", "plaquette", "plaquette_tolerance"}
+    | {"implementation", "transport"}
+)
 #: Misses that are printed.
 SHOWN = 20
 
@@ -54,8 +69,8 @@ def mutated(sample: Sample, dice: Random, others: list[str]) -> tuple[str, str]:
     return mutate.__name__, "\n".join(lines)
 
 
-def outcome(sample: Sample, text: str) -> tuple[str, str]:
-    """What judging makes of a changed text, and what is to be said of it."""
+def outcome(sample: Sample, mutation: str, text: str) -> tuple[str, str]:
+    """What judging makes of a changed text, or of another question; and what there is to say."""
     try:
         reading = sample.judge(text)
     except OutputError as error:
@@ -64,18 +79,72 @@ def outcome(sample: Sample, text: str) -> tuple[str, str]:
         return RAISED, f"{type(error).__name__}: {error}"
     if reading.wrong:
         return REFUSED, reading.wrong
-    if not same_meaning(sample, text):
-        return MISSED, _difference(sample.text, text)
+    other = other_meaning(sample, text)
+    if mutation == "asked_otherwise":
+        other = f"asked was {sample.params!r}"
+    if other:
+        return MISSED, other
     same = reading.metrics == sample.judge(sample.text).metrics
     return (BELIEVED if same else UNTOLD), ""
 
 
-def _difference(before: str, after: str) -> str:
-    """The first lines that only one of two texts has."""
-    old, new = before.split("\n"), after.split("\n")
-    gone = [line for line in old if line not in new][:2]
-    come = [line for line in new if line not in old][:2]
-    return f"{gone!r:.400} -> {come!r:.400}"
+def asked_otherwise(sample: Sample, dice: Random) -> Sample | None:
+    """The same output to another question: one parameter that the program is told is another."""
+    fields = type(sample.params).model_fields
+    told = sorted(fields.keys() - UNTOLD_PARAMETERS - untold(sample))
+    if not told:
+        return None
+    name = dice.choice(told)
+    value = _another(getattr(sample.params, name), fields[name], dice)
+    try:
+        params = type(sample.params).model_validate({**dict(sample.params), name: value})
+    except ValueError:
+        return None
+    other = replace(sample, params=params)
+    return None if params == sample.params or _sizes(other) == _sizes(sample) != [] else other
+
+
+def untold(sample: Sample) -> set[str]:
+    """Parameters on which the output of a foreign program does not depend."""
+    if sample.definition.name == "osu":
+        sizes = {"least_bytes", "greatest_bytes"} if sample.params.test in UNSIZED_TESTS else set()
+        full = "iterations" if not sample.params.full or "_i" in sample.params.test else ""
+        startup = {"validate_data", "tails"} if sample.params.test in STARTUP_TESTS else set()
+        return {"warmup", "suite_sizes", full, *sizes, *startup}
+    if sample.definition.name == "netpipe":
+        return {"transport"}
+    return set()
+
+
+def _sizes(sample: Sample) -> list[int]:
+    """The sizes that OSU's or NetPIPE's options ask for: others can mean the same."""
+    asked = sample.params
+    if sample.definition.name == "osu" and asked.test not in UNSIZED_TESTS:
+        own = [
+            asked.test,
+            asked.ranks,
+            asked.full,
+            asked.validate_data,
+            asked.tails,
+            asked.iterations,
+        ]
+        return [*expected_sizes(asked.least_bytes, asked.greatest_bytes), *own]
+    if sample.definition.name == "netpipe":
+        bounds = asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes
+        return [*schedule(*bounds), asked.repeats, asked.perturbation_bytes]
+    return []
+
+
+def _another(value: Any, field: FieldInfo, dice: Random) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return dice.choice([value + 1, value * 2, max(value - 1, 0)])
+    if isinstance(value, list):
+        kept = [one for one in value if dice.random() < 0.5]
+        return kept or [*value, *value[-1:]]
+    words = re.findall(r"'([^']+)'", str(field.annotation))
+    return dice.choice(words or ["fill"])
 
 
 def trials(times: int, seed: int) -> Iterator[tuple[Sample, str, str]]:
@@ -84,20 +153,28 @@ def trials(times: int, seed: int) -> Iterator[tuple[Sample, str, str]]:
     others = [sample.text for sample in good]
     for turn in range(times):
         sample = good[turn % len(good)]
-        yield sample, *mutated(sample, dice, others)
+        other = asked_otherwise(sample, dice) if dice.random() < ASKED_OTHERWISE else None
+        if other:
+            yield other, "asked_otherwise", sample.text
+        else:
+            yield sample, *mutated(sample, dice, others)
 
 
 def run(times: int, seed: int) -> Counts:
     """Judge so many changed outputs."""
     counts = Counts()
     for sample, mutation, text in trials(times, seed):
-        counts.add(sample, mutation, *outcome(sample, text))
+        counts.add(sample, mutation, *outcome(sample, mutation, text))
     return counts
 
 
 def main() -> int:
     """Judge the changed outputs, print the counts; 1 where one was missed."""
-    times, seed = [*map(int, sys.argv[1:]), TIMES, 1][:2]
+    parser = argparse.ArgumentParser(prog="python -m bench chaos-outputs")
+    parser.add_argument("--count", type=int, default=TIMES, help="changed outputs")
+    parser.add_argument("--seed", type=int, default=1, help="of the changes")
+    asked = parser.parse_args()
+    times, seed = asked.count, asked.seed
     begun = time.perf_counter()
     counts = run(times, seed)
     for what, by in (("check", counts.by_check), ("mutation", counts.by_mutation)):

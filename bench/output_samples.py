@@ -50,7 +50,7 @@ class Sample:
             nodes=list(dict.fromkeys(hosts)),
             ranks=self.definition.ranks(self.params),
             ranks_per_node=hosts.count(hosts[0]),
-            library_pattern=re.escape(re.split("[ ,;]", library, maxsplit=1)[0]),
+            library_pattern=re.escape(re.split("[,;]", library, maxsplit=1)[0]),
         )
 
     @cached_property
@@ -103,8 +103,9 @@ def _launches() -> Iterator[Sample]:
         elif definition.name == "hpl":
             own, read = False, read_hpl
         elif definition.name == "netpipe":
-            starter = '"assay":"end"' in text
-            own, ends, read = False, starter, partial(read_netpipe, own_ranks=not starter)
+            found = re.search(r'"assay":"end","program":"(\w+)"', text)
+            starter = found[1] if found else None
+            own, ends, read = False, bool(starter), partial(read_netpipe, starter=starter)
         yield Sample(f"{definition.name} {name}", definition, params, text, read, own, ends)
 
 

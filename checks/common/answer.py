@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
@@ -118,6 +119,28 @@ def _text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def other_program(name: str | None, ends: Sequence[str], output: Output) -> str | None:
+    """What is wrong where another program than `name` printed lines of ours, or of another library.
+
+    `ends` are the programs that must have said that they reached their end; a program whose name is
+    None prints no other line.
+    """
+    if list(ends) != output.ended_programs:
+        return f"the end was reached by {output.ended_programs!r:.100}, not by {list(ends)}"
+    found = (output.program or {}).get("name")
+    if found != name:
+        return f"the program calls itself {found!r:.100}; asked was {name}"
+    if name is None:
+        noted = bool(output.all_notes) and not ends
+        return "a program of others printed a note of ours" if noted else None
+    said, evidence = str((output.program or {}).get("mpi")), output.evidence
+    # The program prints the beginning of what the evidence gives in full.
+    known = re.split("[,;]", evidence.library, maxsplit=1)[0] if evidence else None
+    if said == known or said.startswith("none: TCP of "):
+        return None
+    return f"the program names the library {said!r:.100}, not {known!r:.100}"
+
+
 def other_settings(options: Mapping[str, object], program: Mapping[str, Any] | None) -> str | None:
     """The first setting that the program printed and that was not asked; None if there is none.
 
@@ -131,7 +154,7 @@ def other_settings(options: Mapping[str, object], program: Mapping[str, Any] | N
         found = printed.get(name)
         if isinstance(asked, float):
             real = isinstance(found, int | float) and not isinstance(found, bool)
-            same = real and math.isclose(found or 0.0, asked, rel_tol=1e-12, abs_tol=5.1e-7)
+            same = real and abs((found or 0) - asked) <= max(5.1e-7, 1e-12 * abs(asked))
         elif isinstance(asked, str | list):
             same = found in (asked, [asked], _text(asked))
         else:
@@ -147,7 +170,7 @@ def other_notes(wanted: Mapping[str, Any], output: Output) -> str | None:
 
     A note wanted as `str` may be any text. Only notes with members may come more than once.
     """
-    keys = [key for key, value in output.all_notes if not isinstance(value, dict)]
+    keys = [key for key, value in output.all_notes if key in wanted or not isinstance(value, dict)]
     doubled = next((key for key in keys if keys.count(key) > 1), None)
     if doubled is not None:
         return f"the program said {doubled:.100} twice"

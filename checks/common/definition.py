@@ -6,7 +6,6 @@ No ReFrame here: campaigns are validated and planned without it.
 
 from __future__ import annotations
 
-import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from checks.common.answer import (
     longer_than_launch,
     option_words,
     other_notes,
+    other_program,
     other_settings,
 )
 from checks.common.json_lines import Output
@@ -157,7 +157,7 @@ class CheckDefinition(ABC, Generic[P]):
         """Compare what the program printed with what it was asked."""
         hosts = output.hosts()
         wrong = (
-            self._other_program(params, output)
+            other_program(self.program(params), self.ends(params), output)
             or other_settings(self.options(params), output.program)
             or other_notes(self.notes(params, hosts), output)
             or difference(
@@ -166,20 +166,6 @@ class CheckDefinition(ABC, Generic[P]):
             or longer_than_launch(self.least_duration_s(params, output.metrics), output)
         )
         return Reading(wrong=wrong) if wrong else self.conclude(params, output)
-
-    def _other_program(self, params: P, output: Output) -> str | None:
-        """What is wrong where another program, or one of another library, printed; or None."""
-        program, right = output.program or {}, self.program(params)
-        if program.get("name") != right:
-            return f"the program calls itself {program.get('name')!r:.100}; asked was {right}"
-        if output.ended_programs != self.ends(params):
-            return f"the end of {output.ended_programs!r:.100} was reached, not {self.ends(params)}"
-        said, library = str(program.get("mpi")), output.evidence.library if output.evidence else ""
-        if said.startswith("none: "):
-            return None
-        # The program prints the beginning of what the evidence gives in full.
-        known = re.split("[,;]", library, maxsplit=1)[0]
-        return None if said == known else f"the program names {said!r:.100}, not {known!r:.100}"
 
     def program(self, params: P) -> str:
         """The name by which the program calls itself."""

@@ -124,9 +124,11 @@ def _wire(evidence: Evidence, claim: Claim) -> list[str]:
         return []
     if len(evidence.links) < nodes:
         return [f"{len(evidence.links)} links between {nodes} nodes were probed"]
-    silent = set(evidence.hosts()) - {short_host(link.to_host) for link in evidence.links}
-    if silent:
-        return [f"the link to {', '.join(sorted(silent)):.200} was not probed"]
+    hosts = Counter(set(evidence.hosts()))
+    for way in ("from", "to"):
+        ends = Counter(short_host(getattr(link, f"{way}_host")) for link in evidence.links)
+        if ends != hosts:
+            return [f"links {way} {dict(ends)!s:.200} were probed; right is one of each host"]
     return [
         f"between {link.from_host:.100} and {link.to_host:.100} the network was not used:"
         f" {link.sent_bytes} bytes were sent, {link.arrived_bytes} came in on the"

@@ -29,7 +29,7 @@ PROGRAM_SECRET = "ASSAY_PROGRAM_SECRET"  # noqa: S105  a variable's name
 
 _Read = TypeVar("_Read")
 
-_MARK = re.compile(r'"assay"\s*:')
+_MARK = re.compile(r'"assay"[ \t]*:')
 #: Characters of a line that a message shows.
 _SHOWN = 80
 #: Integers below this fit into a record.

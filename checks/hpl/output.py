@@ -17,8 +17,8 @@ from checks.hpl import HPL_CODES, HplParameters
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
 _RESULT = re.compile(
-    rf"^(?P<variant>W[RC]\d+[LCR]\d+[LCR]\d+) +(?P<n>\d+) +(?P<nb>\d+)"
-    rf" +(?P<p>\d+) +(?P<q>\d+) +(?P<time>{_NUMBER})"
+    rf"^(?P<variant>W[RC]\d+[LCR]\d+[LCR]\d+) +(?P<n>\d{{1,15}}) +(?P<nb>\d{{1,15}})"
+    rf" +(?P<p>\d{{1,15}}) +(?P<q>\d{{1,15}}) +(?P<time>{_NUMBER})"
     rf" +(?P<gflops>{_NUMBER})\s*$",
     re.MULTILINE | re.IGNORECASE | re.ASCII,
 )
@@ -26,12 +26,14 @@ _RESULT_START = re.compile(r"^W[RC]\d", re.MULTILINE | re.ASCII)
 _HEADING = re.compile(
     r"^T/V +N +NB +P +Q +Time +Gflops\s*\n-+\s*\n(?=W[RC])", re.MULTILINE | re.ASCII
 )
+_NAMES = "N|NB|PMAP|P|Q|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN"
 #: The settings that HPL read, after the explanation of their names.
 _SETTINGS = re.compile(
     r"^The following parameter values will be used:\s*\n(?P<lines>.*?)^-{5,}\s*$",
     re.MULTILINE | re.DOTALL,
 )
 _SETTING = re.compile(r"^(?P<name>[A-Z][A-Z1 ]{5}) ?:(?P<value>.*)$")
+_STRAY_SETTING = re.compile(rf"^(?:{_NAMES}) *:.*$", re.MULTILINE)
 _THRESHOLD = re.compile(
     r"^- Computational tests pass if scaled residuals are less than +(?P<least>\S+)\s*$",
     re.MULTILINE,
@@ -42,10 +44,10 @@ _RESIDUAL = re.compile(
     re.MULTILINE | re.IGNORECASE | re.ASCII,
 )
 _FINISHED = re.compile(
-    r"^Finished +(?P<all>\d+) tests with the following results:\s*\n"
-    r" +(?P<passed>\d+) tests completed and passed residual checks,\s*\n"
-    r" +(?P<failed>\d+) tests completed and failed residual checks,\s*\n"
-    r" +(?P<skipped>\d+) tests skipped because of illegal input values\.",
+    r"^Finished +(?P<all>\d{1,15}) tests with the following results:\s*\n"
+    r" +(?P<passed>\d{1,15}) tests completed and passed residual checks,\s*\n"
+    r" +(?P<failed>\d{1,15}) tests completed and failed residual checks,\s*\n"
+    r" +(?P<skipped>\d{1,15}) tests skipped because of illegal input values\.\s*$",
     re.MULTILINE | re.ASCII,
 )
 _END = re.compile(r"^End of Tests\.\s*$", re.MULTILINE | re.ASCII)
@@ -123,11 +125,14 @@ def variant_of(asked: HplParameters) -> str:
 
 def check_settings(text: str, asked: Mapping[str, str], threshold: float) -> None:
     """Raise OutputError unless HPL printed these settings, each once, and no other."""
-    blocks = [match["lines"] for match in _SETTINGS.finditer(text)]
+    blocks = list(_SETTINGS.finditer(text))
     if len(blocks) != 1:
         raise OutputError(f"HPL prints its settings {len(blocks)} times; once is right")
+    stray = _STRAY_SETTING.search(text, blocks[0].end())
+    if stray:
+        raise OutputError(f"HPL prints {stray[0][:80]!r} after its settings")
     found: dict[str, str] = {}
-    for line in filter(str.strip, blocks[0].splitlines()):
+    for line in filter(str.strip, blocks[0]["lines"].splitlines()):
         if line.startswith("{"):
             continue
         match = _SETTING.match(line)
@@ -135,9 +140,11 @@ def check_settings(text: str, asked: Mapping[str, str], threshold: float) -> Non
         if match is None or name not in asked or name in found:
             raise OutputError(f"HPL's settings have a line that is none, or twice: {line[:80]!r}")
         found[name] = match["value"].strip()
+    if list(found) != list(asked):
+        raise OutputError(f"HPL's settings are {', '.join(found)}; right is {', '.join(asked)}")
     for name, value in asked.items():
-        if found.get(name) != value:
-            raise OutputError(f"HPL ran with {name} = {found.get(name)!r:.80}; asked was {value}")
+        if found[name] != value:
+            raise OutputError(f"HPL ran with {name} = {found[name]!r:.80}; asked was {value}")
     stated = [match["least"] for match in _THRESHOLD.finditer(text)]
     if stated != [f"{threshold:.1f}"]:
         raise OutputError(f"HPL's threshold is {stated!r:.80}; asked was {threshold:.1f}")
@@ -152,7 +159,8 @@ def parse(text: str) -> HplResult:
     ends = len(_END.findall(text))
     if not ends:
         raise UnfinishedError("HPL's output stops before 'End of Tests.'")
-    if ends != 1 or len(_HEADING.findall(text)) != 1:
+    headings = len(re.findall(r"^T/V +N ", text, re.MULTILINE))
+    if ends != 1 or headings != 1 or len(_HEADING.findall(text)) != 1:
         raise OutputError("HPL's heading or its end is not there once")
     results, residuals = list(_RESULT.finditer(text)), list(_RESIDUAL.finditer(text))
     if len(_RESULT_START.findall(text)) != 1 or len(results) != 1 or len(residuals) != 1:
@@ -161,12 +169,19 @@ def parse(text: str) -> HplResult:
             f" which {len(results)} can be read, and {len(residuals)} residuals"
         )
     summaries = list(_FINISHED.finditer(text))
-    if len(summaries) != 1:
+    tests = len(re.findall(r"^(?:Finished| +\d+ tests)", text, re.MULTILINE))
+    if len(summaries) != 1 or tests != 4:
         raise OutputError(f"HPL's summary is there {len(summaries)} times")
     counts = {key: int(value) for key, value in summaries[0].groupdict().items()}
     if counts != {"all": 1, "passed": 1, "failed": 0, "skipped": 0}:
         raise OutputError(f"HPL's summary says {counts}")
     line, residual = results[0], residuals[0]
+    first = (*_SETTINGS.finditer(text), *_THRESHOLD.finditer(text))
+    parts = (*first, line, residual, summaries[0], *_END.finditer(text))
+    if [part.start() for part in parts] != sorted(part.start() for part in parts):
+        raise OutputError(
+            "HPL's settings, result, residual, summary and end are not in their order"
+        )
     if residual["verdict"].upper() != "PASSED":
         raise OutputError(f"HPL's residual check FAILED: scaled residual {residual['residual']}")
     scaled = float(residual["residual"])

@@ -12,7 +12,13 @@ from typing import Any
 
 from reframe.core.builtins import fixture
 
-from checks.common.answer import Reading, longer_than_launch
+from checks.common.answer import (
+    Reading,
+    longer_than_launch,
+    other_notes,
+    other_program,
+    other_settings,
+)
 from checks.common.base import MpiCheck
 from checks.common.builds import Hpl
 from checks.common.json_lines import Output, OutputError, check_number, measured
@@ -86,11 +92,18 @@ def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
     test = (hpl_text.variant_of(asked), asked.n, asked.nb, asked.p, asked.q)
     if (printed.variant, printed.n, printed.nb, printed.p, printed.q) != test:
         return Reading(wrong=f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}")
+    other = (
+        other_program("hpl", ["hpl"], output)
+        or other_settings({}, output.program)
+        or other_notes({"tests": 1}, output)
+    )
+    if other:
+        return Reading(wrong=other)
     result = output.notes.get("hpl_result")
     if not isinstance(result, dict):
         return Reading(wrong="HPL's main program gave no result")
     wrong = _other_result(asked, printed, result) or longer_than_launch(printed.time_s, output)
-    if output.notes.get("tests") != 1 or len(output.notes_of("hpl_result")) != 1:
+    if len(output.notes_of("hpl_result")) != 1:
         wrong = "HPL's main program did not make one test"
     if wrong:
         return Reading(wrong=wrong)

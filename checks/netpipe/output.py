@@ -15,18 +15,18 @@ from checks.common.evidence import short_host
 from checks.common.json_lines import OutputError, check_number
 
 _LINE = re.compile(
-    r"^ *(?P<index>\d+): +(?P<bytes>\d+) bytes +(?P<repeats>\d+) times --> +(?P<mbps>\d+\.\d\d)"
-    r" Mbps in +(?P<usec>\d+\.\d\d) usec *$",
+    r"^ *(?P<index>\d{1,15}): +(?P<bytes>\d{1,15}) bytes +(?P<repeats>\d{1,15}) times -->"
+    r" +(?P<mbps>\d+\.\d\d) Mbps in +(?P<usec>\d+\.\d\d) usec *$",
     re.ASCII,
 )
 _LIKE_A_LINE = re.compile(r"times|-->|Mbps|usec|^ *\d+: +\d+ b")
 
 _START = re.compile(r"^Now starting the main loop\s*$", re.MULTILINE)
 _PERTURBATION = re.compile(
-    r"^Using (?:(?P<none>no perturbations)|a perturbation value of (?P<value>\d+))\s*$",
+    r"^Using (?:(?P<none>no perturbations)|a perturbation value of (?P<value>\d{1,15}))\s*$",
     re.MULTILINE | re.ASCII,
 )
-_HOST = re.compile(r"^(?P<rank>\d+): (?P<host>[^\s:]+)\s*$", re.MULTILINE | re.ASCII)
+_HOST = re.compile(r"^(?P<rank>\d{1,15}): (?P<host>[^\s:]+)\s*$", re.MULTILINE | re.ASCII)
 
 #: Trials of each size, of which NetPIPE gives the best.
 TRIALS = 3
@@ -63,13 +63,14 @@ def schedule(least: int, greatest: int, perturbation: int) -> list[int]:
 
 def check_start(text: str, perturbation: int) -> None:
     """Raise OutputError unless NetPIPE began once, with this option -p as each end prints it."""
-    starts = len(_START.findall(text))
+    begun = [match.start() for match in _START.finditer(text)]
     said = [int(match["value"] or 0) for match in _PERTURBATION.finditer(text)]
     lines = len(re.findall(r"^Using ", text, re.MULTILINE))
-    if starts != 1 or not said or set(said) != {perturbation} or lines != len(said):
+    early = len(begun) == 1 and begun[0] < text.find("-->")
+    if not early or not said or set(said) != {perturbation} or lines != len(said):
         raise OutputError(
-            f"NetPIPE began {starts} times with the perturbations {said}; asked was once with"
-            f" {perturbation}"
+            f"NetPIPE began {len(begun)} times, with perturbations {said}; asked was once before"
+            f" its table, with {perturbation}"
         )
 
 
@@ -107,7 +108,9 @@ def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
 def _check_columns(points: list[Point]) -> None:
     """Time and rate of a size have one product, so they could stand in each other's place.
 
-    Then times would grow like sizes; on every network those of 1 to 64 bytes hardly do.
+    If they did in every line, times would grow like sizes; on every network those of 1 to 64 bytes
+    hardly do. In a single line, a time far below those of its neighbours, which its rate would fit,
+    gives it away; one far above them may be a disturbance.
     """
     shortest = [p.half_round_trip_s for p in points if p.message_bytes <= 3]
     short = [p.half_round_trip_s for p in points if 32 <= p.message_bytes <= 64]
@@ -116,6 +119,15 @@ def _check_columns(points: list[Point]) -> None:
             f"NetPIPE's times rise from {max(shortest):.3g} s to {min(short):.3g} s below 64 bytes:"
             " rates in their place?"
         )
+    for place, point in enumerate(points):
+        near = [p.half_round_trip_s for p in points[max(place - 1, 0) : place + 2] if p != point]
+        rate = point.message_bytes * 8 / MEGABIT / point.half_round_trip_s
+        fits = all(time_s / 3 < rate * 1e-6 < 3 * time_s for time_s in near)
+        if near and fits and point.half_round_trip_s < min(near) / 5:
+            raise OutputError(
+                f"NetPIPE's time of {point.message_bytes} bytes is {point.half_round_trip_s:.3g} s,"
+                " its neighbours' are 5 times as long: the rate in its place?"
+            )
 
 
 def _point(found: re.Match[str], index: int, repeats: int | None) -> Point:

@@ -8,7 +8,7 @@ both hosts; those give the evidence.
 
 from __future__ import annotations
 
-from checks.common.answer import Reading, longer_than_launch
+from checks.common.answer import Reading, longer_than_launch, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import PVM_PAIR, TCP_PAIR, two_ends
@@ -63,18 +63,21 @@ class Run(MpiCheck):
     def read(self, output: Output, text: str) -> Reading:
         """A time and a rate for every size."""
         printed = f"{text}\n{self.stderr_text()}"
-        return read_table(self.params, output, printed, own_ranks=self.starter is None)
+        return read_table(self.params, output, printed, starter=self.starter)
 
 
 def read_table(
-    asked: NetpipeParameters, output: Output, text: str, *, own_ranks: bool = True
+    asked: NetpipeParameters, output: Output, text: str, *, starter: str | None = None
 ) -> Reading:
     """A time and a rate for every size; `text` is stdout and stderr. Raises OutputError.
 
-    `own_ranks`: NetPIPE is the MPI program itself, whose ranks say where they are.
+    Without a `starter` NetPIPE is the MPI program itself, whose ranks say where they are.
     """
     netpipe.check_start(text, asked.perturbation_bytes)
-    if own_ranks:
+    wrong = other_program(None, [starter] if starter else [], output)
+    if wrong:
+        return Reading(wrong=wrong)
+    if not starter:
         netpipe.check_hosts(text, output.hosts())
     sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)
     points = netpipe.parse(text, sizes, asked.repeats)

@@ -36,9 +36,10 @@ _HEADING = re.compile(r"^(?:# +(?:Size +\S|Avg Latency\(us\)|Overall\(us\))| +Ov
 #: Headings of tails stand a single space apart.
 _BETWEEN_NAMES = re.compile(r"\s{2,}|\s(?=P\d\d? Tail)")
 _NUMBER = re.compile(r"\d+\.\d\d", re.ASCII)
-_COUNT = re.compile(r"\d+", re.ASCII)
+_LIKE_A_ROW = re.compile(r"^\s*\d+(?:\.\d\d)?(?:\s+\d+\.\d\d)*\s*$", re.ASCII)
+_COUNT = re.compile(r"\d{1,15}", re.ASCII)
 _INIT = re.compile(
-    r"^nprocs: (?P<ranks>\d+), min: (?P<least>\d+(?:\.\d+)?)(?P<unit>(?: ms)?),"
+    r"^nprocs: (?P<ranks>\d{1,15}), min: (?P<least>\d+(?:\.\d+)?)(?P<unit>(?: ms)?),"
     r" max: (?P<greatest>\d+(?:\.\d+)?)(?P=unit), avg: (?P<mean>\d+(?:\.\d+)?)(?P=unit)$",
     re.MULTILINE | re.ASCII,
 )
@@ -50,8 +51,8 @@ _HELLO = re.compile(r"^This is a test with (?P<ranks>\d+) processes$", re.MULTIL
 _METRICS = {metric.name: metric for metric in METRICS}
 _FAILED_VALIDATION = re.compile(r"^DATA VALIDATION ERROR: .*$", re.MULTILINE)
 #: Comments that say what was run, and what they must say: we never ask for another type.
-_DATATYPE = re.compile(r"^# Datatype: (?P<said>.*)$")
-_PAIRS = re.compile(r"^# \[ pairs: (?P<said>.*) \]$")
+_DATATYPE = re.compile(r"^# Datatype(?P<said>.*)$")
+_PAIRS = re.compile(r"^# \[ pairs: ?(?P<said>.*)$")
 
 
 @dataclass(frozen=True)
@@ -143,8 +144,8 @@ def parse_init(text: str, ranks: int) -> list[Value]:
         raise OutputError(f"osu_init of {ranks} ranks printed {len(found)} results")
     if found[0]["unit"] or "# OSU " in text:
         _check_title(_single_title(text), "osu_init")
-        if not found[0]["unit"]:
-            raise OutputError("osu_init printed a title and no unit")
+        if not found[0]["unit"] or found[0].start() < text.index("# OSU "):
+            raise OutputError("osu_init printed a title without a result and its unit below")
     times = {name: float(found[0][name]) for name in ("least", "mean", "greatest")}
     values = [
         Value(f"osu_init_{name}", check_number(time * 1e-3, "s", "osu_init"))
@@ -174,7 +175,8 @@ def check_hello(text: str, ranks: int, *, silent: bool = False) -> None:
         return
     _check_title(_single_title(text), "osu_hello")
     found = _HELLO.findall(text)
-    if found != [str(ranks)] or text.count(GREETING) != 1:
+    below = text.rpartition("# OSU ")[2]
+    if found != [str(ranks)] or below.count(GREETING) != 1 or text.count(GREETING) != 1:
         raise OutputError(f"osu_hello of {ranks} ranks printed {found}")
 
 
@@ -206,7 +208,12 @@ def _sections(
     headings = [place for place, line in enumerate(lines) if _HEADING.match(line)]
     if len(headings) != 1 or title.string not in lines[: headings[0]]:
         raise OutputError(f"one heading below OSU's title expected, {len(headings)} found")
+    stray = next(filter(_LIKE_A_ROW.match, lines[: headings[0]]), None)
+    if stray is not None:
+        raise OutputError(f"a line of OSU's table stands above its heading: {stray[:80]!r}")
     comments = [line.rstrip() for line in lines[: headings[0]] if line.startswith("#")]
+    if not _TITLE.match(comments.pop(0)):
+        raise OutputError(f"a comment stands above OSU's title: {comments!r:.80}")
     names = _BETWEEN_NAMES.split(lines[headings[0]].removeprefix("# ").strip())
     body = [line for line in lines[headings[0] + 1 :] if line.strip() and not line.startswith("{")]
     return title, comments, names, body
@@ -214,12 +221,14 @@ def _sections(
 
 def _check_comments(comments: list[str], asked: OsuParameters) -> None:
     """Raise OutputError where a comment says that something else was run."""
-    for pattern, wanted in (
-        (_DATATYPE, "MPI_CHAR."),
-        (_PAIRS, f"{asked.ranks // 2} ] [ window size: {WINDOW}"),
+    pairs = f"{asked.ranks // 2} ] [ window size: {WINDOW} ]"
+    for pattern, wanted, versions in (
+        # Versions before 7.1 have no other type, and name none.
+        (_DATATYPE, ": MPI_CHAR.", ([], [": MPI_CHAR."])),
+        (_PAIRS, pairs, ([pairs] if asked.test == "osu_mbw_mr" else [],)),
     ):
         said = [match["said"] for line in comments if (match := pattern.match(line))]
-        if said not in ([], [wanted]):
+        if said not in versions:
             raise OutputError(f"OSU's comment says {said!r:.100}; right is {wanted!r}")
 
 

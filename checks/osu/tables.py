@@ -80,7 +80,9 @@ _COLUMNS = {
     "MPI_Wait(us)": Column("osu_wait_time", 1e-6),
     "Overlap(%)": Column("osu_overlap", 1e-2),
 }
-_TAIL = re.compile(r"P(?P<percentile>\d\d?) Tail (?:(?P<latency>Lat\(us\))|BW\s?\(MB/s\))")
+_TAIL = re.compile(
+    r"P(?P<percentile>\d\d?) Tail (?:(?P<latency>Lat\(us\))|BW\s?\(MB/s\))", re.ASCII
+)
 
 
 def column(name: str) -> Column:

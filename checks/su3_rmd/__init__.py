@@ -39,6 +39,9 @@ BYTES_PER_SITE = 3 * 4 * 144
 #: Greatest deviation of a link from SU(3) that is rounding, by precision.
 GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
 
+#: JSON knows integers that are greater than any real number.
+_GREATEST_NUMBER = 1e300
+
 #: Of a time over the ranks.
 WHICH = ("least", "mean", "greatest")
 
@@ -177,7 +180,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         if wrong:
             return Reading(wrong=wrong)
         values = {metric.name: metric.value for metric in output.metrics}
-        seconds = _seconds_of_ranks(output.notes.get("ranks"), params.ranks)
+        seconds = _seconds_of_ranks(_only_note(output, "ranks"), params.ranks)
         parts = {
             "communication_time": seconds["communication_s", "mean"]
             + seconds["global_sums_s", "mean"],
@@ -283,7 +286,16 @@ def wrong_plaquette(params: Su3RmdParameters, plaquette: Any) -> str | None:
 
 def is_number(value: Any) -> TypeGuard[float]:
     """Whether a value of a JSON line is a finite number."""
-    return type(value) in (int, float) and math.isfinite(value)
+    return type(value) in (int, float) and abs(value) < _GREATEST_NUMBER
+
+
+def _only_note(output: Output, key: str) -> dict[str, Any]:
+    """The members of a note. Raises OutputError unless it came once."""
+    notes = output.notes_of(key)
+    if len(notes) != 1 or not isinstance(notes[0], dict):
+        raise OutputError(f"the program gave {len(notes)} notes {key}; right is one, with members")
+    note: dict[str, Any] = notes[0]
+    return note
 
 
 def _wrong_mean(answer: dict[str, Any]) -> str | None:
@@ -295,18 +307,14 @@ def _wrong_mean(answer: dict[str, Any]) -> str | None:
 
 
 def _wrong_operations(params: Su3RmdParameters, output: Output) -> str | None:
-    kernels = output.notes.get("kernels")
-    found = kernels.get("original_flop") if isinstance(kernels, dict) else None
+    found = _only_note(output, "kernels").get("original_flop")
     if is_number(found) and math.isclose(found, params.operations, rel_tol=1e-8):
         return None
     return f"the program counts {found!r:.40} operations; asked were {params.operations}"
 
 
 def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
-    answer, program = output.notes.get("answer"), output.program or {}
-    if not isinstance(answer, dict):
-        return "the program gave no answer"
-    precision = program.get("precision")
+    answer, precision = _only_note(output, "answer"), (output.program or {}).get("precision")
     if precision != params.precision:
         return f"the program computed in {precision} precision; asked was {params.precision}"
     counts = {
@@ -314,7 +322,7 @@ def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
         "measurements": params.measurements,
     }
     for name, count in counts.items():
-        if answer.get(name) != count:
+        if type(answer.get(name)) is not int or answer[name] != count:
             return f"{answer.get(name)} of {count} {name} were made"
     wrong = wrong_plaquette(params, answer.get("plaquette")) or _wrong_mean(answer)
     if wrong:
@@ -325,7 +333,7 @@ def _wrong_answer(params: Su3RmdParameters, output: Output) -> str | None:
     return None
 
 
-def _seconds_of_ranks(note: Any, ranks: int) -> Mapping[tuple[str, str], float]:
+def _seconds_of_ranks(note: dict[str, Any], ranks: int) -> Mapping[tuple[str, str], float]:
     """Least, mean and greatest over the ranks of each time. Raises OutputError."""
     found: dict[tuple[str, str], float] = {}
     for name in (
@@ -337,7 +345,7 @@ def _seconds_of_ranks(note: Any, ranks: int) -> Mapping[tuple[str, str], float]:
         "cpu_s",
     ):
         for which in WHICH:
-            of_name = note.get(name) if isinstance(note, dict) else None
+            of_name = note.get(name)
             value = of_name.get(which) if isinstance(of_name, dict) else None
             if not is_number(value):
                 raise OutputError(f"the note `ranks` has no {which} {name}")

@@ -18,7 +18,7 @@ from checks.su3_rmd import Su3RmdParameters, is_number
 
 _VALUE = r"-?\d\.\d+e[+-]\d\d+"
 _PAIR = rf"(?P<space>{_VALUE}) (?P<time>{_VALUE})"
-_EXTENTS = r"(?P<extents>\d+ x \d+ x \d+ x \d+)"
+_EXTENTS = r"(?P<extents>\d{1,9} x \d{1,9} x \d{1,9} x \d{1,9})"
 _INTEGERS = ("nx", "ny", "nz", "nt", "iseed")
 _COUNTS = ("warms", "trajecs", "traj_between_meas")
 _REALS = ("beta", "microcanonical_time_step")
@@ -30,20 +30,20 @@ _LINES: dict[str, re.Pattern[str]] = {
         ("Pure gauge", r"Pure gauge SU3"),
         ("Microcanonical", r"Microcanonical simulation with refreshing"),
         ("MIMD version ", r"MIMD version (?P<version>\S+)"),
-        ("Machine = ", r"Machine = .+, with (?P<ranks>\d+) nodes"),
+        ("Machine = ", r"Machine = .+, with (?P<ranks>\d{1,15}) nodes"),
         (
             "su3_rmd of Assay",
-            r"su3_rmd of Assay, (?P<precision>\w+) precision, (?P<library>.+), with (?P<ranks>\d+)"
-            r" ranks",
+            r"su3_rmd of Assay, (?P<precision>\w+) precision, (?P<library>.+),"
+            r" with (?P<ranks>\d{1,15}) ranks",
         ),
-        *((f"{name} ", rf"{name} (?P<value>\d+)") for name in _INTEGERS),
+        *((f"{name} ", rf"{name} (?P<value>\d{{1,15}})") for name in _INTEGERS),
         ("LAYOUT = ", rf"LAYOUT = (?:{_EXTENTS} ranks|.*)"),
         ("ON EACH NODE", rf"ON EACH NODE \(RANK\) {_EXTENTS}"),
         ("kernels ", r"kernels (?P<kernels>\w+), .*"),
         ("messages ", r"messages (?P<messages>\w+), overlap (?P<overlap>yes|no)"),
-        *((f"{name} ", rf"{name} (?P<value>\d+)") for name in _COUNTS),
+        *((f"{name} ", rf"{name} (?P<value>\d{{1,15}})") for name in _COUNTS),
         *((f"{name} ", rf"{name} (?P<value>[-+.\de]+)") for name in _REALS),
-        ("steps_per_trajectory ", r"steps_per_trajectory (?P<value>\d+)"),
+        ("steps_per_trajectory ", r"steps_per_trajectory (?P<value>\d{1,15})"),
         ("fresh", r"fresh"),
         ("forget", r"forget"),
         ("unit gauge", r"unit gauge configuration loaded"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from reframe.core.builtins import fixture
 
-from checks.common.answer import Reading, longer_than_launch, option_words
+from checks.common.answer import Reading, longer_than_launch, option_words, other_program
 from checks.common.base import OwnProgram
 from checks.common.builds import Su3Rmd
 from checks.common.json_lines import Output, measured
@@ -105,7 +105,9 @@ def read_own(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
 
 
 def _place(note: Any) -> tuple[Any, Any]:
-    return (note.get("block"), note.get("trajectory")) if isinstance(note, dict) else (None, None)
+    place = [note.get(name) if isinstance(note, dict) else None for name in ("block", "trajectory")]
+    block, trajectory = (one if type(one) is int else None for one in place)
+    return block, trajectory
 
 
 def _places(asked: Su3RmdParameters) -> list[tuple[int, int]]:
@@ -121,6 +123,7 @@ def read_original(asked: Su3RmdParameters, output: Output, text: str) -> Reading
     wrong = (
         milc.other_run(asked, printed)
         or wrong_plaquette(asked, printed.plaquette)
+        or other_program(None, [], output)
         or longer_than_launch(printed.time_s, output)
     )
     if wrong:

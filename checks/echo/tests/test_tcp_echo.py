@@ -154,12 +154,19 @@ def test_ranks_of_each_library_start_it_on_their_hosts(library):
     assert any("nothing ended" in said for said in runs[nothing].output.errors)
 
 
+#: What the ranks that start it print after it.
+STARTED = """\
+{"assay":"note","key":"carried_by","value":"TCP between the hosts of ranks 0 and 1"}
+{"assay":"end","program":"tcp_pair","ok":true}
+"""
+
+
 def reading(program, placement):
     """What the check makes of an echo on loopback, asked for on two nodes or on one."""
     asked = {"transport": "tcp", "sizes": [1, 15, 1024, 300000], "iterations": 5, "warmup": 1}
     params = CHECK.parameters.model_validate(asked | {"placement": placement})
     with two_ends(program, FEW) as (asking, _):
-        output = parse(outcome(asking)[1])
+        output = parse(f"{outcome(asking)[1]}{STARTED}")
     hosts = ["n1", "n1"] if placement == "within-node" else ["n1", "n2"]
     output.evidence = evidence_of(*hosts)
     return CHECK.read(params, output)

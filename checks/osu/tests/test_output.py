@@ -85,6 +85,7 @@ def test_tails_of_a_bandwidth_stand_a_space_apart():
 def test_tails_beside_a_message_rate_and_tails_that_are_not_printed():
     tails = "P50 Tail BW(MB/s) P90 Tail BW(MB/s) P99 Tail BW(MB/s)"
     text = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n"
+    text += "# [ pairs: 1 ] [ window size: 64 ]\n"
     text += f"# Size                  MB/s        Messages/s {tails}\n"
     values = "8                      21.75        2718661.04"
     whole = f"{text}{values}             29.36             35.18         35.18\n"
