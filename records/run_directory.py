@@ -7,6 +7,7 @@ import fcntl
 import os
 import secrets
 import shutil
+from collections.abc import Collection
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from records.input_files import kind_at, opened
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
-from records.untrusted import refuse_replaceable
+from records.untrusted import FOLDER, refuse_replaceable
 
 #: Where runs are kept, below the folder in which `assay` is called.
 RESULTS = Path("results")
@@ -67,17 +68,24 @@ class RunDirectory:
     def lock(self) -> int:
         """Make this process the run's one driver; held until it ends, however it ends.
 
-        Raises AssayError when another process is, or when what a driver writes is a link or of
-        another kind.
+        Raises AssayError when another process is, when another user could change the run
+        meanwhile, or when what a driver writes is a link or of another kind.
         """
-        lock = self.path / ".lock"
+        lock, owner = self.path / ".lock", self.path.stat().st_uid
+        if owner != os.geteuid():
+            raise AssayError(
+                f"{self.path} belongs to uid {owner}, who could change it meanwhile; resume it"
+                " as that user, or resume a copy of your own (cp -r)"
+            )
         for file in (lock, self.records_file):
             refuse_other(file)
         for folder in (self.raw, self.builds):
             refuse_other(folder, folder=True)
         try:
             self.raw.mkdir(mode=0o700, exist_ok=True)
-            self.raw.chmod(0o700)
+            raw = os.open(self.raw, FOLDER)
+            os.fchmod(raw, 0o700)
+            os.close(raw)
             flags = os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK
             descriptor = os.open(lock, flags, 0o644)
         except OSError as error:
@@ -132,10 +140,13 @@ def new_run_id() -> str:
     return f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
 
 
-def create_run(campaign_text: str, plan: Plan) -> RunDirectory:
-    """A fresh run directory with the campaign as asked and its plan."""
+def create_run(campaign_text: str, plan: Plan, users: Collection[int] = ()) -> RunDirectory:
+    """A fresh run directory with the campaign as asked and its plan.
+
+    Raises AssayError where another user could replace it, `users` by what they own.
+    """
     path = RESULTS / plan.campaign / new_run_id()
-    refuse_replaceable(path)
+    refuse_replaceable(path, users)
     try:
         run = RunDirectory(path)
         path.mkdir(parents=True)

@@ -47,7 +47,7 @@ def start_run(
     refuse_stale_builds(site, plan.environments)
     require_slurm(site)
     assert campaign.origin is not None
-    run = create_run(campaign.origin.text, plan)
+    run = create_run(campaign.origin.text, plan, (site.jobs_user() or ())[:1])
     provenance = gather(
         site,
         run.run_id,

@@ -5,6 +5,7 @@ import os
 import resource
 import shutil
 import stat
+import tempfile
 import traceback
 from pathlib import Path
 
@@ -25,9 +26,17 @@ ALICE, MALLORY = 65531, 65532
 
 
 @pytest.fixture
-def shared(tmp_path):
-    """A sticky folder that everybody can enter and write, with a run of the caller in it."""
-    folder = tmp_path / "scratch"
+def public():
+    """A folder that everybody can enter; pytest's are private."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture
+def shared(public):
+    """A sticky folder that everybody can enter and write."""
+    folder = public / "scratch"
     folder.mkdir()
     folder.chmod(0o1777)
     return folder
@@ -62,19 +71,13 @@ def as_user(uid, act):
 
 
 @pytest.fixture
-def run_of_alice(tmp_path):
-    """A run directory of an ordinary user; the folders above let everybody pass."""
-    home = tmp_path / "alice"
+def run_of_alice(public):
+    """A run directory of an ordinary user."""
+    home = public / "alice"
     run = made_run(home)
     for path in (home, run.path, run.raw):
         os.chown(path, ALICE, ALICE)
-    passed = [tmp_path, *tmp_path.parents[:2]]  # pytest's own
-    modes = [path.stat().st_mode for path in passed]
-    for path in passed:
-        path.chmod(path.stat().st_mode | 0o011)
-    yield run
-    for path, mode in zip(passed, modes, strict=True):
-        path.chmod(mode)
+    return run
 
 
 def test_all_of_it_is_private_and_every_session_begins_empty(tmp_path, shared):
@@ -186,9 +189,9 @@ def test_another_user_can_neither_enter_nor_replace_it(shared, run_of_alice):
 
 
 @ROOT_ONLY
-def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, tmp_path):
+def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, public):
     """Mallory makes links in its place all the time; what they point to is never written."""
-    target = tmp_path / "target"
+    target = public / "target"
     target.mkdir()
     os.chown(target, ALICE, ALICE)
     path = work_folder(run_of_alice, shared).path
@@ -204,7 +207,7 @@ def test_a_race_for_its_name_is_lost_or_refused(shared, run_of_alice, tmp_path):
                 pass
 
     def run():
-        for _ in range(200):
+        for _ in range(60):
             with work_folder(run_of_alice, shared) as work:
                 try:
                     work.fresh_session()
