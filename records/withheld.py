@@ -21,19 +21,32 @@ _NAME = re.compile(
 )
 #: Names that hold such a word and no secret.
 _HARMLESS = re.compile(r"(NUM|MAX|MIN|COUNT|SIZE|CACHE)_\w*KEYS?$|^PWD$", re.IGNORECASE)
-_VALUE = re.compile(
-    r"eyJ[\w-]{8,}\.[\w-]{8,}"  # a JSON web token
-    r"|-----BEGIN"
+_LOOKS = (
+    r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"  # a JSON web token
+    r"|-----BEGIN [A-Z ]*-----[^-]*"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|hf_|AKIA|ASIA|AIza|npm_|dop_v1_)[\w-]{12,}"
     r"|[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@"  # user:password in an address
-    r"|\b(?:Bearer|Basic)\s+[\w+/=.-]{8,}"
-    rf"|(?:^|[\s,;&?\"'_-])(?:{_WORDS})\s*[=:]\s*\S"  # password=…
+    r"|\b(?:Bearer|Authorization:\s*\w+)\s+[\w+/=.-]{8,}"
+)
+_VALUE = re.compile(
+    rf"{_LOOKS}|(?:^|[\s,;&?\"'_-])(?:{_WORDS})\s*[=:]\s*\S"  # password=…
     r"|\$(?:1|2[aby]?|5|6|y|argon2\w*)\$[\w./$=,+-]{8,}",  # a password's hash
     re.IGNORECASE,
 )
 #: Long words without a structure; paths, lists and versions have separators.
 _LONG = re.compile(r"(?<![\w+/.-])[\w+-]{20,}={0,2}(?![\w+/.-])")
 _HEX = re.compile(r"(?i)(?=\w*\d)(?=\w*[a-f])[0-9a-f]{32,}")
+#: In running text only what certainly is one: a token, or what a telling name is set to.
+_IN_TEXT = re.compile(
+    r"(?P<name>\b\w*(?:TOKEN|JWT|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY)\w*\s*[=:]\s*)"
+    rf"[^\s;,]+|{_LOOKS}",
+    re.IGNORECASE,
+)
+
+
+def masked(text: str) -> str:
+    """A program's text with its tokens and passwords withheld; their names stay."""
+    return _IN_TEXT.sub(lambda found: (found["name"] or "") + WITHHELD, text)
 
 
 def looks_secret(name: str, value: str) -> bool:

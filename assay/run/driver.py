@@ -28,6 +28,7 @@ from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase
 from records.record import CASE_ID, Attempt, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
+from records.withheld import masked
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
@@ -260,7 +261,7 @@ class Driver:
             block=place.block if place else 0,
             attempt=place.attempt if place else 1,
             status=outcome.status,
-            reason=outcome.reason,
+            reason=masked(outcome.reason) if outcome.reason else None,
             started_at=outcome.started_at,
             ended_at=outcome.ended_at,
             job_id=outcome.job_id,

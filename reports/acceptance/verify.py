@@ -146,7 +146,8 @@ def _raw_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
                     yield str(error)
     raw = run_dir / "raw"
     for there in sorted(raw.iterdir()) if raw.is_dir() else ():
-        if f"raw/{there.name}" not in named:
+        unfinished = there.name.startswith(".") and there.suffix == ".part"  # a killed driver's
+        if f"raw/{there.name}" not in named and not unfinished:
             yield f"raw/{there.name} belongs to no record"
 
 
