@@ -219,7 +219,14 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         if loss:
             return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
         metrics = self.definition.metrics_by_name if self.prints_metrics else {}
-        output = json_lines.parse(text, metrics, self.secrets)
+        try:
+            output = json_lines.parse(text, metrics, self.secrets)
+        except json_lines.OutputError as error:  # a node's end may have cut a line
+            ended = json_lines.session_lines(text, self.secrets).exit_status is not None
+            dead = None if ended else dead_nodes(self.job)
+            if dead is None:
+                raise
+            return Outcome("lost", f"{dead}; {error}", fault="nodes")
         wrong = "; ".join(output.wrong[:3]) or self.wrong_answer(text)
         if wrong:
             return Outcome("wrong", wrong)

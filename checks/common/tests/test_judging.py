@@ -199,6 +199,16 @@ def test_a_value_that_the_link_cannot_give_flags_the_launch():
     assert fast.outcome(fast.text).flags == [BEYOND_LIMIT]
 
 
+@pytest.mark.parametrize(("dead", "status"), [("node n2 died", "lost"), (None, "wrong")])
+def test_a_line_that_a_node_cut_by_its_death_is_no_wrong_answer(monkeypatch, dead, status):
+    monkeypatch.setattr("checks.common.base.dead_nodes", lambda job: dead)
+    one = launch()
+    place = one.text.index('"assay":"evidence"')
+    assert one.outcome(one.text[: place + 40]).status == status
+    cut_inside = one.text[: place + 40] + one.text[place + 60 :]
+    assert one.outcome(cut_inside).status == "wrong"
+
+
 class Numberless(Launch):
     """Its reader, as one from outside the tree may, returns what no record can hold."""
 
