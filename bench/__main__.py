@@ -24,6 +24,7 @@ BENCHES = (
     "point_to_point",
     "report",
     "nightly",
+    "small_sites",
     "chaos_outputs",
 )
 #: Those that take an hour; they run when they are named.

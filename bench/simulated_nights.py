@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +56,11 @@ class Event:
     `bad_share` of the nights are slower by `bad_step`, for the whole night (re-runs too) or until
     the re-run; of each series by itself, or of all series at once (`whole_site`). `context_at` is
     the night of a new context. With `good_reruns` stage A never alarms: stage B alone.
+
+    `grows` is a second step, `grows_after` nights after the first; the steps end `lasts` nights
+    after `at`. A launch is slower by `slow_by` with the chance `slow_launches`. `nodes`: how many
+    the site has, of which four run each night, drawn anew; they add up their own effects, normal
+    with the spread `node_spread` each, the same for all series.
     """
 
     name: str
@@ -67,6 +73,13 @@ class Event:
     whole_site: bool = False
     good_reruns: bool = False
     context_at: int | None = None
+    grows: float = 0.0
+    grows_after: int = 15
+    lasts: int | None = None
+    slow_launches: float = 0.0
+    slow_by: float = 0.08
+    nodes: int = 0
+    node_spread: float = 0.0
 
 
 def simulate(
@@ -80,33 +93,57 @@ def simulate(
     nights = shape[1]
     level = np.ones(nights)
     after = np.arange(nights) - event.at
-    level[after >= 0] *= 1 + event.step
+    stepped = (after >= 0) & (after < (nights if event.lasts is None else event.lasts))
+    level[stepped] *= 1 + event.step
+    level[stepped & (after >= event.grows_after)] *= 1 + event.grows
     level *= 1 + event.drift * np.clip(after / 60, 0, 1)
-    night = level * (1 + 0.5 * spread * noise(rng, shape))
+    sets, slower_nodes = _node_sets(rng, event, nights)
+    night = level * slower_nodes * (1 + 0.5 * spread * noise(rng, shape))
     chances = rng.random((1, nights) if event.whole_site else shape)
     bad = np.where(chances < event.bad_share, 1 + event.bad_step, 1.0)
     again = bad if event.whole_night else np.ones(shape)
     again = np.full(shape, 0.5) if event.good_reruns else again
-    values, reruns = (_medians(rng, night * slower, noise, spread) for slower in (bad, again))
-    return _history(values, reruns, event.context_at)
+    values, reruns = (
+        _medians(rng, night * slower, noise, spread, event) for slower in (bad, again)
+    )
+    return _history(values, reruns, event.context_at, sets)
 
 
-def _medians(rng: np.random.Generator, night: Matrix, noise: Noise, spread: float) -> Matrix:
+def _node_sets(
+    rng: np.random.Generator, event: Event, nights: int
+) -> tuple[list[tuple[str, ...]], Matrix]:
+    """The nodes of each night, and how much slower they are than the site's mean."""
+    if not event.nodes:
+        return [("n1", "n2")] * nights, np.ones(nights)
+    effects = event.node_spread * rng.standard_normal(event.nodes)
+    drawn = [sorted(rng.choice(event.nodes, 4, replace=False).tolist()) for _ in range(nights)]
+    sets = [tuple(f"n{node + 1}" for node in nodes) for nodes in drawn]
+    return sets, np.array([1 + effects[nodes].sum() for nodes in drawn])
+
+
+def _medians(
+    rng: np.random.Generator, night: Matrix, noise: Noise, spread: float, event: Event
+) -> Matrix:
     launches = night[..., np.newaxis] * (1 + spread * noise(rng, (*night.shape, LAUNCHES)))
+    if event.slow_launches:
+        launches *= np.where(rng.random(launches.shape) < event.slow_launches, 1 + event.slow_by, 1)
     medians: Matrix = np.median(launches, axis=-1)
     return medians
 
 
-def _history(values: Matrix, reruns: Matrix, context_at: int | None) -> History:
+def _history(
+    values: Matrix, reruns: Matrix, context_at: int | None, sets: list[tuple[str, ...]]
+) -> History:
     contexts = ({"host.kernel": "6.1"}, {"host.kernel": "6.2"})
     nights = [
         Night(
             run_id=f"night-{place}",
             site="simulated",
             campaign="nightly",
-            started_at=f"2026-01-01T{place:04d}",
-            context=contexts[context_at is not None and place >= context_at],
-            nodes=("n1", "n2"),
+            started_at=f"{date(2026, 1, 1) + timedelta(place)}T02:00:00Z",
+            context=contexts[context_at is not None and place >= context_at]
+            | {"nodes": " ".join(sets[place])},
+            nodes=sets[place],
             statuses={"ok": LAUNCHES},
             id=place + 1,
         )
@@ -118,7 +155,7 @@ def _history(values: Matrix, reruns: Matrix, context_at: int | None) -> History:
     ]
     counts = np.full(values.shape, LAUNCHES)
     ids = list(range(1, len(values) + 1))
-    return History(nights, keys, ids, values, counts, reruns, counts)
+    return History(nights, keys, ids, values, counts, reruns, counts.copy())
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from assay.cli.options import add_history
 from records.errors import ExitStatus
 from records.run_directory import open_run
 from reports.comparison.compare import compare
@@ -18,11 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run_a", metavar="RUN")
     parser.add_argument("run_b", metavar="RUN")
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write it as a page")
+    add_history(parser)
     parser.set_defaults(run=_compare)
 
 
 def _compare(arguments: argparse.Namespace) -> int:
-    found = compare(open_run(arguments.run_a).path, open_run(arguments.run_b).path)
+    first, second = (open_run(name).path for name in (arguments.run_a, arguments.run_b))
+    found = compare(first, second, arguments.history)
     print(found.markdown())
     if arguments.html:
         write_page(found, arguments.html)

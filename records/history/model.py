@@ -15,7 +15,8 @@ from records.errors import AssayError
 from records.metric import Better
 
 Kind = Literal["regression", "improvement"]
-Stage = Literal["tonight", "lasting", "drift"]
+#: early: a step in a series' first nights; since when is then unknown.
+Stage = Literal["tonight", "lasting", "drift", "early"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from records.errors import AssayError
 from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import belongs_to_builds, build_differences
+from reports.comparison.days import Cell as SeriesCell
+from reports.comparison.days import DaySpread, cell_of, read_days, two_days_interval
 from reports.load.loading import load_run
 from reports.load.run import AtKey
-from reports.notation.units import count_text, readable_unit, signed_percent
+from reports.notation.units import count_text, percent, readable_unit, signed_percent
 from reports.notation.values import between
 from reports.show.listings import provenance_rows
 from reports.show.rows import in_reading_order, row_label, value_cell
@@ -50,11 +53,13 @@ class RunComparison:
         return "\n".join(lines) + "\n"
 
 
-def compare(run_a: Path, run_b: Path) -> RunComparison:
+def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunComparison:
     """Set run B against run A, by case id.
 
     Blocks of different runs are not pairs, so the ratio B/A of geometric means has a Welch interval
-    (log_ratio_interval). Raises AssayError as load_run does, and when the runs share no case.
+    (log_ratio_interval). Two runs are two days: `history` tells how far days differ (days.py);
+    without it no cell is called better or worse. Raises AssayError as load_run does, and when the
+    runs share no case.
     """
     first, second = analyse(load_run(Path(run_a))), analyse(load_run(Path(run_b)))
     shared = _cases(first) & _cases(second)
@@ -67,7 +72,8 @@ def compare(run_a: Path, run_b: Path) -> RunComparison:
     a, b = first.run, second.run
     only_a, only_b = len(_cases(first)) - len(shared), len(_cases(second)) - len(shared)
     differences, builds = _differences(first, second)
-    tables = [builds, *(_check_table(first, second, check) for check in first.checks)]
+    days = read_days(history, a.plan.site, a.plan.campaign, {a.run_id, b.run_id})
+    tables = [builds, *(_check_table(first, second, days, check) for check in first.checks)]
     return RunComparison(
         first,
         second,
@@ -75,10 +81,23 @@ def compare(run_a: Path, run_b: Path) -> RunComparison:
             f"A: {a.run_id}, campaign {a.plan.campaign}, {_state(first)}",
             f"B: {b.run_id}, campaign {b.plan.campaign}, {_state(second)}",
             f"{count_text(len(shared), 'case')} in both; only in A: {only_a}, only in B: {only_b}",
+            _days_fact(days),
         ],
         differences,
         [table for table in tables if table is not None],
     )
+
+
+def _days_fact(days: Mapping[SeriesCell, DaySpread]) -> str:
+    if not days:
+        return (
+            "how far one day differs from another is not known, so two days cannot tell a change"
+            " from the day; a history of this campaign can (assay history add RUN)"
+        )
+    nights = sorted(spread.nights for spread in days.values())
+    span = str(nights[0]) if nights[0] == nights[-1] else f"{nights[0]} to {nights[-1]}"
+    series = count_text(len(days), "series", "series")
+    return f"spread of days: from the history, {series} of {span} nights"
 
 
 def compare_runs(run_a: Path, run_b: Path) -> str:
@@ -139,7 +158,9 @@ def _flat(analysis: Analysis) -> dict[str, str]:
     }
 
 
-def _check_table(first: Analysis, second: Analysis, check: str) -> Table | None:
+def _check_table(
+    first: Analysis, second: Analysis, days: Mapping[SeriesCell, DaySpread], check: str
+) -> Table | None:
     known = _cases(first) & _cases(second)
     pairs: dict[_Key, list[Row | None]] = {}
     for place, analysis in enumerate((first, second)):
@@ -147,13 +168,16 @@ def _check_table(first: Analysis, second: Analysis, check: str) -> Table | None:
             key = analysis.case(row).id, row.series.metric, row.series.at
             if key[0] in known and not row.series.metric.endswith(_DERIVED):
                 pairs.setdefault(key, [None, None])[place] = row
-    means = numeric("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval")
+    means = numeric(
+        *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
+        "spread of days",
+    )
     return pivot(
         list(pairs.values())[:MOST_ROWS],
         [
             (
                 ["case", "environment", "metric", *means, "unit", "reading"],
-                lambda pair: _pair_cells(first, second, *pair),
+                lambda pair: _pair_cells(first, second, days, *pair),
             )
         ],
         anchor=f"compare-{check}",
@@ -164,7 +188,11 @@ def _check_table(first: Analysis, second: Analysis, check: str) -> Table | None:
 
 
 def _pair_cells(
-    first: Analysis, second: Analysis, a: Row | None, b: Row | None
+    first: Analysis,
+    second: Analysis,
+    days: Mapping[SeriesCell, DaySpread],
+    a: Row | None,
+    b: Row | None,
 ) -> list[str | Cell]:
     row, analysis = (a, first) if a is not None else (b, second)
     assert row is not None
@@ -183,11 +211,19 @@ def _pair_cells(
     values = [one.series.values.tolist() for one in found]
     result = log_ratio_interval(*values) if len(values) == 2 else None
     if result is None:
-        return [*cells, "–", "–", unit.label, "no interval below n = 2"]
+        return [*cells, "–", "–", "–", unit.label, "no interval below n = 2"]
     ratio, interval = result
+    day = days.get(cell_of(analysis.case(row).id, row.series.metric, dict(row.series.at)))
+    if day is not None:
+        interval = two_days_interval(ratio, interval, day)
     reading = "not resolved"
     if not interval.low <= 1 <= interval.high:
         gained = (interval.low > 1) == (metric.better == "higher")
-        reading = f"B {'better' if gained else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"
+        reading = (
+            f"B {'better' if gained else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"
+            if day
+            else "beyond the launches' spread; two days cannot tell"
+        )
     ends = between(interval.low, interval.high, signed_percent)
-    return [*cells, signed_percent(ratio), ends, unit.label, reading]
+    spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
+    return [*cells, signed_percent(ratio), ends, spread, unit.label, reading]

@@ -48,9 +48,9 @@ class Checked:
 
     @property
     def status(self) -> ExitStatus:
-        """FAIL: a regression, new or open, or bad launches. INCONCLUSIVE: something to run again,
-        or nothing could be judged."""
-        if self.judgement.of("regression", "open") or self.bad_launches:
+        """FAIL: a regression, new or open, a silent series, or bad launches. INCONCLUSIVE:
+        something to run again, or nothing could be judged."""
+        if self.judgement.of("regression", "open", "silent") or self.bad_launches:
             return ExitStatus.FAIL
         if self.judgement.of("suspect") or not self.judgement.judged:
             return ExitStatus.INCONCLUSIVE
@@ -59,7 +59,7 @@ class Checked:
     def groups(self, *verdicts: str) -> Iterator[tuple[str, list[Finding]]]:
         """Findings with these verdicts by case id, the greatest worsening first."""
         found: dict[str, list[Finding]] = {}
-        for item in sorted(self.judgement.findings, key=lambda finding: -abs(finding.worse)):
+        for item in sorted(self.judgement.findings, key=lambda finding: -finding.size):
             if item.verdict in verdicts:
                 found.setdefault(self.history.series[item.series].case_id, []).append(item)
         yield from found.items()

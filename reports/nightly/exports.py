@@ -67,7 +67,9 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
             "id": change.id,
             "kind": change.kind,
             "stage": change.stage,
-            "since": history.nights[history.position(change.since)].started_at,
+            "since": None
+            if change.stage == "early"
+            else history.nights[history.position(change.since)].started_at,
             "before": change.before,
             "after": change.after,
             "nights_before": change.n_before,
@@ -81,7 +83,12 @@ def as_junit(checked: Checked) -> str:
     """One test case for each series: regressions are failures, suspects are skipped; launches
     without a result are errors."""
     night = checked.night
-    worst = {"regression": "failure", "open": "failure", "suspect": "skipped"}
+    worst = {
+        "regression": "failure",
+        "open": "failure",
+        "silent": "failure",
+        "suspect": "skipped",
+    }
     said = {item.series: item for item in checked.judgement.findings if item.verdict in worst}
     names, body = case_names(checked.history), []
     for series, key in enumerate(checked.history.series):

@@ -7,13 +7,16 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from records.history.model import Change
 
 #: regression: found tonight, confirmed. open: found earlier, still there, not accepted. suspect:
 #: worse than it may be, not re-run yet. dismissed: the re-run was good. improvement: stays. better:
-#: tonight only. recovered: a regression that went back by itself.
+#: tonight only. recovered: a regression that went back by itself. silent: no value, or zero, where
+#: there was one night after night.
 Verdict = Literal[
-    "regression", "open", "suspect", "dismissed", "improvement", "better", "recovered"
+    "regression", "open", "suspect", "dismissed", "improvement", "better", "recovered", "silent"
 ]
 
 
@@ -36,6 +39,11 @@ class Finding:
     limit: float
     change: Change | None = None
     elsewhere: float | None = None
+
+    @property
+    def size(self) -> float:
+        """How far tonight is from the reference, either way; 0 where it has no value."""
+        return abs(self.worse) if np.isfinite(self.worse) else 0.0
 
     @property
     def slow_elsewhere(self) -> bool | None:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.history.model import Change, History, Kind
+from reports.nightly.covariates import night_terms, term_factors
 from reports.nightly.findings import Finding, Judgement, Verdict
-from reports.nightly.lasting import Shift, drifts, lasting
+from reports.nightly.lasting import Shift, drifts, early_steps, lasting
 from reports.nightly.reference import Mask, Matrix
 from reports.nightly.rules import Rules
 from reports.nightly.segments import (
@@ -59,6 +60,11 @@ class NightJudge:
         rows = [starts[key.environment] for key in self.history.series]
         return np.array(rows, dtype=np.int64).reshape(shape)
 
+    @cached_property
+    def terms(self) -> Matrix:
+        """Nodes and weekday of each night."""
+        return night_terms(self.history.nights)
+
     def judge(self, place: int, changes: Sequence[Change]) -> Judgement:
         """The verdicts of the night at `place`, given the changes known before it; later nights
         are not looked at."""
@@ -66,12 +72,16 @@ class NightJudge:
 
     def stage_a(self, place: int, changes: Sequence[Change]) -> StageA:
         """Stage A of the night at `place`."""
+        values, reruns = self.values[:, : place + 1], self.reruns[:, : place + 1]
+        bad = bad_nights(self.history, changes, self.rules.run_nights)[:, : place + 1]
+        most = self.rules.most_nights
+        factors = term_factors(values, ~bad, self.terms[: place + 1], most)
         seen = Seen(
-            values=self.values[:, : place + 1],
-            reruns=self.reruns[:, : place + 1],
+            values=values * factors,
+            reruns=reruns * factors,
             contexts=self.contexts[:, : place + 1],
             levels=level_numbers(self.history, changes, self.contexts)[:, : place + 1],
-            bad=bad_nights(self.history, changes, self.rules.run_nights)[:, : place + 1],
+            bad=bad,
             since=reference_starts(self.history, changes),
         )
         return StageA(seen, self.direction, self.floors, self.rules)
@@ -89,28 +99,32 @@ class _Tonight:
         self.stage_a = judge.stage_a(place, changes)
         self.values = self.stage_a.seen.values
         self.changes = list(changes)
+        # The newest open regression of each series; an earlier one may be open beside it.
         self.open = {item.series: place for place, item in enumerate(changes) if item.open}
         self.findings: list[Finding] = []
 
     def judgement(self) -> Judgement:
         """Judge everything, open regressions first."""
+        silent = self._silent()
         reasons = self._unjudged()
         judged = np.array([reason is None for reason in reasons], dtype=np.bool_)
         known = np.zeros(len(reasons), dtype=np.bool_)
         known[list(self.open)] = True
-        for series, place in list(self.open.items()):
-            change = self.changes[place]
-            if self._went_back(change):
-                self.changes[place] = change = replace(change, closed=self.night_id)
-                del self.open[series]
-                self._say(series, "recovered", change)
-            else:
-                self._say(series, "open", change)
+        for series in np.flatnonzero(silent).tolist():
+            self._say(series, "silent")
+        for place, change in enumerate(self.changes):
+            if change.open:
+                self._judge_open(place, change)
+        for series in sorted(self.open):
+            if judged[series]:
+                self._judge_grown(series)
         alone = self.stage_a.worse > self.stage_a.limits.alone
+        level = self.stage_a.reference.median
         for series in np.flatnonzero(judged & ~known & alone).tolist():
-            self._judge_suspect(series, self.stage_a.limits.again, self.place)
+            self._judge_suspect(series, self.stage_a.limits.again, self.place, level[series])
         for series in np.flatnonzero(judged & ~known & ~alone & self.stage_a.in_a_row()).tolist():
-            self._judge_suspect(series, self.of.floors, self.stage_a.run_begins(series))
+            since = self.stage_a.run_begins(series)
+            self._judge_suspect(series, self.of.floors, since, level[series])
         good = -self.stage_a.worse > self.stage_a.limits.alone
         for series in np.flatnonzero(judged & ~known & good).tolist():
             self._say(series, "better")
@@ -119,63 +133,152 @@ class _Tonight:
         unjudged = Counter(reason for reason in reasons if reason)
         return Judgement(self.place, self.findings, self.changes, int(judged.sum()), unjudged)
 
+    def _silent(self) -> Mask:
+        """Series without a value tonight, or with zero, that are expected and were not zero now and
+        then before."""
+        rules, history = self.rules, self.history
+        values = history.values[:, : self.place + 1]
+        none = (history.counts[:, : self.place + 1] == 0) | ~np.isfinite(values)
+        with np.errstate(invalid="ignore"):
+            zero = ~none & (values <= 0)
+        recent = ~(none | zero)[:, max(0, self.place - rules.silent_window) : -1]
+        if not recent.shape[1]:
+            return np.zeros(len(values), dtype=np.bool_)
+        # A series is new until its first value; a window that begins before tells nothing.
+        nights = np.where(recent.any(axis=1), recent.shape[1] - recent.argmax(axis=1), 1)
+        expected = recent.sum(axis=1) > rules.silent_share * nights
+        valued = ~(none | zero)[:, -2::-1]
+        was_zero = (zero[:, -2::-1] & (np.cumsum(valued, axis=1) > 0)).any(axis=1)
+        missing: Mask = none[:, -1] | (zero[:, -1] & ~was_zero)
+        silent: Mask = expected & missing
+        return silent
+
     def _unjudged(self) -> list[str | None]:
         """For each series why it is not judged tonight, or None."""
         least, earlier = self.rules.least_launches, self.rules.judged_from
         counts = self.history.counts[:, self.place]
         texts = np.full(len(counts), None, dtype=object)
-        texts[~np.isfinite(self.stage_a.limits.alone)] = "the reference is not positive"
+        texts[~np.isfinite(self.stage_a.limits.alone)] = (
+            "no three nights of one context, from which a spread could be known"
+        )
+        texts[~(self.stage_a.reference.median > 0)] = "the reference is not positive"
         texts[self.stage_a.reference.n < earlier] = (
             f"fewer than {earlier} earlier nights to compare with"
         )
         texts[counts < least] = f"fewer than {least} valid launches tonight"
+        texts[self.values[:, -1] <= 0] = "zero tonight"
         texts[counts == 0] = "no valid launch tonight"
         reasons: list[str | None] = texts.tolist()
         return reasons
 
-    def _say(self, series: int, verdict: Verdict, change: Change | None = None) -> None:
+    def _say(
+        self,
+        series: int,
+        verdict: Verdict,
+        change: Change | None = None,
+        level: float | None = None,
+    ) -> None:
+        """A finding; `level` is what tonight is compared with if not the reference."""
         rerun, elsewhere = (
             float(table[series, self.place]) if table is not None else np.nan
             for table in (self.of.reruns, self.history.elsewhere)
         )
         stage_a, limits = self.stage_a, self.stage_a.limits
-        worse, alone, near = stage_a.worse[series], limits.alone[series], limits.in_a_row[series]
+        reference = float(stage_a.reference.median[series]) if level is None else level
+        value = float(self.values[series, self.place])
+        worse = self._worse(series, value, reference)
+        alone, near = float(limits.alone[series]), float(limits.in_a_row[series])
         self.findings.append(
             Finding(
                 series=series,
                 verdict=verdict,
-                value=float(self.values[series, self.place]),
+                value=value,
                 rerun=rerun if np.isfinite(rerun) else None,
                 elsewhere=elsewhere if np.isfinite(elsewhere) else None,
-                reference=float(stage_a.reference.median[series]),
+                reference=reference,
                 n=int(stage_a.reference.n[series]),
-                worse=float(worse),
-                limit=float(near if near < worse <= alone else alone),
+                worse=worse,
+                limit=near if near < worse <= alone else alone,
                 change=change,
             )
         )
 
-    def _went_back(self, change: Change) -> bool:
-        """Whether the median of the last nights (at most 7, the first bad one left out) is nearer
-        to the old level than to the new; fewer nights flap where noise is half of the step."""
-        since = self.history.position(change.since)
-        row = self.values[change.series, since + 1 :]
-        row = row[np.isfinite(row)][-7:]
-        now = float(np.median(row)) if len(row) else change.after
-        return abs(now - change.before) < abs(now - change.after)
+    def _worse(self, series: int, value: float, level: float) -> float:
+        """By what fraction of a level a value is worse; NaN without a positive level."""
+        return float(self.of.direction[series]) * (value / level - 1) if level > 0 else np.nan
 
-    def _judge_suspect(self, series: int, again: Matrix, since: int) -> None:
-        """Worse than tonight may be, or too often in a row; a re-run beyond `again` confirms."""
-        stage_a = self.stage_a
-        if not np.isfinite(stage_a.again[series]):
-            self._say(series, "suspect")
-        elif stage_a.again[series] <= again[series]:
-            self._say(series, "dismissed")
+    def _judge_open(self, place: int, change: Change) -> None:
+        if self._went_back(change):
+            self.changes[place] = change = replace(change, closed=self.night_id)
+            if self.open.get(change.series) == place:
+                del self.open[change.series]
+            self._say(change.series, "recovered", change)
         else:
-            both = (*self.values[series, since:], self.of.reruns[series, self.place])
-            level, n = float(stage_a.reference.median[series]), int(stage_a.reference.n[series])
+            self._say(change.series, "open", change)
+
+    def _nights_since(self, change: Change) -> tuple[Matrix, float]:
+        """The values from a change on, and the factor that makes the change's levels, which are of
+        the nodes of the night it was found, those of tonight's."""
+        found = self.history.position(change.found)
+        raw = self.of.values[change.series, found]
+        scale = float(self.values[change.series, found] / raw) if raw > 0 else 1.0
+        row = self.values[change.series, self.history.position(change.since) :]
+        return row[np.isfinite(row)], scale if np.isfinite(scale) else 1.0
+
+    def _went_back(self, change: Change) -> bool:
+        """Whether four of the nights after the first bad one, and all but one of the last seven at
+        most, are on the old level's side of the border.
+
+        The border is half of the step, or of what the first nights showed of it, but not below half
+        of the floor: a step is found on its worst night, and seems greater than it is.
+        """
+        row, scale = self._nights_since(change)
+        before, most = change.before * scale, self.rules.recovery_window
+        worse = np.array([self._worse(change.series, value, before) for value in row.tolist()])
+        last = worse[1:][-most:]
+        if len(last) < self.rules.run_nights:
+            return False
+        step = min(abs(change.ratio - 1), float(np.median(worse[:most])))
+        border = max(step, float(self.of.floors[change.series])) / 2
+        return int((last < border).sum()) >= max(self.rules.run_nights, len(last) - 1)
+
+    def _judge_grown(self, series: int) -> None:
+        """Whether an open regression has become greater: tonight, or the last nights in a row,
+        against the nights since it."""
+        change, limits, length = (
+            self.changes[self.open[series]],
+            self.stage_a.limits,
+            self.rules.run_nights,
+        )
+        row, scale = self._nights_since(change)
+        level, tonight = change.after * scale, float(self.values[series, self.place])
+        # A regression is found on its worst night; a few nights later its level is known.
+        settled = len(row) >= 2 * length - 1
+        if settled:
+            level = float(np.median(row[:-length]))
+        elif len(row) > 1:
+            middle = float(np.median(row[:-1]))
+            level = middle if len(row) > length or self._worse(series, middle, level) > 0 else level
+        last = [self._worse(series, value, level) for value in row[-length:].tolist()]
+        if self._worse(series, tonight, level) > limits.alone[series]:
+            self._judge_suspect(series, limits.again, self.place, level)
+        elif settled and min(last) > limits.in_a_row[series]:
+            self._judge_suspect(series, self.of.floors, self.place + 1 - length, level)
+
+    def _judge_suspect(self, series: int, again: Matrix, since: int, level: float) -> None:
+        """Worse than `level` by more than may be tonight, or too often in a row; a re-run beyond
+        `again` confirms."""
+        rerun = float(self.stage_a.seen.reruns[series, self.place])
+        if not np.isfinite(rerun):
+            self._say(series, "suspect", level=level)
+        elif self._worse(series, rerun, level) <= again[series]:
+            self._say(series, "dismissed", level=level)
+        else:
+            both = (*self.values[series, since:], rerun)
+            n = int(self.stage_a.reference.n[series])
             after = float(np.nanmedian(both))
-            self._add(self._change(Shift(series, "tonight", since, level, after, n)))
+            shift = Shift(series, "tonight", since, float(level), after, n)
+            self._add(self._change(shift), float(level))
 
     def _change(self, shift: Shift) -> Change:
         less = shift.after < shift.before
@@ -192,36 +295,45 @@ class _Tonight:
             n_before=shift.n_before,
         )
 
-    def _add(self, change: Change) -> None:
+    def _add(self, change: Change, level: float | None = None) -> None:
         if change.kind == "regression":
             self.open[change.series] = len(self.changes)
         self.changes.append(change)
-        self._say(change.series, change.kind, change)
+        self._say(change.series, change.kind, change, level)
 
     def _shifts(self) -> list[Shift]:
-        """Lasting changes of the series whose change is not yet known to stay."""
-        floors, since, bad = self.of.floors, self.stage_a.seen.since, self.stage_a.seen.bad.copy()
-        settled, proven = np.zeros((2, len(bad)), dtype=np.bool_)
+        """Lasting changes: of series without an open regression, of those whose regression is not
+        yet known to stay, and since a regression that is."""
+        floors, since = self.of.floors, self.stage_a.seen.since.copy()
+        bad = self.stage_a.seen.bad.copy()
+        proven = np.zeros(len(bad), dtype=np.bool_)
         for series, place in self.open.items():
             change = self.changes[place]
-            settled[series] = change.stage != "tonight"
-            proven[series] = True
-            bad[series, self.history.position(change.since) :] = False
+            begins = self.history.position(change.since)
+            bad[series, begins:] = False
+            proven[series] = change.stage == "tonight"
+            if not proven[series]:
+                since[series] = max(since[series], begins)
         nights = np.arange(self.place + 1)
-        chosen: Mask = (nights >= since[:, np.newaxis]) & ~bad & ~settled[:, np.newaxis]
+        chosen: Mask = (nights >= since[:, np.newaxis]) & ~bad
         with np.errstate(invalid="ignore"):
             chosen &= self.values > 0
         found = lasting(self.values, chosen, floors, proven, self.rules)
         chosen[[shift.series for shift in found] + list(self.open)] = False
+        found += early_steps(self.values, chosen, floors, self.rules)
+        chosen[[shift.series for shift in found]] = False
         return found + drifts(self.values, chosen, floors, self.rules)
 
     def _take(self, shift: Shift) -> None:
-        """A lasting change is new, or makes an open one of tonight's stage lasting."""
+        """A lasting change is new, makes an open one of tonight's stage lasting, or tells that an
+        open one has grown; one that has shrunk stays open as it is."""
         change = self._change(shift)
         place = self.open.get(shift.series)
-        if place is None:
-            self._add(change)
-        elif change.kind == "regression":
+        if place is None or (
+            self.changes[place].stage != "tonight" and change.kind == "regression"
+        ):
+            self._add(change, None if place is None else change.before)
+        elif self.changes[place].stage == "tonight" and change.kind == "regression":
             self.changes[place] = replace(
                 self.changes[place],
                 stage="lasting",

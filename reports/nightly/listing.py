@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from records.history.model import Change, History
-from reports.nightly.wording import amount, case_names, causes_of, point_name
+from reports.nightly.wording import amount, case_names, causes_of, point_name, since_text
 
 _MOST_NIGHTS = 30
 
@@ -29,7 +29,7 @@ def changes_text(history: History) -> str:
         causes = causes_of(history, place, key.environment)
         also = f"; changed that night: {', '.join(causes)}" if causes else ""
         lines.append(
-            f"  {change.id}: {change.kind} ({change.stage}) since {history.nights[place].date}:"
+            f"  {change.id}: {change.kind} ({change.stage}) since {since_text(history, change)}:"
             f" {names[key.case_id]}: {point_name(key)} {amount(key, change.before, change.after)};"
             f" {state_of(history, change)}{also}"
         )

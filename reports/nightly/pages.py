@@ -32,6 +32,7 @@ from reports.nightly.wording import (
     headline,
     point_name,
     short_text,
+    since_text,
 )
 from reports.notation.units import count_text, readable_unit
 from reports.show.canvas import STYLE, Panel
@@ -40,7 +41,13 @@ from reports.write.page import fill_in
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
 MOST_ROWS = 400
-_KINDS = {"regression": "bad", "open": "bad", "suspect": "warn", "improvement": "good"}
+_KINDS = {
+    "regression": "bad",
+    "open": "bad",
+    "silent": "bad",
+    "suspect": "warn",
+    "improvement": "good",
+}
 #: Findings first, the gravest foremost.
 _ORDER = {verdict: place for place, verdict in enumerate(HEADLINES)}
 
@@ -125,7 +132,7 @@ def _changes(history: History) -> list[tuple[str, ...]]:
         rows.append(
             (
                 str(change.id),
-                history.nights[place].date,
+                since_text(history, change),
                 f"{names[key.case_id]}: {point_name(key)}",
                 f"{change.kind} ({change.stage})",
                 amount(key, change.before, change.after),
@@ -146,7 +153,7 @@ def _trends(checked: Checked, tonight: StageA) -> dict[str, list[CaseTrends]]:
 
     def weight(series: int) -> tuple[int, float]:
         finding = said.get(series)
-        return (_ORDER[finding.verdict], -abs(finding.worse)) if finding else (len(_ORDER), 0.0)
+        return (_ORDER[finding.verdict], -finding.size) if finding else (len(_ORDER), 0.0)
 
     left = MOST_PANELS
     labels, names = case_labels(history), case_names(history)

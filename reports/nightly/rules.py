@@ -16,13 +16,18 @@ class Rules:
     0.001 in 80 nights), `allowed_in_a_row` that of `run_nights` nights in a row;
     `slow_nights_allowed` is the share of nights on which the whole site may be slow and alarm;
     `level_suspect` and `level_confirm` are levels of two-sided prediction intervals; `p_energy`,
-    `p_ranks` and `p_drift` the greatest p of a change that stays.
+    `p_ranks` and `p_drift` the greatest p of a change that stays. `widest`: what a limit may owe to
+    a tail that fewer than `trusted_deviations` nights of all series tell. `first_nights`: so many a
+    step of which may be found later (with `early_from` to `most_nights` nights); `silent_window`,
+    `silent_share`: a series is expected that had a value in more than this share of so many nights.
     """
 
     least_launches: int = 3
     floor: float = 0.03
     floor_small_latency: float = 0.05
     least_spread: float = 0.002
+    widest: float = 0.10
+    trusted_deviations: int = 3000
     most_nights: int = 60
     robust_from: int = 10
     judged_from: int = 3
@@ -41,6 +46,11 @@ class Rules:
     p_drift: float = 1e-4
     drift_anchor: int = 30
     drift_recent: int = 10
+    first_nights: int = 10
+    early_from: int = 20
+    silent_window: int = 14
+    silent_share: float = 0.75
+    recovery_window: int = 7
 
 
 def rules_for(series: int, false_alarms_a_month: float = 1.0) -> Rules:

@@ -42,6 +42,10 @@ def context_changes(before: Night, after: Night) -> list[ContextChange]:
     ]
 
 
+#: A covariate (covariates.py): where the scheduler draws the nodes, they change every night.
+_COVARIATE = "nodes"
+
+
 def concerns(name: str, environment: str) -> bool:
     """Whether an entry of the context bears on an environment: its own, or all environments'."""
     own = not name.startswith(_OWN) or name.startswith(f"{_OWN}{environment}.")
@@ -53,7 +57,11 @@ def context_starts(nights: Sequence[Night], environment: str) -> NDArray[np.int6
     starts = np.zeros(len(nights), dtype=np.int64)
     previous: dict[str, str] = {}
     for place, night in enumerate(nights):
-        now = {name: text for name, text in night.context.items() if concerns(name, environment)}
+        now = {
+            name: text
+            for name, text in night.context.items()
+            if name != _COVARIATE and concerns(name, environment)
+        }
         starts[place] = starts[place - 1] if place and now == previous else place
         previous = now
     return starts
@@ -91,7 +99,8 @@ def bad_nights(
     """Nights inside a regression that was not accepted, shape (series, nights).
 
     A regression that went back within `passing_nights` was a bad night or a few: those belong to
-    the site's noise, and a reference that never saw them would be surprised by each anew.
+    the site's noise, and a reference that never saw them would be surprised by each anew. As many
+    good nights as that close a regression, so it ended before the first of those.
     """
     nights = len(history.nights)
     bad = np.zeros((len(history.series), nights), dtype=np.bool_)
@@ -99,7 +108,9 @@ def bad_nights(
         if change.kind != "regression" or change.accepted is not None:
             continue
         since = history.position(change.since)
-        end = history.position(change.closed) if change.closed is not None else nights
+        end = nights
+        if change.closed is not None:
+            end = max(since + 1, history.position(change.closed) - (passing_nights - 1))
         if end - since >= passing_nights or change.closed is None:
             bad[change.series, since:end] = True
     return bad

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from records.errors import ExitStatus
-from records.history.model import History, SeriesKey
+from records.history.model import Change, History, SeriesKey
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import concerns, context_changes
@@ -17,6 +17,7 @@ from reports.notation.units import count_text, fixed, percent, readable_unit
 HEADLINES = {
     "regression": "Slower, confirmed",
     "open": "Still slower, not accepted",
+    "silent": "Silent: no value tonight, or zero, where there was one every night",
     "suspect": "Worse than it may be, to be run again",
     "dismissed": "Worse at first, good when run again",
     "recovered": "Back to its former level",
@@ -68,6 +69,8 @@ def group_line(history: History, names: Mapping[str, str], findings: Sequence[Fi
     key, change = history.series[worst.series], worst.change
     many = f", {count_text(len(findings), 'point')}" if len(findings) > 1 else ""
     text = f"{names[key.case_id]}{many}: {point_name(key)} "
+    if worst.verdict == "silent":
+        return text + _silent(key, worst)
     if change and (not math.isfinite(worst.value) or worst.verdict in ("improvement", "open")):
         text += amount(key, change.before, change.after)
     else:
@@ -79,10 +82,29 @@ def group_line(history: History, names: Mapping[str, str], findings: Sequence[Fi
     if change is None:
         return f"{text} [n = {worst.n} nights]"
     place = history.position(change.since)
-    text += f", since {history.nights[place].date} [{change.stage}, n = {change.n_before} nights]"
+    if worst.verdict == "open" and math.isfinite(worst.value):
+        unit = readable_unit(key.unit, [worst.value])
+        text += f", tonight {worst.value / unit.factor:.4g} {unit.label}"
+    text += f", since {since_text(history, change)} [{change.stage}, n = {change.n_before} nights]"
     causes = causes_of(history, place, key.environment)
     text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
     return text + (f" [change {change.id}]" if change.id else "")
+
+
+def _silent(key: SeriesKey, finding: Finding) -> str:
+    """What was usual, and what tonight gave."""
+    tonight = "zero" if finding.value <= 0 else "no value"
+    if not finding.reference > 0:
+        return tonight
+    unit = readable_unit(key.unit, [finding.reference])
+    usual = f"{finding.reference / unit.factor:.4g} {unit.label}"
+    return f"{tonight}, usually {usual} [n = {finding.n} nights]"
+
+
+def since_text(history: History, change: Change) -> str:
+    """The date of a change's first night; of a step in the first nights that it is unknown."""
+    date = history.nights[history.position(change.since)].date
+    return f"unknown, at the latest {date}" if change.stage == "early" else date
 
 
 def _elsewhere(history: History, key: SeriesKey, findings: Sequence[Finding]) -> str:
@@ -118,6 +140,8 @@ def headline(checked: Checked) -> str:
         counts = " and ".join(f"{n} {word}" for n, word in ((fresh, "new"), (known, "open")) if n)
         noun = "regression" if fresh + known == 1 else "regressions"
         return f"{counts} {noun} among {judged} judged"
+    if judgement.of("silent"):
+        return f"{count_text(len(judgement.of('silent')), 'series', 'series')} fell silent"
     if checked.bad_launches:
         return f"{count_text(checked.bad_launches, 'launch', 'launches')} did not give a result"
     if judgement.of("suspect"):

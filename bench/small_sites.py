@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
+
+python -m bench.small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
+shipped nightly campaign has 12 series. Each row prints its target, what was found, and the 95 %
+interval of that (Clopper–Pearson, or of the mean). Exits 1 when an interval lies beyond its target.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bench.nightly import interval
+from bench.simulated_nights import NOISES, Event, Told, judge_all, simulate
+from records.history.model import History
+from reports.comparison.days import day_spreads, two_days_interval
+from reports.nightly.judge import NightJudge
+from reports.nightly.rules import rules_for
+from reports.statistics.descriptive import log_ratio_interval
+
+HISTORIES = 40
+SERIES = 12
+RULES = rules_for(SERIES)
+MONTH = 30
+NOTHING = Event("nothing")
+LOSS = 0.116
+
+
+def histories(event: Event, noise: str, spread: float, nights: int, n: int) -> Iterator[History]:
+    """So many histories of 12 series."""
+    for seed in range(n):
+        yield simulate(event, NOISES[noise], spread, (SERIES, nights), 97 + seed)
+
+
+def share(name: str, hits: int, n: int, *, least: float = 0.0, most: float = 1.0) -> bool:
+    """Print a share with its target; whether its interval reaches the target."""
+    low, high = interval(hits, n)
+    target = f"≤ {most:.1%}" if most < 1 else f"≥ {least:.0%}"
+    kept = low <= most and high >= least
+    found = f"{hits / n:.2%} [{low:.2%}, {high:.2%}] of {n}"
+    print(f"{name:66} target {target:8} found {found:36} {'' if kept else 'MISSED'}", flush=True)
+    return kept
+
+
+def mean(name: str, counts: Sequence[float], most: float) -> bool:
+    """Print a mean with its standard error and its target; whether it reaches the target."""
+    found, error = float(np.mean(counts)), float(np.std(counts, ddof=1) / len(counts) ** 0.5)
+    kept = found - 2 * error <= most
+    print(
+        f"{name:66} target ≤ {most:<6g} found {found:.3f} ± {2 * error:.3f} a history"
+        f" {'' if kept else 'MISSED'}",
+        flush=True,
+    )
+    return kept
+
+
+def alarm_nights(told: Told, first: int, last: int) -> int:
+    """Nights with a regression told, from `first` to before `last`."""
+    found = [place for place, item in told.findings if item.verdict == "regression"]
+    return len({place for place in found if first <= place < last})
+
+
+def first_told(told: Told, verdict: str, since: int) -> dict[int, int]:
+    """For each series the first night from `since` on with this verdict, counted from there."""
+    first: dict[int, int] = {}
+    for place, item in told.findings:
+        if item.verdict == verdict and place >= since:
+            first.setdefault(item.series, place - since)
+    return first
+
+
+def limits(n: int) -> Iterator[bool]:
+    """After 33 nights: limits above 10 %, and whether a loss of 11.6 % is seen."""
+    for noise in NOISES:
+        wide = missed = 0
+        for history in histories(NOTHING, noise, 0.01, 34, 4 * n):
+            history.values[0, 33] = np.median(history.values[0, :33]) * (1 + LOSS)
+            stage_a = NightJudge(history, RULES).stage_a(33, [])
+            wide += bool((stage_a.limits.alone > 0.1001).any())
+            missed += bool(stage_a.worse[0] <= stage_a.limits.alone[0])
+        yield share(f"limits: {noise} 1 %, 33 nights: one above 10 %", wide, 4 * n, most=0.02)
+        yield share(f"limits: {noise} 1 %: a loss of 11.6 % as usual", missed, 4 * n, most=0.01)
+        counts = [
+            alarm_nights(judge_all(history, RULES), MONTH, 3 * MONTH) / 2
+            for history in histories(NOTHING, noise, 0.01, 3 * MONTH, n)
+        ]
+        yield mean(f"limits: {noise} 1 %: false alarm nights a month, later", counts, 1.0)
+
+
+def first_month(n: int) -> Iterator[bool]:
+    """False alarms among the first 30 nights, and steps in the first ten."""
+    rows = [(noise, NOTHING) for noise in NOISES]
+    for chance in (0.2, 0.3, 0.4):
+        for by in (0.05, 0.08, 0.15):
+            name = f"{chance:.0%} of launches +{by:.0%}"
+            rows.append(("normal", Event(name, slow_launches=chance, slow_by=by)))
+    for noise, event in rows:
+        counts, later = [], []
+        for history in histories(event, noise, 0.01, 2 * MONTH, n):
+            told = judge_all(history, RULES)
+            counts.append(alarm_nights(told, 0, MONTH))
+            later.append(alarm_nights(told, MONTH, 2 * MONTH))
+        yield mean(f"first month: {noise} 1 %, {event.name}", counts, 1.0)
+        yield mean(f"second month: {noise} 1 %, {event.name}", later, 1.0)
+    for at in (3, 5, 8):
+        event = Event("step", step=0.08, at=at)
+        found = [
+            len(first_told(judge_all(history, RULES), "regression", at))
+            for history in histories(event, "normal", 0.01, 60, n // 4)
+        ]
+        text = f"first nights: +8 % after {at} nights, told within 60"
+        yield share(text, sum(found), SERIES * len(found), least=0.95)
+
+
+def node_sets(n: int) -> Iterator[bool]:
+    """Four nodes of 12 drawn every night."""
+    for spread in (0.0, 0.01, 0.02):
+        event = Event("", nodes=12, node_spread=spread, at=45)
+        judged, counts, seen = 0, [], []
+        for history in histories(event, "normal", 0.01, 60, n):
+            judged += NightJudge(history, RULES).judge(44, []).judged
+            counts.append(alarm_nights(judge_all(history, RULES), 0, 60) / 2)
+        for history in histories(replace(event, step=0.06), "normal", 0.01, 50, n // 4):
+            told = judge_all(history, RULES, 45)
+            seen += [night <= 3 for night in first_told(told, "regression", 45).values()]
+        name = f"nodes drawn nightly, effects {spread:.0%}:"
+        yield share(f"{name} series judged at night 45", judged, SERIES * n, least=1.0)
+        yield mean(f"{name} false alarm nights a month", counts, 1.0)
+        yield share(f"{name} +6 % in 3 nights", sum(seen), SERIES * (n // 4), least=0.9)
+
+
+def silence(n: int) -> Iterator[bool]:
+    """A series without a record, and one with zeros, from night 25 on."""
+    hits = false = 0
+    for history in histories(NOTHING, "normal", 0.01, 27, n):
+        history.counts[3, 25:], history.values[3, 25:] = 0, np.nan
+        history.values[5, 25:] = 0.0
+        told = first_told(judge_all(history, RULES), "silent", 0)
+        hits += sum(told.get(series) == 25 for series in (3, 5))
+        false += len(told.keys() - {3, 5})
+    yield share("silence: told the same night (no record, all zero)", hits, 2 * n, least=1.0)
+    yield share("silence: said of others", false, 10 * n, most=0.001)
+
+
+def course(n: int) -> Iterator[bool]:
+    """Regressions that grow, stay and go."""
+    event = Event("grows", step=0.06, grows=0.06)
+    again = [
+        sum(
+            night <= 3
+            for night in first_told(judge_all(history, RULES, 30), "regression", 45).values()
+        )
+        for history in histories(event, "normal", 0.01, 49, n // 2)
+    ]
+    yield share(
+        "open, then +6 % more: told again in 3 nights", sum(again), SERIES * len(again), least=0.9
+    )
+    for noise, spread in (("normal", 0.01), ("normal", 0.02), ("t(3)", 0.01), ("log-normal", 0.01)):
+        known = back = twice = 0
+        for history in histories(Event("stays", step=0.04), noise, spread, 75, n):
+            told = judge_all(history, RULES, 30)
+            found = first_told(told, "regression", 30)
+            known += len(found)
+            back += len(found.keys() & first_told(told, "recovered", 30).keys())
+            twice += sum(item.verdict == "regression" for _, item in told.findings) - len(found)
+        name = f"+4 % stays, {noise} {spread:.0%}:"
+        yield share(f"{name} falsely recovered within 45 nights", back, max(known, 1), most=0.01)
+        yield share(f"{name} falsely told to have grown", twice, max(known, 1), most=0.01)
+    for step in (0.04, 0.08):
+        known = soon = 0
+        for history in histories(Event("ends", step=step, lasts=10), "normal", 0.01, 50, n // 2):
+            told = judge_all(history, RULES, 30)
+            nights = first_told(told, "regression", 30)
+            seen = {series for series, night in nights.items() if night < 10}
+            ended = first_told(told, "recovered", 40)
+            known += len(seen)
+            soon += sum(ended.get(series, 99) <= 7 for series in seen)
+        yield share(f"+{step:.0%} ends after 10 nights: recovered in 7", soon, known, least=0.95)
+
+
+def two_days(n: int) -> Iterator[bool]:
+    """Two runs of five launches with nothing changed, or 8 % slower; days differ by 1 %."""
+    rng = np.random.default_rng(11)
+    for change, text in ((0.0, "nothing changed: called better or worse"), (0.08, "+8 %: called")):
+        for nights in (8, 30):
+            hits = 0
+            for history in histories(NOTHING, "normal", 0.01, nights, n):
+                days = 0.01 * rng.standard_normal((SERIES, nights + 2))
+                values = history.values * (1 + days[:, :nights])
+                found = day_spreads(replace(history, values=values), ())
+                for day, (first, second) in zip(found.values(), days[:, nights:], strict=True):
+                    a = (1 + first) * (1 + 0.01 * rng.standard_normal(5))
+                    b = (1 + second) * (1 + change) * (1 + 0.01 * rng.standard_normal(5))
+                    result = log_ratio_interval(a.tolist(), b.tolist())
+                    assert result is not None
+                    known = two_days_interval(result[0], result[1], day)
+                    hits += not known.low <= 1 <= known.high
+            limits = {"least": 0.9 if nights > 8 else 0.7} if change else {"most": 0.05}
+            yield share(
+                f"two runs, days ± 1 %, {nights} nights known, {text}", hits, SERIES * n, **limits
+            )
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    n = int(arguments[0]) if arguments else HISTORIES
+    chosen = [
+        *(arguments[1:] or ("limits", "first_month", "node_sets", "silence", "course", "two_days"))
+    ]
+    started = time.process_time()
+    parts = {
+        part.__name__: part for part in (limits, first_month, node_sets, silence, course, two_days)
+    }
+    kept = [row for name in chosen for row in parts[name](n)]
+    print(
+        f"{len(kept)} rows, {kept.count(False)} miss; {time.process_time() - started:.0f} s of CPU"
+    )
+    return 0 if all(kept) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

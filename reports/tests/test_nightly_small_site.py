@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nights of a dozen series: limits, first month, node sets, silence, growth, recovery."""
+
+import numpy as np
+import pytest
+
+from bench.simulated_nights import Event, heavy, judge_all, normal, simulate
+from records.history.model import Night
+from reports.nightly.covariates import night_terms, term_factors
+from reports.nightly.judge import NightJudge
+from reports.nightly.rules import rules_for
+
+pytestmark = pytest.mark.numerical
+
+SERIES = 12
+RULES = rules_for(SERIES)
+
+
+def told(event, nights, *, first=0, noise=normal, spread=0.01, seed=3):
+    history = simulate(event, noise, spread, (SERIES, nights), seed)
+    return judge_all(history, RULES, first)
+
+
+def series_of(found, verdict):
+    return {item.series for _, item in found.findings if item.verdict == verdict}
+
+
+def test_limits_of_few_series_are_bounded():
+    for seed in range(40):
+        history = simulate(Event("nothing"), heavy, 0.01, (SERIES, 34), seed)
+        limits = NightJudge(history, RULES).stage_a(33, []).limits.alone
+        assert limits.max() <= 0.101
+
+
+def test_limit_wider_than_the_bound_needs_a_spread_that_requires_it():
+    history = simulate(Event("nothing"), normal, 0.05, (SERIES, 34), 1)
+    assert np.median(NightJudge(history, RULES).stage_a(33, []).limits.alone) > 0.10
+
+
+def test_node_sets_that_change_nightly_are_judged():
+    event = Event("nodes", nodes=12, node_spread=0.01)
+    history = simulate(event, normal, 0.01, (SERIES, 40), 5)
+    judgement = NightJudge(history, RULES).judge(39, [])
+    assert judgement.judged == SERIES
+    assert not judgement.unjudged
+
+
+def test_slow_nodes_are_no_regression_and_a_step_among_them_is():
+    event = Event("nodes", nodes=8, node_spread=0.02, at=45)
+    assert not series_of(told(event, 60, first=20), "regression")
+    step = Event("nodes", nodes=8, node_spread=0.02, at=45, step=0.06)
+    assert len(series_of(told(step, 50, first=45), "regression")) == SERIES
+
+
+def nights_on(sets):
+    return [
+        Night(str(n), "s", "c", f"2026-01-{n + 1:02d}", {}, nodes, {}, id=n + 1)
+        for n, nodes in enumerate(sets)
+    ]
+
+
+def test_effect_of_a_node_is_taken_out():
+    sets = [("a", "b") if n % 3 else ("a", "c") for n in range(30)]
+    values = np.array([[1.0 if n % 3 else 1.2 for n in range(30)]])
+    values *= 1 + 0.005 * np.random.default_rng(1).standard_normal(30)
+    factors = term_factors(values, np.isfinite(values), night_terms(nights_on(sets)), 60)
+    assert np.std(values * factors) < 0.02
+
+
+def test_nodes_that_changed_once_explain_no_step():
+    sets = [("a",) if n < 15 else ("b",) for n in range(30)]
+    values = np.array([[1.0 if n < 15 else 1.2 for n in range(30)]])
+    values *= 1 + 0.005 * np.random.default_rng(1).standard_normal(30)
+    factors = term_factors(values, np.isfinite(values), night_terms(nights_on(sets)), 60)
+    assert factors == pytest.approx(1, abs=0.02)
+
+
+def test_reason_of_a_series_that_is_not_judged_is_true():
+    history = simulate(Event("nothing"), normal, 0.01, (1, 8), 1)
+    contexts = [{"host.kernel": f"6.{place}"} for place in range(8)]
+    nights = [
+        Night(n.run_id, n.site, n.campaign, n.started_at, context, n.nodes, n.statuses, id=n.id)
+        for n, context in zip(history.nights, contexts, strict=True)
+    ]
+    history.nights[:] = nights
+    (reason,) = NightJudge(history, RULES).judge(7, []).unjudged
+    assert "no three nights of one context" in reason
+
+
+@pytest.mark.parametrize("how", ["no record", "zero"])
+def test_series_that_falls_silent_is_told_the_same_night_for_some_nights(how):
+    history = simulate(Event("nothing"), normal, 0.01, (SERIES, 40), 2)
+    if how == "zero":
+        history.values[4, 20:] = 0.0
+    else:
+        history.counts[4, 20:], history.values[4, 20:] = 0, np.nan
+    found = judge_all(history, RULES)
+    nights = [place for place, item in found.findings if item.verdict == "silent"]
+    assert nights[0] == 20
+    assert 3 <= len(nights) <= 14
+    assert series_of(found, "silent") == {4}
+    assert not series_of(found, "better")
+
+
+def test_series_that_was_never_there_or_is_zero_now_and_then_is_not_silent():
+    history = simulate(Event("nothing"), normal, 0.01, (SERIES, 20), 2)
+    history.counts[0], history.values[0] = 0, np.nan
+    history.values[1, ::4] = 0.0
+    assert not series_of(judge_all(history, RULES, 5), "silent")
+
+
+def test_open_regression_that_grows_is_told_again():
+    found = told(Event("grows", step=0.06, grows=0.06), 50, first=30)
+    late = [item for place, item in found.findings if place >= 45]
+    again = {item.series for item in late if item.verdict == "regression"}
+    assert len(again) == SERIES
+
+
+def test_step_of_the_first_nights_is_found_later():
+    found = told(Event("early", step=0.08, at=5), 45)
+    assert len(series_of(found, "regression")) == SERIES
+    assert "early" in {change.stage for change in found.changes}
+
+
+def test_two_speeds_give_no_alarms_in_the_first_month():
+    event = Event("two speeds", slow_launches=0.3, slow_by=0.08)
+    found = [told(event, 30, seed=seed) for seed in range(2)]
+    assert sum(len(series_of(one, "regression")) for one in found) <= 1
+
+
+def test_recovered_only_when_it_is():
+    stays = told(Event("stays", step=0.04), 44, first=30, spread=0.015)
+    assert series_of(stays, "regression")
+    assert not series_of(stays, "recovered")
+    ends = told(Event("ends", step=0.06, lasts=6), 43, first=30)
+    assert len(series_of(ends, "recovered")) == SERIES
