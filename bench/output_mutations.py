@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable
 from random import Random
@@ -47,6 +48,8 @@ def _rewritten(number: str, dice: Random) -> str:
     value = float(number)
     scaled = value * dice.choice([0, 0.1, 0.5, 0.85, 0.999, 1.001, 1.15, 2, 8, 10, 1000, 1e-3, -1])
     value = dice.choice([scaled, value + 1, value - 1, value + 7])
+    if not math.isfinite(value):
+        return "inf"
     if not re.search(r"[.eE]", number):
         return str(int(value))
     mantissa, exponent = re.split("[eE]", number)[0], re.search("[eE]", number)
