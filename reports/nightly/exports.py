@@ -35,6 +35,7 @@ def as_json(checked: Checked) -> str:
         "warnings": list(night.warnings),
         "judged": checked.judgement.judged,
         "not_judged": dict(checked.judgement.unjudged),
+        "wide_limits": dict(checked.judgement.wide),
         "context_changes": [asdict(item) for item in checked.context],
         "findings": [_finding(checked, item) for item in checked.judgement.findings],
     }

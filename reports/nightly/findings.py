@@ -57,7 +57,8 @@ class Finding:
 class Judgement:
     """A night's findings; the changes as they are after it; what could not be judged and why.
 
-    `night` is the position of the night in its history, `judged` counts series.
+    `night` is the position of the night in its history, `judged` counts series; `wide` counts those
+    with a limit wider than `rules.widest`, by the reason.
     """
 
     night: int
@@ -65,6 +66,7 @@ class Judgement:
     changes: list[Change]
     judged: int
     unjudged: Counter[str] = field(default_factory=Counter)
+    wide: Counter[str] = field(default_factory=Counter)
 
     def of(self, *verdicts: Verdict) -> list[Finding]:
         """The findings with one of these verdicts."""

@@ -131,7 +131,17 @@ class _Tonight:
         for shift in self._shifts():
             self._take(shift)
         unjudged = Counter(reason for reason in reasons if reason)
-        return Judgement(self.place, self.findings, self.changes, int(judged.sum()), unjudged)
+        count, wide = int(judged.sum()), self._wide(judged)
+        return Judgement(self.place, self.findings, self.changes, count, unjudged, wide)
+
+    def _wide(self, judged: Mask) -> Counter[str]:
+        """Judged series whose limit is wider than is of use, by the reason."""
+        wide = judged & (self.stage_a.limits.alone > self.rules.widest * 1.001)
+        few = self.stage_a.reference.n_spread < self.rules.robust_from
+        return Counter(
+            "fewer than ten nights are known" if few[series] else "its nights stray that far"
+            for series in np.flatnonzero(wide).tolist()
+        )
 
     def _silent(self) -> Mask:
         """Series without a value tonight, or with zero, that are expected and were not zero now and

@@ -114,6 +114,7 @@ def render_page(checked: Checked) -> str:
         "context": checked.context,
         "tonight": _tonight(checked, tonight),
         "unjudged": checked.judgement.unjudged.most_common(),
+        "wide": checked.judgement.wide.most_common(),
         "judged": checked.judgement.judged,
         "nights": len(history.nights),
         "changes": _changes(history),

@@ -177,5 +177,9 @@ def short_text(checked: Checked, details: str = "") -> str:
         lines.append("Not judged:")
         counts = checked.judgement.unjudged.most_common()
         lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in counts]
+    if checked.judgement.wide:
+        lines.append(f"Limit wider than {percent(checked.rules.widest)}:")
+        wide = checked.judgement.wide.most_common()
+        lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in wide]
     lines += [f"Warning: {text}" for text in night.warnings]
     return "\n".join([*lines, details] if details else lines)

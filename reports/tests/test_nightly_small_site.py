@@ -35,6 +35,7 @@ def test_limits_of_few_series_are_bounded():
 def test_limit_wider_than_the_bound_needs_a_spread_that_requires_it():
     history = simulate(Event("nothing"), normal, 0.05, (SERIES, 34), 1)
     assert np.median(NightJudge(history, RULES).stage_a(33, []).limits.alone) > 0.10
+    assert NightJudge(history, RULES).judge(33, []).wide["its nights stray that far"] > 5
 
 
 def test_node_sets_that_change_nightly_are_judged():
