@@ -22,10 +22,10 @@ _NAME = re.compile(
 #: Names that hold such a word and no secret.
 _HARMLESS = re.compile(r"(NUM|MAX|MIN|COUNT|SIZE|CACHE)_\w*KEYS?$|^PWD$", re.IGNORECASE)
 _LOOKS = (
-    r"eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?"  # a JSON web token
+    r"\beyJ[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{0,4000})?"  # a JSON web token
     r"|-----BEGIN [A-Z ]*-----[^-]*"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|hf_|AKIA|ASIA|AIza|npm_|dop_v1_)[\w-]{12,}"
-    r"|[a-z][a-z0-9+.-]*://[^/\s:@]*:[^/\s@]+@"  # user:password in an address
+    r"|\b[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}:[^/\s@]{1,200}@"  # user:password in an address
     r"|\b(?:Bearer|Authorization:\s*\w+)\s+[\w+/=.-]{8,}"
 )
 _VALUE = re.compile(
