@@ -259,7 +259,7 @@ def _osu(sample: Sample, lines: list[str]) -> Iterator[Item]:
             below = True
             # Versions before 7.1 leave out the first sign or a word.
             yield Item(f"{[word for word in words if word not in ('#', 'Avg')]}")
-        elif re.match(r"nprocs|This is a test", line):
+        elif test in STARTUP_TESTS:
             words = line.split()
             numbers = tuple(
                 (float(one), 3.0) for one in words[3::3] if one.isascii() and one.isdigit()
@@ -295,8 +295,8 @@ def _osu_row(sample: Sample, words: list[str]) -> Item:
 
 
 _SU3_HELD = re.compile(
-    r"nx|ny|nz|nt|iseed|warms|trajecs|traj_between_meas|beta|microcanonical_time_step"
-    r"|steps_per_trajectory|fresh|forget|Pure gauge|Microcanonical|WARMUPS|RUNNING|unit gauge"
+    r"(nx|ny|nz|nt|iseed|warms|trajecs|traj_between_meas|beta|microcanonical_time_step"
+    r"|steps_per_trajectory) |fresh|forget|Pure gauge|Microcanonical|WARMUPS|RUNNING|unit gauge"
     r"|messages "
 )
 

@@ -87,7 +87,8 @@ def parse(text: str, sizes: list[int], repeats: int | None) -> list[Point]:
     `repeats` is the option -n, None when NetPIPE chose. Raises OutputError.
     """
     points: list[Point] = []
-    for line in text.splitlines():
+    # str.splitlines would also split at characters that are no newline to the program.
+    for line in text.split("\n"):
         found = _LINE.match(line)
         if found:
             points.append(_point(found, len(points), repeats))
