@@ -185,6 +185,22 @@ def _killed(rng: np.random.Generator) -> tuple[Matrix, Outcomes]:
     return logs, {(CASES + case, block): "failed" for case, block in slow}
 
 
+def alike_failures(campaigns: int) -> Iterator[bool]:
+    """All environments are alike, and a tenth of all launches fails."""
+    rng = np.random.default_rng(9)
+    wrong = Row("all alike, a tenth of all launches fails: a wrong word or place", most=0.05)
+    behind = Row("  one is ranked behind another", most=0.05)
+    for _ in range(campaigns):
+        every = [(place, block) for place in range(4 * CASES) for block in range(12)]
+        bad = {place: "failed" for place in every if rng.random() < 0.1}
+        found = judged(launches(rng, NOISES["normal, s 2 %"], ALIKE, 12), bad)
+        wrong.add(wrong_words(found, ALIKE))
+        places = found.score.standings if found.score else []
+        behind.add(any(item.best > 1 for item in places))
+    for row in (wrong, behind):
+        yield row.told()
+
+
 def power(campaigns: int) -> Iterator[bool]:
     """mpi-choice with one environment +20 % everywhere: its 39 message lengths against three."""
     for status in ("ok", "lost", "failed"):
@@ -251,7 +267,7 @@ def main(arguments: list[str]) -> int:
     campaigns = int(arguments[0]) if arguments else CAMPAIGNS
     print(f"{campaigns:,} simulated campaigns a row; share of campaigns (or of intervals, cells)")
     print(f"{'':84} {'goal':>15}  found ± Monte-Carlo error")
-    parts = (survivors, power, dependent_blocks, errors_and_coverage)
+    parts = (survivors, alike_failures, power, dependent_blocks, errors_and_coverage)
     return 0 if all([*chain.from_iterable(part(campaigns) for part in parts)]) else 1
 
 

@@ -5,7 +5,8 @@ A value exists only where a launch ended well. To compare those alone lets a lib
 survival when its slow launches were killed. So for each failed launch the best one on the other
 side of its case is set aside too (symmetric winsorising, as trimmed means treat drop-outs: Permutt
 & Li, Pharmaceutical Statistics 16 (2017) 20), and who fails in more than 1 % of its launches beyond
-doubt is not preferred to who does not. Lost launches (node, scheduler) are missing, not failed.
+doubt is not preferred to who does not; who is proven to fail more often ranks behind. Lost launches
+(node, scheduler) are missing, not failed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from records.metric import Better
 from reports.choice.pairing import PointKey, Table
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Interval
-from reports.statistics.proportions import clopper_pearson
+from reports.statistics.proportions import clopper_pearson, fisher_greater
 from reports.statistics.signed_rank import LEAST_N
 
 #: Failures up to this share are borne.
@@ -50,9 +51,18 @@ class FailureRate:
         return clopper_pearson(self.failed, self.launched) if self.launched else None
 
     def unreliable_beside(self, other: FailureRate) -> bool:
-        """Whether it fails in more than 1 % of its launches beyond doubt, and more than `other`."""
+        """Whether it is not to be preferred to `other`: beyond doubt it fails in more than 1 % of
+        its launches, and in more than the share of `other` at hand."""
         interval = self.interval
-        return interval is not None and interval.low > BORNE and self.share > other.share
+        return interval is not None and interval.low > max(BORNE, other.share)
+
+    def worse_than(self, other: FailureRate, level: float) -> bool:
+        """Whether it fails more often than `other`, proven at this level, and in more than 1 %."""
+        return (
+            self.unreliable_beside(other)
+            and other.launched > 0
+            and fisher_greater(self.failed, self.launched, other.failed, other.launched) <= level
+        )
 
 
 class Failures:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.choice.cells import Judgement
+from reports.choice.cells import ALPHA, Judgement
 from reports.choice.failures import FailureRate
 from reports.statistics.descriptive import Interval
 from reports.statistics.signed_rank import PairedEffect
@@ -47,7 +47,7 @@ class Pair:
 class Standing:
     """An environment's places `best`..`worst` (1 = first), and its cost over the reference's with
     the interval of that ratio (none for the reference itself). `unreliable`: it ranks behind
-    another because it fails too often."""
+    another because it is proven to fail more often."""
 
     environment: str
     score: float
@@ -69,26 +69,25 @@ def standings(
     """Places of the environments, best first; the first of `names` is the reference.
 
     An environment's best place is 1 + the number of those ahead of it, its worst place the number
-    of environments − the number of those behind it. Ahead is who fails less beyond doubt, else who
-    is separated as better: a place never contradicts an interval of two that fail alike.
+    of environments − the number of those behind it. Ahead is who is proven to fail less (Fisher's
+    test, 5 % over all pairs), else who is separated as better and does not fail too often to be
+    preferred: a place never contradicts the bounds of two that fail alike.
     """
     behind: Counter[str] = Counter()
     ahead: Counter[str] = Counter()
     unreliable = set()
+    level = ALPHA / max(1, len(pairs))
     for pair in pairs:
         better, worse = pair.by_estimate
-        failing = [
-            one
-            for one, other in ((better, worse), (worse, better))
-            if failures[one].unreliable_beside(failures[other])
-        ]
-        if failing:
-            unreliable.add(failing[0])
-            worse = failing[0]
-            better = pair.first if worse == pair.second else pair.second
-        if failing or pair.separated:
-            behind[worse] += 1
-            ahead[better] += 1
+        rates = failures[better], failures[worse]
+        if proven := rates[0].worse_than(rates[1], level):
+            better, worse = worse, better
+        if proven or failures[worse].worse_than(failures[better], level):
+            unreliable.add(worse)
+        elif not pair.separated or rates[0].unreliable_beside(rates[1]):
+            continue
+        behind[worse] += 1
+        ahead[better] += 1
     reference = names[0]
     to_reference = {
         (pair.first if pair.second == reference else pair.second): pair.seen_from(reference)
@@ -107,4 +106,12 @@ def standings(
         )
         for name in names
     ]
-    return sorted(found, key=lambda item: (item.best + item.worst, item.unreliable, item.score))
+    least = min((rate for rate in failures.values()), key=lambda rate: rate.share)
+    return sorted(
+        found,
+        key=lambda item: (
+            item.best + item.worst,
+            item.failures.unreliable_beside(least),
+            item.score,
+        ),
+    )

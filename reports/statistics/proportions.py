@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.descriptive import LEVEL, Interval
@@ -18,3 +20,11 @@ def clopper_pearson(count: int, n: int, level: float = LEVEL) -> Interval:
     low = float(special.betaincinv(count, n - count + 1, tail)) if count else 0.0
     high = float(special.betaincinv(count + 1, n - count, 1 - tail)) if count < n else 1.0
     return Interval(low, high, level, "Clopper–Pearson")
+
+
+def fisher_greater(count: int, n: int, other: int, m: int) -> float:
+    """Chance of at least `count` events in n trials, and the rest of all count + other in m more,
+    if both have one probability: Fisher's exact test, one-sided [Fisher 1935]."""
+    events = count + other
+    ways = sum(comb(n, k) * comb(m, events - k) for k in range(count, min(n, events) + 1))
+    return ways / comb(n + m, events)

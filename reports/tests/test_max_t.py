@@ -8,7 +8,7 @@ from scipy import stats  # type: ignore[import-untyped]
 from reports.choice.cells import LEAST_DIFFERENCE, Judgement
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import Answer, Question, answers
-from reports.statistics.proportions import clopper_pearson
+from reports.statistics.proportions import clopper_pearson, fisher_greater
 from reports.statistics.serial import lag_1, lag_1_limit, serial_dependence
 
 pytestmark = pytest.mark.numerical
@@ -105,6 +105,9 @@ def test_limits_of_a_share_agree_with_scipy() -> None:
         oracle = stats.binomtest(count, n).proportion_ci(0.95, method="exact")
         found = clopper_pearson(count, n)
         assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high))
+        table = [[count, n - count], [2, 28]]
+        one_sided = stats.fisher_exact(table, alternative="greater").pvalue
+        assert fisher_greater(count, n, 2, 30) == pytest.approx(one_sided)
 
 
 def test_neighbouring_blocks_are_compared() -> None:

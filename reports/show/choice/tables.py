@@ -90,8 +90,8 @@ def score_note(score: OverallScore, register: Register) -> str:
         f" block; each point of a check has the same share of {score.reference}'s time. Weights"
         f" ({origin}): {shares}. A place is narrowed only where two environments are separated:"
         " the bounds of their ratio, which hold together with all bounds below, exclude 1. Failed"
-        " launches rank last; who fails in more than 1 % beyond doubt, and another less, ranks"
-        " behind."
+        " launches rank last; who is proven to fail more often than another, and in more than 1 %,"
+        " ranks behind."
     )
     if score.friedman is not None:
         text += f" Friedman test over all: {p_text(score.friedman.p)}."
