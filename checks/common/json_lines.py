@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from secrets import token_hex
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from checks.common.evidence import Evidence, read_evidence
+from checks.common.marked_lines import marked_lines, whole_object
 from records.metric import Metric, MetricDefinition
 from records.mpi_profile import RankProfile, rank_profile
 from records.units import unit_of
@@ -29,13 +29,8 @@ PROGRAM_SECRET = "ASSAY_PROGRAM_SECRET"  # noqa: S105  a variable's name
 
 _Read = TypeVar("_Read")
 
-_MARK = re.compile(r'"assay"[ \t]*:')
 #: Characters of a line that a message shows.
 _SHOWN = 80
-#: Integers below this fit into a record.
-_GREATEST_INTEGER = 2**63
-#: Objects and lists inside each other; ours are 5 deep.
-_GREATEST_DEPTH = 16
 
 
 class OutputError(Exception):
@@ -134,7 +129,7 @@ def parse(
     """
     output = Output()
     seen: set[str] = set()
-    for line in _marked_lines(text):
+    for line in marked_lines(text):
         entry = _whole(line)
         _check_secret(entry, line, secrets)
         _take(entry, output, metrics, seen)
@@ -144,7 +139,7 @@ def parse(
 def session_lines(text: str, secrets: Secrets) -> Output:
     """What the session itself said, whatever else `text` holds; lines that are damaged are left."""
     output = Output()
-    for line in _marked_lines(text):
+    for line in marked_lines(text):
         if secrets.session not in line:
             continue
         try:
@@ -156,60 +151,13 @@ def session_lines(text: str, secrets: Secrets) -> Output:
     return output
 
 
-def _marked_lines(text: str) -> Iterator[str]:
-    """The lines with our mark. Only these are cut out: foreign text may be long."""
-    found = _MARK.search(text)
-    while found:
-        begin = text.rfind("\n", 0, found.start()) + 1
-        end = text.find("\n", found.end())
-        end = len(text) if end < 0 else end
-        yield text[begin:end].rstrip("\r")
-        found = _MARK.search(text, end)
-
-
 def _whole(line: str) -> dict[str, Any]:
-    """The object of one of our lines. Raises OutputError."""
     try:
-        entry = json.loads(
-            line, object_pairs_hook=_members, parse_constant=_no_number, parse_int=_integer
-        )
-        if not isinstance(entry, dict) or "assay" not in entry:
-            raise ValueError("the mark of the harness stands inside it")
-        if _is_deep(entry):
-            raise ValueError(f"more than {_GREATEST_DEPTH} levels stand inside each other")
-        if "\\u" in line:  # a lone surrogate cannot be written into a record
-            json.dumps(entry, ensure_ascii=False).encode()
-    except (ValueError, RecursionError) as error:
+        return whole_object(line)
+    except ValueError as error:
         raise OutputError(
             f"a line was cut or mixed with another ({str(error)[:100]}): {line[:_SHOWN]!r}"
         ) from None
-    return entry
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    entry = dict(pairs)
-    if len(entry) < len(pairs):
-        raise ValueError("a member stands in it twice")
-    return entry
-
-
-def _integer(digits: str) -> int:
-    value = int(digits)
-    if abs(value) >= _GREATEST_INTEGER:
-        raise ValueError(f"{digits:.30} is an integer beyond 64 bits")
-    return value
-
-
-def _is_deep(entry: object) -> bool:
-    level: list[Any] = [entry]
-    for _ in range(_GREATEST_DEPTH):
-        inside = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [one for each in inside for one in each if isinstance(one, dict | list)]
-    return bool(level)
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a number")
 
 
 def _check_secret(entry: dict[str, Any], line: str, secrets: Secrets | None) -> None:
