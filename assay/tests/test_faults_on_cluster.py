@@ -83,7 +83,7 @@ def test_a_build_that_fails_is_no_verdict_and_its_launches_run_once_it_is_mended
     assert not (log.parent.stat().st_mode | log.stat().st_mode) & 0o027
     last = output.splitlines()[-1]
     for told in ("2 launches of lam were not run", "Programs", str(log), f"--resume {path}"):
-        assert told.removeprefix(f"{folder}/") in last
+        assert told.replace(f"{folder}/", "") in last
     source.write_text("int main(void) { return 0; }\n")
     status, output = run("--resume", str(path), *mine)
     assert status == 0, output
@@ -106,39 +106,37 @@ def test_a_scheduler_that_does_not_answer_begins_no_run(folder, programs, progra
     assert not (folder / "results").exists()
 
 
-def test_a_closed_terminal_a_refusing_and_a_dead_scheduler_lose_no_launch(
+def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
     cluster,  # noqa: F811
     folder,  # noqa: F811
     programs,
 ):
-    name = campaign(folder, "three", "mpich", 3, PING_PONG)
+    name = campaign(folder, "three", "mpich", 40, PING_PONG)
+    sbatch = (programs / "sbatch").read_text()
+    process = start(name, "--site", SITE)
+    path = wait_for_records(folder, "three", 1)
+    put(programs / "sbatch", "echo 'sbatch: error: Invalid account' >&2; exit 1")
+    status, output = finish(process)
+    assert status == 4
+    told = "assay: Slurm did not take the job: sbatch: error: Invalid account."
+    assert output.splitlines()[-1].startswith(told)
+    assert f"assay run --resume {path.relative_to(folder)}" in output.splitlines()[-1]
+    kept = records_of(path)
+    assert {record.status for record in kept} == {"ok"}
+
+    put(programs / "sbatch", "echo 'Unable to contact slurm controller' >&2; exit 1")
     process, terminal = pty.fork()
     if process == 0:
-        os.execv(ASSAY, [ASSAY, "run", name, "--site", SITE])  # noqa: S606
-    path = wait_for_records(folder, "three", 1)
+        os.execv(ASSAY, [ASSAY, "run", "--resume", str(path)])  # noqa: S606
+    wait_for(lambda: b"paused" in os.read(terminal, 65536))
+    assert records_of(path) == kept
+    put(programs / "sbatch", sbatch.partition("\n")[2])
+    wait_for_records(folder, "three", len(kept) + 1)
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 4
     assert not jobs(cluster)
-    kept = records_of(path)
-    assert 1 <= len(kept) < 3
-
-    sbatch = (programs / "sbatch").read_text()
-    put(programs / "sbatch", "echo 'sbatch: error: Invalid account' >&2; exit 1")
-    status, output = run("--resume", str(path))
-    assert status == 4
-    assert output.splitlines()[-1] == (
-        "assay: Slurm did not take the job: sbatch: error: Invalid account."
-        f" What was not run stays to be run: assay run --resume {path}"
-    )
-    assert records_of(path) == kept
-
-    put(programs / "sbatch", "echo 'Unable to contact slurm controller' >&2; exit 1")
-    process = start("--resume", str(path))
-    wait_for(lambda: b"paused" in os.read(process.stdout.fileno(), 65536))
-    (programs / "sbatch").write_text(sbatch)
-    status, output = finish(process)
-    assert status == 0, output
-    assert sorted((r.case_id, r.block) for r in records_of(path)) == planned_keys(path)
+    assert {record.status for record in records_of(path)} == {"ok"}
+    assert len(records_of(path)) < 40
 
 
 DAEMON = "setsid sh -c 'sleep 7654 & exit' >/dev/null 2>&1 </dev/null"
