@@ -106,6 +106,10 @@ def revive(state: State, progress: Progress = silent) -> list[str]:
     for node in (part for part in ended if part in state.spec.node_names()):
         progress(f"cluster {name}: node {node}")
         power.restore_power(state, node)
+    for node, condition in slurm.node_states(state).items():
+        if condition.startswith("drain"):  # Slurm's own doing when it was killed amid a submission
+            progress(f"cluster {name}: node {node} was {condition}")
+            slurm.set_node(state, node, "RESUME")
     slurm.wait_for_nodes(state, state.spec.node_names())
     return ended
 
