@@ -20,8 +20,10 @@ import msgspec
 from records.errors import AssayError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, opened, read_whole, whole_lines
+from records.values import Count
 
 SEAL = "seal.json"
+SCHEMA = 1
 #: What a run begins with: its digests are the start of the chain.
 BEGINNING = ("plan.json", "provenance.json", "campaign.yaml")
 
@@ -34,9 +36,9 @@ class Seal(msgspec.Struct, frozen=True, kw_only=True):
     `began_with` are the SHA-256 of the files of BEGINNING, `unchained` counts records of schema 1.
     """
 
-    schema: int = 1
-    records: int
-    unchained: int
+    schema: int = SCHEMA
+    records: Count
+    unchained: Count
     head: str
     began_with: dict[str, str]
 
@@ -64,8 +66,15 @@ class Chain:
             if kind_at(directory / name)
         }
         seal = read_seal(directory)
-        for name, value in (seal.began_with if seal else {}).items():
-            if found.get(name) != value:
+        began_with = seal.began_with if seal else found
+        for name in sorted(found.keys() | began_with.keys()):
+            if name not in BEGINNING or name in found.keys() - began_with.keys():
+                what = "holds" if name in began_with else "lacks"
+                raise AssayError(
+                    f"{directory / SEAL}:1: `began_with` {what} {name!r}; it names what the run"
+                    f" began with: {', '.join(sorted(found))}"
+                )
+            if found.get(name) != began_with[name]:
                 raise AssayError(
                     f"{directory / name}:1: is not the file that the run began with ({SEAL}); put"
                     " that back"
@@ -101,7 +110,8 @@ class Chain:
                 return self._fault()
             else:
                 self._last = found
-            if self.seal and self.records + 1 == self.seal.records and self.head != self.seal.head:
+            end = self.seal if self.seal and self.seal.records == self.records + 1 else None
+            if end and (self.head, self.unchained) != (end.head, end.unchained):
                 return f"is not the record with which the run was sealed ({SEAL})"
             self.records += 1
         return None
@@ -121,7 +131,8 @@ class Chain:
     def missing(self) -> str | None:
         """At the end of the file: that records are missing which were there when it was sealed."""
         if self.seal is None or self.records >= self.seal.records:
-            return None
+            odd = self.seal and not self.records and self.head != self.seal.head
+            return f"was not sealed without records ({SEAL})" if odd else None
         return (
             f"{self.records} records; the run was sealed with {self.seal.records} ({SEAL}):"
             " lines at the end are missing"
@@ -159,7 +170,12 @@ def read_seal(directory: Path) -> Seal | None:
     path = directory / SEAL
     if kind_at(path) is None:
         return None
-    return decoded(_seal.decode, read_whole(path), str(path), "a seal")
+    seal = decoded(_seal.decode, read_whole(path), str(path), "a seal")
+    if seal.schema != SCHEMA:
+        raise AssayError(
+            f"{path}:1: is a seal of schema {seal.schema}; this Assay reads schema {SCHEMA}"
+        )
+    return seal
 
 
 class _Link(msgspec.Struct):

@@ -14,6 +14,9 @@ from records.errors import AssayError, ExitStatus
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance.verify import verify
 
+#: Nothing differs, but whoever wrote the whole folder anew would not have been found.
+_CONSISTENT = "consistent; not held against a seal on paper"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -29,6 +32,7 @@ def _verify(arguments: argparse.Namespace) -> int:
     run, document = _target(arguments.target, arguments.run_name)
     checks = verify(run.path, criteria_from_text, document, arguments.seal)
     good = all(check.good and not check.unproven for check in checks)
+    word = "NOT verified" if not good else "verified" if arguments.seal else _CONSISTENT
     failed = not all(check.good for check in checks)
     status = ExitStatus.FAIL if failed else ExitStatus.PASS if good else ExitStatus.INCONCLUSIVE
     if arguments.json:
@@ -36,14 +40,15 @@ def _verify(arguments: argparse.Namespace) -> int:
             {"what": c.what, "faults": list(c.faults), "note": c.note, "unproven": c.unproven}
             for c in checks
         ]
-        print(json.dumps({"verified": good, "run": str(run.path), "checks": found}, indent=1))
+        result = {"result": word, "verified": word == "verified", "run": str(run.path)}
+        print(json.dumps({**result, "checks": found}, indent=1))
         return status
     for check in checks:
-        word = "unproven" if check.unproven else "ok"
-        print(f"{word if check.good else 'DIFFERS':8} {check.what}")
+        state = "DIFFERS" if not check.good else "unproven" if check.unproven else "ok"
+        print(f"{state:8} {check.what}")
         for told in (*check.faults, *([check.note] if check.note else [])):
             print(f"{'':8}   {told}")
-    print(f"{'verified' if good else 'NOT verified'}: {run.path}")
+    print(f"{word}: {run.path}")
     return status
 
 

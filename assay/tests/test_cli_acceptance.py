@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -41,8 +42,15 @@ def test_a_good_machine_is_accepted_and_verified(place, capsys):
     assert main(["accept", run, "--criteria", "mine.yaml"]) == 0
     assert "PASS: Mine" in capsys.readouterr().out
     assert main(["accept", run]) == 0
+    capsys.readouterr()
     assert main(["verify", run]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"consistent; not held against a seal on paper: {run}"
     assert main(["verify", f"{run}/acceptance/document.html"]) == 0
+    sealed = hashlib.sha256((place / run / "acceptance" / "acceptance.json").read_bytes())
+    capsys.readouterr()
+    assert main(["verify", run, "--seal", sealed.hexdigest()[:16]]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"verified: {run}"
     assert main(["verify", run.rsplit("/", 1)[1], "--json"]) == 0
 
 

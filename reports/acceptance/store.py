@@ -21,7 +21,8 @@ from reports.write.pdf import find_browser, html_to_pdf
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"
 SUMS = "SHA256SUMS"
-_SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
+#: All files of a document, in the order of the list of checksums; PRINT may be missing.
+SEALED = (MACHINE, CRITERIA, MANIFEST, RERUNS, DOCUMENT, PRINT)
 _NAME_LENGTH = 64
 
 
@@ -31,18 +32,14 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     The PDF is left out where no browser is installed. Raises InfrastructureError when a file cannot
     be written; the files of an earlier judgement are replaced only after all texts are complete.
     """
-    folder, here = dossier.run.directory / FOLDER, dossier.run.directory.resolve()
-    paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
+    folder = dossier.run.directory / FOLDER
     refuse_other(folder, folder=True)
     texts = {
         MACHINE: dossier.content,
         CRITERIA: criteria_text.encode(),
-        MANIFEST: sums_text(dossier.files).encode(),
-        RERUNS: (json.dumps(paths, indent=1) + "\n").encode(),
+        **lists(dossier),
         DOCUMENT: render_document(dossier).encode("utf-8", "replace"),
     }
-    if dossier.judgement.rerun:
-        texts[RERUN] = _rerun_file(dossier).encode()
     try:
         folder.mkdir(exist_ok=True)
         for name in (SUMS, PRINT, RERUN):
@@ -51,7 +48,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
             write_whole(folder / name, content)
         if find_browser() is not None:
             html_to_pdf(folder / DOCUMENT, folder / PRINT)
-        sums = {name: digest(folder / name) for name in _SEALED if (folder / name).is_file()}
+        sums = {name: digest(folder / name) for name in SEALED if (folder / name).is_file()}
         write_whole(folder / SUMS, sums_text(sums).encode())
     except OSError as error:
         raise InfrastructureError(
@@ -60,6 +57,19 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
         ) from error
     names = [DOCUMENT, PRINT, MACHINE, *([RERUN] if RERUN in texts else [])]
     return [folder / name for name in names if (folder / name).is_file()]
+
+
+def lists(dossier: Dossier) -> dict[str, bytes]:
+    """The texts beside the document: checksums, the re-runs, and the campaign of a re-run."""
+    here = dossier.run.directory.resolve()
+    paths = [os.path.relpath(rerun.directory.resolve(), here) for rerun in dossier.reruns]
+    texts = {
+        MANIFEST: sums_text(dossier.files).encode(),
+        RERUNS: (json.dumps(paths, indent=1) + "\n").encode(),
+    }
+    if dossier.judgement.rerun:
+        texts[RERUN] = _rerun_file(dossier).encode()
+    return texts
 
 
 def _rerun_file(dossier: Dossier) -> str:

@@ -9,49 +9,25 @@ shows it.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import date
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from records.belonging import CHECKSUM, Belonging
 from records.chain import SEAL, chain_of, read_seal
-from records.criteria import Criteria
 from records.errors import AssayError
-from records.input_files import decoded, kind_at, opened_below, read_whole
+from records.input_files import kind_at, opened_below
 from records.plan import Plan, read_plan
 from records.provenance import read_provenance
-from records.record import CASE_ID, Record, latest_attempts, read_records
+from records.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
 from reports.acceptance import store
-from reports.acceptance.digests import digest, made_with, page_made_with, read_sums
-from reports.acceptance.document import render_document
-from reports.acceptance.dossier import FOLDER, Dossier, make_dossier
+from reports.acceptance.comparison import Check, clipped
+from reports.acceptance.digests import digest
+from reports.acceptance.dossier import FOLDER
+from reports.acceptance.folder import ReadCriteria, folder_checks
 
-ReadCriteria = Callable[[str, str], Criteria]
-#: At most so many faults of one kind are listed.
-MOST_LISTED = 20
-#: Parts of the machine form that are compared separately.
-_TOLD_APART = ("results", "files", "manifest_sha256", "criteria")
-
-
-@dataclass(frozen=True)
-class Check:
-    """One comparison of the verification and its faults; without faults nothing has changed.
-
-    `unproven`: a change could not have been found.
-    """
-
-    what: str
-    faults: tuple[str, ...] = ()
-    note: str = ""
-    unproven: bool = False
-
-    @property
-    def good(self) -> bool:
-        """Whether nothing differs."""
-        return not self.faults
+#: Digits of the seal on paper that are enough.
+LEAST_SEAL_DIGITS = 8
 
 
 def verify(
@@ -67,31 +43,47 @@ def verify(
     Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
     folder = run_dir / FOLDER
-    accepted = kind_at(folder / store.MACHINE) is not None
+    accepted = kind_at(folder) is not None and not _is_empty(folder)
     plan = read_plan(run_dir / "plan.json")
     belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
     path = run_dir / "records.jsonl"
     records = list(read_records(path, belonging.fault)) if kind_at(path) else []
     checks = [
         _records(run_dir, plan, records, accepted=accepted),
-        Check("raw output against the records", _clipped(_raw_faults(run_dir, records))),
+        Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
     ]
     if not accepted:
         note = "there is no acceptance document yet"
         told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
         return [*checks, Check("document", told, note)]
-    checks += [_folder(folder), *_judged_again(run_dir, folder, read_criteria)]
-    if document is not None and document.resolve().parent != folder.resolve():
+    if kind_at(folder) != "a folder" or kind_at(folder / store.MACHINE) is None:
+        told = (f"{store.MACHINE} is missing in {folder}, which is not empty",)
+        return [*checks, Check("document", told)]
+    checks += folder_checks(run_dir, folder, read_criteria)
+    if document is not None:
         kept = [folder / name for name in (store.PRINT, store.DOCUMENT, store.MACHINE)]
         same = digest(document) in [digest(path) for path in kept if path.is_file()]
         told = () if same else (f"{document} is none of the run's documents",)
-        checks.append(Check(f"the copy {document.name}", told))
+        checks.append(Check(f"the document {document.name}", told))
     if seal is not None:
-        found = digest(folder / store.MACHINE)
-        same = len(seal) >= 8 and found.startswith(seal.strip().lower())
-        told = () if same else (f"the seal of this document is {found}, not {seal}",)
-        checks.append(Check("seal", told))
+        checks.append(_seal(folder, seal.strip().lower()))
     return checks
+
+
+def _is_empty(folder: Path) -> bool:
+    return kind_at(folder) == "a folder" and not any(folder.iterdir())
+
+
+def _seal(folder: Path, seal: str) -> Check:
+    """The document's seal against the beginning of the one on paper."""
+    found = digest(folder / store.MACHINE)
+    if not re.fullmatch(rf"[0-9a-f]{{{LEAST_SEAL_DIGITS},64}}", seal):
+        told = f"{seal!r} is no seal; it has {LEAST_SEAL_DIGITS} to 64 hexadecimal digits"
+    elif not found.startswith(seal):
+        told = f"the seal of this document is {found}, not {seal}"
+    else:
+        return Check("seal")
+    return Check("seal", (told,))
 
 
 def _records(run_dir: Path, plan: Plan, records: list[Record], *, accepted: bool) -> Check:
@@ -108,6 +100,10 @@ def _records(run_dir: Path, plan: Plan, records: list[Record], *, accepted: bool
     if chain.unchained:
         notes.append(f"{chain.unchained} without chain: an Assay of record schema 1 wrote them")
     faults: list[str] = []
+    path = run_dir / "records.jsonl"
+    if kind_at(path) and has_torn_tail(path):
+        torn = f"{path}:{chain.records + 1}: the last line is torn; it does not count. If a kill"
+        faults.append(f"{torn} of the run did that, say: assay run --resume {run_dir}")
     unproven = seal is None and chain.unchained == chain.records
     if unproven and accepted:
         notes.append("the document's list of files covers them")
@@ -149,116 +145,3 @@ def _raw_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
         unfinished = there.name.startswith(".") and there.suffix == ".part"  # a killed driver's
         if f"raw/{there.name}" not in named and not unfinished:
             yield f"raw/{there.name} belongs to no record"
-
-
-def _folder(folder: Path) -> Check:
-    """The files of the acceptance folder against its SHA256SUMS."""
-    what = f"files of {FOLDER}/ against {store.SUMS}"
-    if not (folder / store.SUMS).is_file():
-        return Check(what, (f"{store.SUMS} is missing",))
-    try:
-        sums = read_sums(folder / store.SUMS)
-    except AssayError as error:
-        return Check(what, (str(error),))
-    faults = [
-        f"{name} was changed"
-        for name, value in sums.items()
-        if not (folder / name).is_file() or digest(folder / name) != value
-    ]
-    needed = (store.MACHINE, store.CRITERIA)
-    faults += [f"{name} is not listed" for name in needed if name not in sums]
-    return Check(what, tuple(faults))
-
-
-def _judged_again(run_dir: Path, folder: Path, read_criteria: ReadCriteria) -> list[Check]:
-    """Manifest, criteria, verdicts and page, each made again and compared with the stored one."""
-    machine = folder / store.MACHINE
-    try:
-        stored = decoded(json.loads, read_whole(machine), str(machine), "a machine form")
-        day = date.fromisoformat(stored["judged_on"])
-        recorded = dict(stored["files"])
-        results = {result["id"]: result for result in stored["results"]}
-    except (AssayError, ValueError, KeyError, TypeError, AttributeError) as error:
-        return [Check(store.MACHINE, (f"{store.MACHINE} cannot be read: {error}",))]
-    try:
-        text = read_whole(folder / store.CRITERIA).decode()
-        dossier = make_dossier(
-            run_dir,
-            store.known_reruns(run_dir),
-            criteria=read_criteria(str(folder / store.CRITERIA), text),
-            criteria_text=text,
-            day=day,
-            made_with=str(stored.get("made_with")),
-        )
-    except (AssayError, UnicodeDecodeError) as error:
-        return [Check("verdicts from the records", (f"cannot be judged again: {error}",))]
-    now, told = dossier.files, stored.get("criteria")
-    files = [
-        f"{name} was changed" if name in now else f"{name} is missing"
-        for name, value in recorded.items()
-        if name not in now or now[name] != value
-    ]
-    files += [f"{name} was added" for name in now if name not in recorded]
-    same = isinstance(told, dict) and told.get("sha256") == dossier.criteria_sha256
-    criteria = () if same else (f"{store.CRITERIA} was changed",)
-    verdicts = _clipped(_verdicts(stored, results, dossier))
-    return [
-        Check("every file of the run against the document", _clipped(files)),
-        Check("criteria file against the document", criteria),
-        Check("verdicts from the records", verdicts, note=_other_code(dossier)),
-        _page(folder, dossier),
-    ]
-
-
-def _verdicts(
-    stored: Mapping[str, Any], results: Mapping[str, Any], dossier: Dossier
-) -> Iterator[str]:
-    fresh = json.loads(dossier.content)
-    if stored.get("schema") == 1:
-        fresh["schema"] = 1
-        del fresh["records"]
-    for result in fresh["results"]:
-        before = results.get(result["id"])
-        if before is None:
-            yield f"criterion {result['id']} is not in the document"
-        elif before != result:
-            old, new = before.get("verdict"), result["verdict"]
-            change = f"{old} in the document, {new} now" if old != new else "its numbers differ"
-            yield f"criterion {result['id']}: {change}"
-    for name in results.keys() - {result["id"] for result in fresh["results"]}:
-        yield f"criterion {name} of the document is not in the criteria file"
-    for key in sorted(fresh.keys() | stored.keys()):
-        if key not in _TOLD_APART and stored.get(key) != fresh.get(key):
-            old, new = repr(stored.get(key))[:80], repr(fresh.get(key))[:80]
-            yield f"{key} differs: {old} in the document, {new} now"
-
-
-def _other_code(dossier: Dossier) -> str:
-    """Names the code if the document was made by another version, which may explain a fault."""
-    here = made_with()
-    return "" if dossier.made_with == here else f"made with {dossier.made_with}; this is {here}"
-
-
-def _page(folder: Path, dossier: Dossier) -> Check:
-    """The page: its seal, and, if this code made it, every byte."""
-    what = "document.html made again from the records"
-    try:
-        page = read_whole(folder / store.DOCUMENT)
-    except AssayError as error:
-        return Check(what, (str(error),))
-    if digest(folder / store.MACHINE).encode() not in page:
-        return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
-    other = _other_code(dossier)
-    if not other and page_made_with().encode() not in page:
-        other = f"made with other page code; this is {page_made_with()}"
-    if other:
-        return Check(what, note=f"{other}: not compared")
-    same = page == render_document(dossier).encode("utf-8", "replace")
-    return Check(what, () if same else (f"{store.DOCUMENT} does not say what the records say",))
-
-
-def _clipped(faults: Iterable[str]) -> tuple[str, ...]:
-    """The first MOST_LISTED faults, then the number of the others."""
-    found = list(faults)
-    more = len(found) - MOST_LISTED
-    return (*found[:MOST_LISTED], *([f"and {more} more"] if more > 0 else []))

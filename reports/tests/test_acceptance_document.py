@@ -17,9 +17,9 @@ from assay.criteria.loading import criteria_from_text
 from records.chain import SEAL
 from records.errors import AssayError
 from records.record import SCHEMA, RecordWriter, read_records
+from reports.acceptance import folder as verification
 from reports.acceptance import store
-from reports.acceptance import verify as verification
-from reports.acceptance.digests import made_with
+from reports.acceptance.digests import digest, made_with, page_made_with, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import make_dossier
 from reports.acceptance.verify import verify
@@ -135,14 +135,14 @@ def test_a_document_of_other_code_is_judged_again_and_says_so(accepted, monkeypa
     assert verdicts.good
     assert "(code " in verdicts.note
     assert verdicts.note.endswith("this is Assay 9.9.9 (code 0)")
-    assert checks["document.html made again from the records"].note.endswith("not compared")
+    assert not checks["document.html made again from the records"].unproven  # the same bytes
 
 
-def test_a_page_of_other_code_still_bears_its_seal(accepted, monkeypatch):
-    monkeypatch.setattr(verification, "page_made_with", lambda: "page code none")
+def test_a_page_of_other_code_still_bears_its_seal(accepted):
+    _other_page_code(accepted)
     (page,) = (c for c in verify(accepted, criteria_from_text) if c.what.startswith("document"))
-    assert page.good
-    assert page.note == "made with other page code; this is page code none: not compared"
+    assert page.unproven
+    assert page.note == f"made with other page code; this is {page_made_with()}: not compared"
     seal = made(accepted, store.known_reruns(accepted)).seal
     document = accepted / "acceptance" / store.DOCUMENT
     document.write_text(document.read_text().replace(seal, "0" * 64))
@@ -157,6 +157,84 @@ def change(path, old, new):
     content = path.read_bytes()
     assert old in content
     path.write_bytes(content.replace(old, new, 1))
+
+
+def sums_made_again(run):
+    """What a forger does last: the list of checksums made again from what lies there."""
+    folder = run / "acceptance"
+    names = [line[66:] for line in (folder / store.SUMS).read_text().splitlines()]
+    sums = {name: digest(folder / name) for name in names if (folder / name).is_file()}
+    (folder / store.SUMS).write_text(sums_text(sums))
+
+
+def _other_page_code(run):
+    change(run / "acceptance" / store.DOCUMENT, page_made_with().encode(), b"page code 0")
+
+
+def _other_code(run):
+    machine = run / "acceptance" / store.MACHINE
+    change(machine, made_with().encode(), b"Assay 0.0.9 (code 0)")
+    seal = digest(machine)
+    (run / "acceptance" / store.DOCUMENT).write_text(f"<h1>everything PASSES</h1>{seal}")
+
+
+@pytest.mark.parametrize("forge", [_other_page_code, _other_code])
+def test_a_page_said_to_be_of_other_code_is_unproven(accepted, forge):
+    forge(accepted)
+    sums_made_again(accepted)
+    assert faults(accepted) == []
+    (page,) = (check for check in verify(accepted, criteria_from_text) if check.unproven)
+    assert page.what == "document.html made again from the records"
+
+
+def _listed_print(run):
+    (run / "acceptance" / store.PRINT).write_bytes(b"%PDF forged")
+    with (run / "acceptance" / store.SUMS).open("a") as file:
+        file.write(f"{'0' * 64}  {store.PRINT}\n")
+    sums_made_again(run)
+
+
+def test_a_forged_print_is_unproven(accepted):
+    _listed_print(accepted)
+    found = verify(accepted, criteria_from_text, accepted / "acceptance" / store.PRINT)
+    assert [check.what[:12] for check in found if check.unproven] == ["document.pdf"]
+
+
+def test_a_stray_file_is_no_document(accepted):
+    stray = accepted / "acceptance" / "evil.html"
+    stray.write_text("<h1>PASS</h1>")
+    told = faults(accepted, document=stray)
+    assert told == ["evil.html is not listed", f"{stray} is none of the run's documents"]
+
+
+@pytest.mark.parametrize(
+    ("forge", "told"),
+    [
+        (lambda folder: (folder / store.MACHINE).unlink(), "acceptance.json is missing"),
+        (lambda folder: (folder / store.MANIFEST).write_text("x"), "manifest.sha256 is not what"),
+        (
+            lambda folder: change(folder / store.RERUNS, b"[", b"[ "),
+            "reruns.json is not what the records give",
+        ),
+        (lambda folder: (folder / store.RERUN).write_text("schema: 1\n"), "rerun.yaml is not what"),
+        (
+            lambda folder: (folder / store.SUMS).write_text(
+                sums_text({name: digest(folder / name) for name in (store.MACHINE, store.CRITERIA)})
+            ),
+            "document.html is not listed",
+        ),
+    ],
+)
+def test_a_forged_folder_is_found_though_its_checksums_agree(accepted, forge, told):
+    forge(accepted / "acceptance")
+    sums_made_again(accepted)
+    assert any(told in fault for fault in faults(accepted)), faults(accepted)
+
+
+@pytest.mark.parametrize("paper", ["", " " * 8, "{0}       ", "{0}{1}", "{0}{1}{2} {3}{4}{5}{6}"])
+def test_a_seal_is_eight_digits_or_more(accepted, paper):
+    seal = made(accepted, store.known_reruns(accepted)).seal
+    assert "is no seal" in faults(accepted, seal=paper.format(*seal))[0]
 
 
 def _record_better(run):
@@ -188,6 +266,11 @@ def _without_checksums(run):
         ]
 
     _edit(run, change)
+
+
+def _seal(run, **members):
+    path = run / SEAL
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | members))
 
 
 def _half(run):
@@ -315,6 +398,13 @@ def test_a_sealed_run_is_verified_and_its_head_is_in_the_document(sealed, monkey
             "plan.json:1: is not",
         ),
         (lambda run: change(run / "provenance.json", b"{", b"{ "), "provenance.json:1: is not"),
+        (lambda run: _seal(run, began_with={}), "seal.json:1: `began_with` lacks 'campaign.yaml'"),
+        (lambda run: _seal(run, schema=77), "is a seal of schema 77"),
+        (lambda run: _seal(run, unchained=3), "not the record with which the run was sealed"),
+        (
+            lambda run: (run / "records.jsonl").open("ab").write(b'{"half'),
+            "records.jsonl:16: the last line is torn",
+        ),
         (_raw, "is not what the record of"),
     ],
 )
@@ -338,7 +428,10 @@ def test_the_document_is_printed_too(tmp_path):
     printed = PdfReader(run / "acceptance" / store.PRINT).pages
     assert f"page 1 of {len(printed)}" in printed[0].extract_text()
     assert "Signatures" in printed[-1].extract_text()
-    assert faults(run) == []
+    copy = shutil.copytree(run, tmp_path / "copy")
+    for place in (run, copy):
+        found = verify(place, criteria_from_text)
+        assert all(check.good and not check.unproven for check in found)
     with (run / "acceptance" / store.PRINT).open("ab") as file:
         file.write(b"x")
     assert faults(run) == ["document.pdf was changed"]
