@@ -54,9 +54,12 @@ class Sample:
         )
 
     @cached_property
-    def daemons(self) -> bool:
-        """Whether the library has daemons, whose boot and halt the session stamps."""
-        return '"name":"boot_begin"' in self.text
+    def daemons(self) -> str:
+        """The library's daemons, whose boot and halt the session stamps; or none."""
+        if '"name":"boot_begin"' not in self.text:
+            return "none"
+        said = re.search(r'"daemons":"(\w+)"', self.text)
+        return said[1] if said else "lam"
 
     @property
     def known(self) -> Mapping[str, MetricDefinition]:
@@ -77,7 +80,7 @@ class Sample:
             ended = su3_output.completed(text)
         if not wrong and (output.errors or output.exit_status != 0 or not ended):
             wrong = "the program did not reach its end"
-        wrong = wrong or output.missing_phase(daemons=self.daemons) or ""
+        wrong = wrong or output.other_session(daemons=self.daemons, nodes=self.claim.nodes) or ""
         against = [wrong] if wrong else contradictions(output.evidence, self.claim)
         if against:
             return Reading(wrong=against[0])
@@ -202,7 +205,7 @@ def _framed(text: str, hosts: list[str], seconds: float) -> str:
     evidence = {"assay": "evidence", **library, "standard": "4.0", "variables": {}}
     last = begin + seconds + 0.000072
     lines = [
-        {"assay": "allocation", "nodes": "n[1-2]", "host": hosts[0], "daemons": "none"},
+        {"assay": "allocation", "nodes": ",".join(hosts), "host": hosts[0], "daemons": "none"},
         *printed[:2],
         text.rstrip("\n"),
         {**evidence, "ranks": ranks, "links": links, "probe_s": 0.017},

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 import traceback
 from functools import cached_property
 from pathlib import Path
@@ -232,8 +233,9 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             return Outcome("wrong", wrong)
         failure = self._failure(output, text)
         if failure is None:
-            daemons = self.job.launcher.daemons != "none"
-            wrong = printed.problem or output.missing_phase(daemons=daemons)
+            daemons, nodes = self.job.launcher.daemons, self.job.nodelist or []
+            wrong = printed.problem or output.other_session(daemons=daemons, nodes=nodes)
+            wrong = wrong or self._other_times(output)
             return Outcome("wrong", wrong) if wrong else self._judge_answer(output, text)
         dead = dead_nodes(self.job)
         if dead:
@@ -241,6 +243,20 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         kept = self.partial(text)
         reason = f"{failure}; {printed.problem}" if printed.problem else failure
         return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
+
+    def _other_times(self, output: json_lines.Output) -> str | None:
+        """What is wrong where the session's stamps do not fit into its job's time, or None.
+
+        The two clocks may be of two hosts; the durations that they give are the same.
+        """
+        begin, end = output.session_interval() or (0.0, 0.0)
+        submitted, ended = self.job.submit_time, self.job.completion_time or time.time()
+        apart = json_lines.CLOCKS_APART_S
+        if end - begin > 1.02 * (ended - submitted) + 1:
+            return f"the session took {end - begin:.6g} s, its job {ended - submitted:.6g} s"
+        if not (begin >= submitted - apart and end <= ended + apart):
+            return f"the session's stamps, from {begin:.3f} on, are not of the time of its job"
+        return None
 
     def wrong_answer(self, text: str) -> str | None:
         """A foreign program's own message that data were wrong, or None."""

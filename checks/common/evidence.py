@@ -10,33 +10,50 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
 from records.flags import NETWORK_UNPROVEN, OVERSUBSCRIBED
 
+#: What the probe sends at least; fewer bytes could be other traffic's.
+_PROBE_LEAST_BYTES = 2**16
+#: More than the interfaces of any host can take.
+_ARRIVING_MOST_BYTES_PER_S = 1e12
+#: Names that a list of Slurm's may stand for.
+_NAMES_MOST = 100_000
 
-class RankFacts(msgspec.Struct, frozen=True):
-    """Where one rank ran; `cpus` are the cores of its affinity mask."""
+
+class RankFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where one rank ran since when; `cpus` are the cores of its affinity mask."""
 
     rank: int
     host: str
     cpus: list[int]
     boot_id: str
+    pid: int | None = None
+    start: float | None = None
 
 
-class Link(msgspec.Struct, frozen=True):
+class Link(
+    msgspec.Struct,
+    frozen=True,
+    rename={"from_rank": "from", "to_rank": "to"},
+    forbid_unknown_fields=True,
+):
     """What the probe from one host to the next sent, and what came in there."""
 
     from_host: str
     to_host: str
     sent_bytes: int
     arrived_bytes: int
+    from_rank: int | None = None
+    to_rank: int | None = None
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The evidence of one launch, its ranks in order."""
 
     library: str
@@ -44,6 +61,8 @@ class Evidence(msgspec.Struct, frozen=True):
     ranks: list[RankFacts]
     links: list[Link]
     variables: dict[str, str] = {}
+    standard: str = ""
+    probe_s: float | None = None
 
     def hosts(self) -> list[str]:
         """The short name of each rank's host."""
@@ -53,14 +72,31 @@ class Evidence(msgspec.Struct, frozen=True):
 def read_evidence(entry: object) -> Evidence:
     """The evidence in a parsed line. Raises ValueError saying what is wrong with it."""
     try:
-        found = msgspec.convert(entry, Evidence)
+        members = entry.items() if isinstance(entry, dict) else ()
+        facts = {name: value for name, value in members if name not in ("assay", "secret")}
+        found = msgspec.convert(facts, Evidence)
     except msgspec.ValidationError as error:
         raise ValueError(f"evidence that cannot be read: {error}") from error
     ranks = sorted(found.ranks, key=lambda facts: facts.rank)
     if not ranks or [facts.rank for facts in ranks] != list(range(len(ranks))):
         named = str([facts.rank for facts in ranks])
         raise ValueError(f"evidence came of ranks {named:.100}; each must come once, from 0 on")
+    impossible = next(_impossible(ranks), None)
+    if impossible:
+        raise ValueError(f"the evidence says that {impossible}")
     return msgspec.structs.replace(found, ranks=ranks)
+
+
+def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
+    """What cannot be of the facts of ranks, whatever was asked."""
+    kernels: dict[str, str] = {}
+    for facts in ranks:
+        if not facts.cpus or min(facts.cpus) < 0 or len(set(facts.cpus)) < len(facts.cpus):
+            yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}"
+        if facts.pid is not None and facts.pid < 1:
+            yield f"rank {facts.rank} is process {facts.pid}"
+        if not facts.boot_id or kernels.setdefault(facts.host, facts.boot_id) != facts.boot_id:
+            yield f"the ranks of {facts.host:.80} have different kernels"
 
 
 @dataclass(frozen=True)
@@ -120,6 +156,9 @@ def _placement(evidence: Evidence, claim: Claim) -> list[str]:
 def _wire(evidence: Evidence, claim: Claim) -> list[str]:
     """The probe went to every host, and came in there."""
     nodes = -(-claim.ranks // claim.ranks_per_node)
+    odd = [link for link in evidence.links if not _joins_its_ranks(link, evidence.ranks)]
+    if odd or (nodes < 2 and evidence.links):
+        return [f"a link between other hosts than the ranks' was probed: {evidence.links!s:.200}"]
     if nodes < 2 or not claim.wire_is_counted:
         return []
     if len(evidence.links) < nodes:
@@ -129,13 +168,72 @@ def _wire(evidence: Evidence, claim: Claim) -> list[str]:
         ends = Counter(short_host(getattr(link, f"{way}_host")) for link in evidence.links)
         if ends != hosts:
             return [f"links {way} {dict(ends)!s:.200} were probed; right is one of each host"]
-    return [
+    greatest = _ARRIVING_MOST_BYTES_PER_S * (1 + (evidence.probe_s or 0))
+    impossible = [
+        f"the probe sent {link.sent_bytes} bytes, of which {link.arrived_bytes} came in; it sends"
+        f" {_PROBE_LEAST_BYTES} at least, and no interface takes {greatest:.3g}"
+        for link in evidence.links
+        if link.sent_bytes < _PROBE_LEAST_BYTES or link.arrived_bytes > greatest
+    ]
+    return impossible or [
         f"between {link.from_host:.100} and {link.to_host:.100} the network was not used:"
         f" {link.sent_bytes} bytes were sent, {link.arrived_bytes} came in on the"
         " receiver's interfaces (shared memory of one kernel?)"
         for link in evidence.links
-        if link.sent_bytes <= 0 or link.arrived_bytes < link.sent_bytes
+        if link.arrived_bytes < link.sent_bytes
     ]
+
+
+def _joins_its_ranks(link: Link, ranks: Sequence[RankFacts]) -> bool:
+    """Whether a link leads from one host to another, to which the ranks that it names belong."""
+    ends = (link.from_rank, link.from_host), (link.to_rank, link.to_host)
+    return link.from_host != link.to_host and all(
+        rank is None or (0 <= rank < len(ranks) and ranks[rank].host == host) for rank, host in ends
+    )
+
+
+def other_allocation(
+    allocation: Mapping[str, Any], nodes: Iterable[str], daemons: str
+) -> str | None:
+    """What the session says of its allocation otherwise than Slurm gave it, or None."""
+    strange = allocation.keys() - {"assay", "secret", "nodes", "host", "daemons"}
+    if strange:
+        return f"the session's allocation has members {sorted(strange)!s:.80}"
+    named, host = str(allocation.get("nodes")), str(allocation.get("host"))
+    if _names(named) != set(nodes):
+        return f"the session ran on {named:.80}; the job had {sorted(nodes)!s:.80}"
+    if short_host(host) not in map(short_host, nodes):
+        return f"the session ran on {host:.80}, outside the job's nodes"
+    found = allocation.get("daemons", daemons)
+    if found != daemons:
+        return f"the session ran with the daemons {found!r:.80}; asked was {daemons}"
+    return None
+
+
+def _names(listed: str) -> set[str]:
+    """The names in a list as Slurm writes it, such as n[1-3,08],m2; empty where it is none."""
+    names: set[str] = set()
+    for item in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", listed):
+        made = [""]
+        for part in re.split(r"(\[[^\]]*\])", item):
+            choices = _numbers(part[1:-1]) if part.startswith("[") else [part]
+            if len(made) * len(choices) > _NAMES_MOST:
+                return set()
+            made = [begin + choice for begin in made for choice in choices]
+        names |= set(made)
+    return names
+
+
+def _numbers(ranges: str) -> list[str]:
+    found: list[str] = []
+    for one in ranges.split(","):
+        first, _, last = one.partition("-")
+        last = last or first
+        if not re.fullmatch(r"[0-9]{1,9},[0-9]{1,9}", f"{first},{last}"):
+            return []
+        numbers = range(int(first), int(last) + 1)[:_NAMES_MOST]
+        found += [f"{number:0{len(first)}d}" for number in numbers]
+    return found
 
 
 def flags(evidence: Evidence | None, claim: Claim) -> list[str]:

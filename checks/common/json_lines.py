@@ -12,12 +12,13 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from secrets import token_hex
 from typing import Any, TypeVar
 
-from checks.common.evidence import Evidence, read_evidence
+from checks.common.evidence import Evidence, other_allocation, read_evidence
 from checks.common.marked_lines import marked_lines, whole_object
 from records.metric import Metric, MetricDefinition
 from records.mpi_profile import RankProfile, rank_profile
@@ -31,6 +32,10 @@ _Read = TypeVar("_Read")
 
 #: Characters of a line that a message shows.
 _SHOWN = 80
+
+
+#: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
+CLOCKS_APART_S = 300.0
 
 
 class OutputError(Exception):
@@ -91,14 +96,40 @@ class Output:
         edges = self.stamps.get("session_begin"), self.stamps.get("session_end")
         return None if edges[0] is None or edges[1] is None else (edges[0], edges[1])
 
-    def missing_phase(self, *, daemons: bool) -> str | None:
-        """Names the first line of a complete session that is missing, or None."""
-        named = ["session_begin", *(["boot_begin", "boot_end"] if daemons else [])]
-        named += ["launch_begin", "launch_end", *(["halt_begin", "halt_end"] if daemons else [])]
-        missing = [name for name in [*named, "session_end"] if name not in self.stamps]
+    def other_session(self, *, daemons: str, nodes: Collection[str]) -> str | None:
+        """What the session's lines say otherwise than a whole one on these nodes would, or None.
+
+        Its stamps are of one clock, so they ascend; those of ranks may be of other clocks.
+        """
+        booted = daemons != "none"
+        named = ["session_begin", *(["boot_begin", "boot_end"] if booted else [])]
+        named += ["launch_begin", "launch_end", *(["halt_begin", "halt_end"] if booted else [])]
+        named.append("session_end")
+        missing = [name for name in named if name not in self.stamps]
         if missing:
             return f"the session's stamp {missing[0]} is missing"
-        return None if self.allocation else "the session's line of its allocation is missing"
+        strange = sorted(self.stamps.keys() - set(named))
+        if strange:
+            return f"the session has a stamp {strange[0]!r:.80}"
+        late = [one for one, next_ in pairwise(named) if self.stamps[one] > self.stamps[next_]]
+        if late:
+            return f"the session's stamp {late[0]} is later than the next: was the clock set back?"
+        if not self.allocation:
+            return "the session's line of its allocation is missing"
+        return other_allocation(self.allocation, nodes, daemons) or self._untimely_ranks()
+
+    def _untimely_ranks(self) -> str | None:
+        if self.evidence is None:
+            return None
+        begin, end = self.stamps["launch_begin"], self.stamps["launch_end"]
+        for facts in self.evidence.ranks:
+            start = begin if facts.start is None else facts.start
+            if not begin - CLOCKS_APART_S <= start <= end + CLOCKS_APART_S:
+                return f"rank {facts.rank} began at {start:.3f}, the launch at {begin:.3f}"
+        probe_s = self.evidence.probe_s or 0.0
+        if not 0 <= probe_s <= CLOCKS_APART_S + end - begin:
+            return f"the probe of the links took {probe_s:.6g} s"
+        return None
 
     def hosts(self) -> list[str]:
         """The short name of each rank's host. Raises OutputError without evidence."""

@@ -10,5 +10,5 @@ def evidence_of(*hosts: str, library: str = "MPICH Version:\t4.0.2") -> Evidence
     """The evidence of a launch whose ranks ran on `hosts`."""
     ranks = [RankFacts(rank, host, [rank], "one kernel") for rank, host in enumerate(hosts)]
     ring = list(dict.fromkeys(hosts))
-    links = [Link(a, b, 1000, 1100) for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)]
+    links = [Link(a, b, 262144, 263584) for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)]
     return Evidence(library, "/usr/lib/libmpich.so.12", ranks, links)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -54,7 +55,9 @@ class Launch:
             loss=None,
             state="COMPLETED",
             slurm={},
-            nodelist=[f"n{number}" for number in range(1, self.ranks + 1)],
+            nodelist=[f"n{number}" for number in range(1, self.ranks // self.ranks_per_node + 1)],
+            submit_time=self.stamp("session_begin") - 1,
+            completion_time=self.stamp("session_end") + 1,
             launcher=SimpleNamespace(daemons=daemons),
         )
         self.current_environ = SimpleNamespace(extras={"library": "", "seen": {}})
@@ -66,6 +69,11 @@ class Launch:
                 "nominal": Nominal(link_bytes_per_s=1e12),
             }
         )
+
+    def stamp(self, name: str) -> float:
+        """When the sample's session stamped a phase."""
+        found = re.search(rf'"name":"{name}","at":([0-9.]+)', self.text)
+        return float(found[1]) if found else 0.0
 
     def outcome(self, text: str) -> Outcome:
         """What becomes of the launch that printed `text`."""
@@ -84,6 +92,7 @@ class Launch:
     judge: Any = MpiCheck.judge
     _judge = MpiCheck._judge
     _judge_answer = MpiCheck._judge_answer
+    _other_times = MpiCheck._other_times
     _beyond_limit = MpiCheck._beyond_limit
     _failure = MpiCheck._failure
     _file = MpiCheck._file

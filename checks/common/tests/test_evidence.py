@@ -18,8 +18,8 @@ EVIDENCE = {
         {"rank": 1, "host": "n2.cluster", "cpus": [1], "boot_id": "a"},
     ],
     "links": [
-        {"from_host": "n1", "to_host": "n2", "sent_bytes": 1000, "arrived_bytes": 1100},
-        {"from_host": "n2", "to_host": "n1", "sent_bytes": 1000, "arrived_bytes": 1100},
+        {"from_host": "n1", "to_host": "n2", "sent_bytes": 262144, "arrived_bytes": 263584},
+        {"from_host": "n2", "to_host": "n1", "sent_bytes": 262144, "arrived_bytes": 263584},
     ],
 }
 

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What session and evidence say is held against the job, and against each other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from checks.common.evidence import other_allocation, read_evidence
+from checks.common.tests.judged import Launch
+
+Change = Callable[[dict[str, Any]], object]
+
+
+def changed(launch: Launch, kind: str, change: Change, name: str | None = None) -> str:
+    """The launch's text with the lines of a kind (a stamp's name) changed."""
+    lines = []
+    for line in launch.text.split("\n"):
+        entry = json.loads(line) if line.startswith('{"assay"') else {}
+        if entry.get("assay") == kind and name in (None, entry.get("name")):
+            change(entry)
+        lines.append(json.dumps(entry, separators=(",", ":")) if entry else line)
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def launch() -> Launch:
+    return Launch("ring", "lam")
+
+
+def test_the_launch_itself_is_ok(launch):
+    assert launch.outcome(launch.text).status == "ok"
+
+
+def later(seconds: float) -> Change:
+    return lambda entry: entry.update(at=entry["at"] + seconds)
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("session_begin", 1e6),
+        ("boot_end", -50.0),
+        ("launch_begin", -50.0),
+        ("launch_end", 1e5),
+        ("halt_begin", 1e5),
+        ("session_end", -50.0),
+        ("session_begin", -1e5),
+        (None, 1e9),
+        (None, -1e6),
+    ],
+)
+def test_stamps_out_of_order_or_of_another_time_are_wrong(launch, name, seconds):
+    outcome = launch.outcome(changed(launch, "stamp", later(seconds), name))
+    assert outcome.status == "wrong"
+    assert re.search("session's stamp|session took|rank 0 began", outcome.reason or "")
+
+
+def test_a_session_longer_than_its_job_is_wrong(launch):
+    ended = ("launch_end", "halt_begin", "halt_end", "session_end")
+
+    def stretch(entry):
+        entry["at"] += 200.0 * (entry["name"] in ended)
+
+    assert launch.outcome(changed(launch, "stamp", stretch)).status == "wrong"
+
+
+def test_a_stamp_that_no_session_sets_is_wrong(launch):
+    lines = launch.text.split("\n")
+    stamp = next(line for line in lines if '"launch_end"' in line)
+    other = stamp.replace("launch_end", "launch_endе")
+    assert launch.outcome("\n".join([*lines, other, ""])).status == "wrong"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"nodes": "n[7-9]"},
+        {"nodes": "n1"},
+        {"host": "n9"},
+        {"daemons": "none"},
+        {"daemons": "pvm"},
+        {"hоst": "n1"},
+    ],
+)
+def test_an_allocation_other_than_the_jobs_is_wrong(launch, change):
+    outcome = launch.outcome(changed(launch, "allocation", lambda entry: entry.update(change)))
+    assert outcome.status == "wrong"
+    assert "session" in (outcome.reason or "")
+
+
+@pytest.mark.parametrize(
+    "listed", ["n[08-10],m2", "n[08,09-10],m2", "m2,n08,n[09-10]", "n0[8-9],n[10],m2"]
+)
+def test_nodes_are_known_however_slurm_lists_them(listed):
+    session = {"nodes": listed, "host": "n08.cluster", "daemons": "none"}
+    assert other_allocation(session, ["n08", "n09", "n10", "m2"], "none") is None
+    assert other_allocation(session, ["n08", "n09", "n10"], "none") is not None
+
+
+def test_nodes_in_two_dimensions_are_known():
+    session = {"nodes": "r[1-2]n[3-4]", "host": "r1n3", "daemons": "none"}
+    assert other_allocation(session, ["r1n3", "r1n4", "r2n3", "r2n4"], "none") is None
+
+
+def test_a_list_of_more_nodes_than_there_are_takes_no_memory():
+    session = {"nodes": "n[1-999999999][1-999999999]", "host": "n1", "daemons": "none"}
+    assert other_allocation(session, ["n1"], "none") is not None
+
+
+def rank(**facts: Any) -> Change:
+    return lambda entry: entry["ranks"][1].update(facts)
+
+
+def link(**facts: Any) -> Change:
+    return lambda entry: entry["links"][1].update(facts)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        rank(start=0),
+        rank(start=1e10),
+        rank(cpus=[]),
+        rank(cpus=[-1]),
+        rank(cpus=[0, 0]),
+        rank(pid=0),
+        rank(boot_id=""),
+        rank(cpuѕ=[3]),
+        link(sent_bytes=1, arrived_bytes=1),
+        link(arrived_bytes=10**15),
+        link(to_host="n2", from_host="n2", to=1, **{"from": 1}),
+        link(to=7),
+        link(**{"from": 0}),
+        lambda entry: entry["links"].append(dict(entry["links"][1])),
+        lambda entry: entry.update(probe_s=-5.0),
+        lambda entry: entry.update(probe_s=1e6),
+        lambda entry: entry.update({"lіnks": []}),
+    ],
+)
+def test_evidence_that_cannot_be_is_wrong(launch, change):
+    assert launch.outcome(changed(launch, "evidence", change)).status == "wrong"
+
+
+def test_one_host_has_one_kernel():
+    ranks = [{"rank": i, "host": "n1", "cpus": [i], "boot_id": f"kernel {i}"} for i in (0, 1)]
+    with pytest.raises(ValueError, match="different kernels"):
+        read_evidence({"library": "MPICH", "library_file": "", "ranks": ranks, "links": []})
