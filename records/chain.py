@@ -19,7 +19,7 @@ import msgspec
 
 from records.errors import AssayError
 from records.files import write_whole
-from records.input_files import decoded, kind_at, opened, read_whole, whole_lines
+from records.input_files import decoded, decoded_once, kind_at, opened, read_whole, whole_lines
 from records.values import Count
 
 SEAL = "seal.json"
@@ -170,7 +170,7 @@ def read_seal(directory: Path) -> Seal | None:
     path = directory / SEAL
     if kind_at(path) is None:
         return None
-    seal = decoded(_seal.decode, read_whole(path), str(path), "a seal")
+    seal = decoded_once(_seal.decode, read_whole(path), str(path), "a seal")
     if seal.schema != SCHEMA:
         raise AssayError(
             f"{path}:1: is a seal of schema {seal.schema}; this Assay reads schema {SCHEMA}"

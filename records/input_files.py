@@ -8,9 +8,11 @@ traceback; every fault is an AssayError that names file and line.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path, PurePosixPath
@@ -105,8 +107,9 @@ def _unreadable(path: Path, error: OSError) -> AssayError:
 def read_whole(path: Path) -> bytes:
     """The content of a regular file. Raises AssayError as `opened` does, and for a huge one."""
     with opened(path) as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
+        large = os.fstat(file.fileno()).st_size > MOST_BYTES
+        content = b"" if large else file.read(MOST_BYTES + 1)
+    if large or len(content) > MOST_BYTES:
         raise AssayError(f"{path}: is larger than {MOST_BYTES} bytes; it is damaged")
     return content
 
@@ -139,6 +142,35 @@ def decoded(decode: Callable[[bytes], _T], content: bytes, where: str, what: str
         place = where if re.search(r":\d+$", where) else f"{where}:{_line_of(content, error)}"
         fault = "nested too deep" if isinstance(error, RecursionError) else str(error)
         raise AssayError(f"{place}: not {what}: {fault}") from error
+
+
+def decoded_once(decode: Callable[[bytes], _T], content: bytes, where: str, what: str) -> _T:
+    """As `decoded`; a member that an object has twice is a fault, too: readers would differ."""
+    found = decoded(decode, content, where, what)
+    refuse_twice(content, where, what)
+    return found
+
+
+def refuse_twice(content: bytes, where: str, what: str) -> None:
+    """Raise AssayError for JSON with a member twice in one object; our own encoder's is quick."""
+    if decoded(_written_again, content, where, what) != content.rstrip(b"\n"):
+        decoded(_once, content, where, what)
+
+
+def _written_again(content: bytes) -> bytes:
+    return msgspec.json.encode(msgspec.json.decode(content))
+
+
+def _once(content: bytes) -> object:
+    return json.loads(content, object_pairs_hook=_object)
+
+
+def _object(members: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(members)
+    if len(found) < len(members):
+        name = next(name for name, count in Counter(n for n, _ in members).items() if count > 1)
+        raise ValueError(f"the member {name!r} stands twice in one object")
+    return found
 
 
 def line_with(content: bytes, *members: str) -> int:

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from records.errors import AssayError
-from records.input_files import decoded, line_with, read_whole
+from records.input_files import decoded_once, line_with, read_whole
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
 from records.values import Count, Integer, Params
 from records.words import ALLOWED, odd_word
@@ -98,7 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         try:
-            plan = decoded(_decoder.decode, content, file, "a plan")
+            plan = decoded_once(_decoder.decode, content, file, "a plan")
         except AssayError as error:
             raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
         if plan.schema not in READABLE:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from records.errors import AssayError
-from records.input_files import decoded, line_with, read_whole
+from records.input_files import decoded_once, line_with, read_whole
 from records.values import Count, Integer, Scalar
 from records.withheld import shown, without_secrets
 from records.words import ALLOWED, is_site, odd_word
@@ -188,7 +188,7 @@ def read_provenance(path: Path) -> Provenance:
             " anew, with assay run"
         ) from error
     try:
-        found = decoded(_decoder.decode, content, str(path), "a provenance")
+        found = decoded_once(_decoder.decode, content, str(path), "a provenance")
     except AssayError as error:
         raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
     if found.schema != SCHEMA:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from records.chain import chain_of, write_seal
 from records.errors import AssayError, InfrastructureError
-from records.input_files import decoded, opened, whole_lines
+from records.input_files import decoded, opened, refuse_twice, whole_lines
 from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.values import Count, Params
@@ -175,11 +175,13 @@ def read_records(
 ) -> Iterator[Record]:
     """Yield the records of a file in order; a torn last line is left out.
 
-    Raises AssayError naming file and line for anything that is not a record, or has a fault.
+    Raises AssayError naming file and line for anything that is not a record, has a member twice,
+    or has a fault.
     """
     with opened(path) as file:
         for number, line in enumerate(whole_lines(file, path), start=1):
             record = decode_line(_decoder, line, f"{path}:{number}")
+            refuse_twice(line, f"{path}:{number}", "a record")
             if fault_of and (fault := fault_of(record)):
                 raise AssayError(f"{path}:{number}: {fault}")
             yield record

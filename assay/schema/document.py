@@ -124,11 +124,17 @@ def parse(file: str, text: str, needs: str) -> Document:
     """
     document = Document(file)
     try:
-        node: yaml.Node | None = _Loader(text).get_single_node()
+        loader = _Loader(text)
+        node: yaml.Node | None = loader.get_single_node()
     except _Refused as refused:
         raise AssayError(f"{file}:{refused.line}: {refused}") from None
     except yaml.YAMLError as error:
         raise AssayError(_syntax_message(file, text, error)) from None
+    except (ValueError, OverflowError):  # an escape as \U00110000, a version of 5000 digits
+        raise AssayError(
+            f"{file}:{loader.line + 1}: holds an escape or a number that stands for nothing;"
+            " allowed are escapes up to \\U0010FFFF"
+        ) from None
     if node is None:
         raise AssayError(f"{file}: is empty; {needs}")
     document.value = _Reader(document).value(node, ())

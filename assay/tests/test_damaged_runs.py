@@ -193,9 +193,26 @@ def damages() -> Iterator[tuple[str, str, Damage]]:
     for file in ("plan.json", "provenance.json"):
         yield f"{file} is truncated", file, of(file, truncated)
         yield f"{file} is missing", file, of(file, Path.unlink)
+    for file, names in {
+        "plan.json": ("seed", "ranks", "nodes"),
+        "provenance.json": ("schema",),
+    }.items():
+        for name in names:
+            yield f"{file} has {name} twice", f"{file}:1", of(file, twice(name))
     yield from plans()
     yield from provenances()
     yield from records()
+
+
+def twice(name: str) -> Damage:
+    """A member of a JSON file given a second time, first with another value."""
+
+    def change(path: Path) -> None:
+        text = path.read_bytes()
+        at = text.index(b'"%s"' % name.encode())
+        path.write_bytes(text[:at] + b'"%s": 9,' % name.encode() + text[at:])
+
+    return change
 
 
 def plans() -> Iterator[tuple[str, str, Damage]]:

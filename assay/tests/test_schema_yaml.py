@@ -43,6 +43,9 @@ def test_every_place_knows_its_line() -> None:
         ("a: b: c", "is not valid YAML: mapping values are not allowed here"),
         ("\ta: 1", "is not valid YAML: found character '\\t'"),
         ("a: 1\n--- \nb: 2\n", "holds more than one document"),
+        ('a: "\\U00110000"', "c.yaml:1: holds an escape"),
+        ('a: 1\nb: "\\UFFFFFFFF"', "c.yaml:2: holds an escape"),
+        (f"%YAML {'1' * 5000}.2\n--- 1", "holds an escape or a number"),
         ("a: \x07", "the character U+0007 is not allowed in YAML"),
     ],
 )

@@ -100,3 +100,12 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
         with pytest.raises(InfrastructureError, match="No space left"):
             writer.append(record(2))
         assert path.read_bytes() == before
+
+
+def test_a_member_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "records.jsonl"
+    with RecordWriter(path) as writer:
+        writer.append(record(1))
+    path.write_bytes(path.read_bytes().replace(b'"status":"ok"', b'"status":"lost","status":"ok"'))
+    with pytest.raises(AssayError, match=r"jsonl:1: not a record: the member 'status' stands twic"):
+        list(read_records(path))
