@@ -20,8 +20,8 @@ struct json {
 void json_begin(struct json *line);
 
 /* Begin a line of our output: {"assay":kind, and in a launch of the harness the secret by which it
- * tells our lines from a program's text. The secret is what ASSAY_PROGRAM_SECRET is when the process
- * starts, so a program may be started without the variable. */
+ * tells our lines from a program's text. The secret is what ASSAY_PROGRAM_SECRET is when the
+ * process starts, so a program may be started without the variable. */
 void json_begin_line(struct json *line, const char *kind);
 
 /* Add a member; key NULL inside an array. Numbers are written with %.9g. */

@@ -129,7 +129,8 @@ static void print_evidence(void) {
 }
 
 /* A foreign program, and what it starts, do without the secret of the launch (json_begin_line).
- * rank.sh sets ASSAY_PRELOADED; only from MPI_Init on have all preloaded libraries read the secret. */
+ * rank.sh sets ASSAY_PRELOADED; only from MPI_Init on have all preloaded libraries read the secret.
+ */
 static void hide_secret(void) {
     if (getenv("ASSAY_PRELOADED"))
         unsetenv("ASSAY_PROGRAM_SECRET");
