@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -170,11 +171,17 @@ class Session:
         return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
 
     def last_line(self) -> str:
-        """The last line that ReFrame printed, for error messages."""
+        """The last line in which ReFrame named an error, else its last line; "" where it is mute.
+
+        Where its log is, which it says last, does not count.
+        """
         with self._output.open("rb") as file:
             file.seek(max(0, file.seek(0, os.SEEK_END) - GREATEST_TAIL_BYTES))
             text = file.read(GREATEST_TAIL_BYTES).decode(errors="replace")
-        return "".join([line.strip() for line in text.splitlines() if line.strip()][-1:])
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        said = [line for line in lines if not line.startswith("Log file(s) saved in")]
+        errors = [line for line in said if re.search(r"\berror:", line, re.IGNORECASE)]
+        return "".join((errors or said or lines)[-1:])
 
     def __enter__(self) -> Session:
         return self

@@ -55,6 +55,23 @@ def test_outcomes_and_progress_are_heard(messages_of):
     assert (outcome.status, outcome.reason, outcome.launch_index) == ("failed", "no", 0)
 
 
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("ERROR: no such site\nLog file(s) saved in '/tmp/rfm-x.log'\n", "ERROR: no such site"),
+        ("start\n./x.py: error: bad\nmore\nLog file(s) saved in 'x'\n", "./x.py: error: bad"),
+        ("one\n two \n\n", "two"),
+        ("Log file(s) saved in 'x'\n", "Log file(s) saved in 'x'"),
+        ("", ""),
+    ],
+)
+def test_the_error_is_told_and_not_where_the_log_is(tmp_path, printed, said):
+    session = Session.__new__(Session)
+    session._output = tmp_path / "reframe.out"
+    session._output.write_text(printed)
+    assert session.last_line() == said
+
+
 UNFIT = {
     "no JSON": "nothing",
     "a list": "[1]",

@@ -106,6 +106,21 @@ def longer_than_launch(spent_s: float, output: Output) -> str | None:
     return f"what was timed took {spent_s:.6g} s at least; the whole launch took {launch_s:.6g} s"
 
 
+#: What MPI libraries print when they end a program, and HPL and the C library at faults.
+_DEATH = re.compile(
+    r"^(?:Abort\(-?\d+\) on node|Fatal error in |.*\*\*\* An error occurred in MPI_"
+    r"|.*MPI_ABORT was invoked|application called MPI_Abort|HPL (?:ERROR|WARNING)\b"
+    r"|.*(?:Segmentation fault|Bus error|Out of memory: Killed)).*$",
+    re.MULTILINE,
+)
+
+
+def died(text: str) -> str | None:
+    """What a foreign program said of a fault though it came to a good end, or None."""
+    found = _DEATH.search(text)
+    return f"the program said {found[0].strip()!r:.200}" if found else None
+
+
 def option_words(options: Mapping[str, object]) -> list[str]:
     """Options as words: `--name=value`; lists joined by commas; a switch that is on: `--name`."""
     return [

@@ -34,6 +34,8 @@ _Read = TypeVar("_Read")
 _SHOWN = 80
 
 
+#: More than a link between two ranks carries, or the memory that they share.
+LINK_MOST_BYTES_PER_S = 1e13
 #: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
 CLOCKS_APART_S = 300.0
 
@@ -303,6 +305,11 @@ def measured(
     numbers = (
         None if samples is None else [check_number(s, definition.unit, where) for s in samples]
     )
+    most = LINK_MOST_BYTES_PER_S
+    if definition.limit == "link" and definition.unit == "bytes/s":
+        for one in [value, *(numbers or [])]:
+            if type(one) in (int, float) and one > most:
+                raise OutputError(f"{where:.200}: {one:.6g} bytes/s is more than any link carries")
     zero = definition.may_be_zero and value == 0 and not isinstance(value, bool)
     number = 0.0 if zero else check_number(value, definition.unit, where)
     return Metric(definition.name, definition.unit, definition.better, number, at, numbers)

@@ -20,7 +20,7 @@ from reframe.core.meta import make_test
 
 from checks.common.base import MpiCheck
 from checks.common.leaves import RESOLVED, leaf_of
-from checks.common.outcome import OUTCOME_FD, report_refusal
+from checks.common.outcome import outcome_pipe, report_refusal
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS
 
@@ -99,7 +99,7 @@ def _register_all(path: str) -> None:
         except (ValidationError, RefusedError) as error:
             said = _problems(error) if isinstance(error, ValidationError) else str(error)
             reason = f"launch {index} was refused: {said}"
-            if OUTCOME_FD not in os.environ:
+            if outcome_pipe() is None:
                 raise ValueError(f"{path}: {reason}") from error
             report_refusal(index, reason)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -125,13 +126,20 @@ def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -
     _send(refused)
 
 
+@cache
+def outcome_pipe() -> int | None:
+    """The harness's pipe, None without one; jobs, which inherit the environment, are not told."""
+    name = os.environ.pop(OUTCOME_FD, None)
+    return None if name is None else int(name)
+
+
 def _send(message: Outcome) -> None:
     if message.launch_index >= 0:
         _sent.add(message.launch_index)
-    name = os.environ.get(OUTCOME_FD)
-    if name is None:
+    descriptor = outcome_pipe()
+    if descriptor is None:
         return
-    descriptor, line, written = int(name), msgspec.json.encode(message) + b"\n", 0
+    line, written = msgspec.json.encode(message) + b"\n", 0
     while written < len(line):
         written += os.write(descriptor, line[written:])
 

@@ -21,7 +21,7 @@ from reframe.frontend.printer import PrettyPrinter
 from checks.common.base import MpiCheck
 from checks.common.builds import MakeBuild
 from checks.common.faults import fault_of
-from checks.common.outcome import BuildFailure, report_build_failure, report_refusal
+from checks.common.outcome import BuildFailure, outcome_pipe, report_build_failure, report_refusal
 
 
 class Reporter(TaskEventListener):
@@ -59,6 +59,7 @@ def _no_report(*_: Any, **__: Any) -> None:
 
 
 if __name__ == "__main__":
+    outcome_pipe()  # before anything is started that would inherit its name
     PrettyPrinter.failure_report = _no_report
     tempfile.tempdir = str(Path.cwd())
     cli.SerialExecutionPolicy = ReportingPolicy

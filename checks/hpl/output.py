@@ -41,8 +41,9 @@ _THRESHOLD = re.compile(
 _RESIDUAL = re.compile(
     r"^\|\|Ax-b\|\|_oo/\(eps\*\(\|\|A\|\|_oo\*\|\|x\|\|_oo\+\|\|b\|\|_oo\)\*N\)="
     rf" *(?P<residual>{_NUMBER}) \.+ (?P<verdict>PASSED|FAILED)\s*$",
-    re.MULTILINE | re.IGNORECASE | re.ASCII,
+    re.MULTILINE | re.ASCII,
 )
+_RESIDUAL_START = re.compile(r"^\|\|", re.MULTILINE)
 _FINISHED = re.compile(
     r"^Finished +(?P<all>\d{1,15}) tests with the following results:\s*\n"
     r" +(?P<passed>\d{1,15}) tests completed and passed residual checks,\s*\n"
@@ -163,10 +164,11 @@ def parse(text: str) -> HplResult:
     if ends != 1 or headings != 1 or len(_HEADING.findall(text)) != 1:
         raise OutputError("HPL's heading or its end is not there once")
     results, residuals = list(_RESULT.finditer(text)), list(_RESIDUAL.finditer(text))
-    if len(_RESULT_START.findall(text)) != 1 or len(results) != 1 or len(residuals) != 1:
+    lines = (len(_RESULT_START.findall(text)), len(_RESIDUAL_START.findall(text)))
+    if lines != (1, 1) or len(results) != 1 or len(residuals) != 1:
         raise OutputError(
-            f"one HPL result expected; found {len(_RESULT_START.findall(text))} result lines, of"
-            f" which {len(results)} can be read, and {len(residuals)} residuals"
+            f"one HPL result expected; found {lines[0]} result lines, of"
+            f" which {len(results)} can be read, and {len(residuals)} of {lines[1]} residuals"
         )
     summaries = list(_FINISHED.finditer(text))
     tests = len(re.findall(r"^(?:Finished| +\d+ tests)", text, re.MULTILINE))
@@ -182,7 +184,7 @@ def parse(text: str) -> HplResult:
         raise OutputError(
             "HPL's settings, result, residual, summary and end are not in their order"
         )
-    if residual["verdict"].upper() != "PASSED":
+    if residual["verdict"] != "PASSED":
         raise OutputError(f"HPL's residual check FAILED: scaled residual {residual['residual']}")
     scaled = float(residual["residual"])
     if not (math.isfinite(scaled) and scaled >= 0):

@@ -14,6 +14,7 @@ from reframe.core.builtins import fixture
 
 from checks.common.answer import (
     Reading,
+    died,
     longer_than_launch,
     other_notes,
     other_program,
@@ -93,7 +94,8 @@ def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
     if (printed.variant, printed.n, printed.nb, printed.p, printed.q) != test:
         return Reading(wrong=f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}")
     other = (
-        other_program("hpl", ["hpl"], output)
+        died(text)
+        or other_program("hpl", ["hpl"], output)
         or other_settings({}, output.program)
         or other_notes({"tests": 1}, output)
     )

@@ -75,7 +75,7 @@ def check_start(text: str, perturbation: int) -> None:
 
 
 def check_hosts(text: str, hosts: list[str]) -> None:
-    """Raise OutputError unless each rank printed the host that it is on, once."""
+    """Raise OutputError unless each rank printed its host, once; `hosts`: by rank."""
     said = sorted((int(match["rank"]), short_host(match["host"])) for match in _HOST.finditer(text))
     if said != list(enumerate(hosts)):
         raise OutputError(f"NetPIPE's ranks say that they are on {said!r:.200}, not on {hosts}")

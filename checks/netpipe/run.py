@@ -8,7 +8,7 @@ both hosts; those give the evidence.
 
 from __future__ import annotations
 
-from checks.common.answer import Reading, longer_than_launch, other_program
+from checks.common.answer import Reading, died, longer_than_launch, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import PVM_PAIR, TCP_PAIR, two_ends
@@ -74,11 +74,10 @@ def read_table(
     Without a `starter` NetPIPE is the MPI program itself, whose ranks say where they are.
     """
     netpipe.check_start(text, asked.perturbation_bytes)
-    wrong = other_program(None, [starter] if starter else [], output)
+    wrong = died(text) or other_program(None, [starter] if starter else [], output)
     if wrong:
         return Reading(wrong=wrong)
-    if not starter:
-        netpipe.check_hosts(text, output.hosts())
+    netpipe.check_hosts(text, [] if starter else output.hosts())
     sizes = netpipe.schedule(asked.least_bytes, asked.greatest_bytes, asked.perturbation_bytes)
     points = netpipe.parse(text, sizes, asked.repeats)
     metrics: list[Metric] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from checks.common.answer import Reading, longer_than_launch, other_program
+from checks.common.answer import Reading, died, longer_than_launch, other_program
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output, measured
 from checks.common.metrics import LAUNCH
@@ -74,7 +74,7 @@ class Run(MpiCheck):
 
 def read_test(asked: OsuParameters, output: Output, text: str, *, greets: bool = True) -> Reading:
     """Every value of the one test that was asked for. Raises OutputError."""
-    other = other_program(None, [], output)
+    other = died(text) or other_program(None, [], output)
     if other:
         return Reading(wrong=other)
     if asked.test == "osu_hello":

@@ -14,7 +14,7 @@ from typing import Any
 
 from reframe.core.builtins import fixture
 
-from checks.common.answer import Reading, longer_than_launch, option_words, other_program
+from checks.common.answer import Reading, died, longer_than_launch, option_words, other_program
 from checks.common.base import OwnProgram
 from checks.common.builds import Su3Rmd
 from checks.common.json_lines import Output, measured
@@ -123,6 +123,7 @@ def read_original(asked: Su3RmdParameters, output: Output, text: str) -> Reading
     wrong = (
         milc.other_run(asked, printed)
         or wrong_plaquette(asked, printed.plaquette)
+        or died(text)
         or other_program(None, [], output)
         or longer_than_launch(printed.time_s, output)
     )

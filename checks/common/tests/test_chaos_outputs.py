@@ -104,7 +104,7 @@ def test_none_of_many_changed_outputs_is_believed():
         ("pt2pt mpich", r'(?m)^.*"payload_verified".*\n', "", "did not say payload_verified"),
         ("pt2pt mpich", '"program":"pt2pt"', '"program":"ring"', "the end was reached by"),
         ("ring lam", '"inject-fault":false', '"inject-fault":true', "the fault True"),
-        ("ring lam", '"from_host":"n1"', '"from_host":"n2"', "links from"),
+        ("ring lam", '"from_host":"n1"', '"from_host":"n2"', "a link between other hosts"),
         ("startup lam", '"init_mean_s","value":0', '"init_mean_s","value":1', "init took"),
         (
             "collectives each.lam",
