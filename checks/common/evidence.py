@@ -95,7 +95,7 @@ def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
             yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}"
         if facts.pid is not None and facts.pid < 1:
             yield f"rank {facts.rank} is process {facts.pid}"
-        if not facts.boot_id or kernels.setdefault(facts.host, facts.boot_id) != facts.boot_id:
+        if kernels.setdefault(facts.host, facts.boot_id) != facts.boot_id:
             yield f"the ranks of {facts.host:.80} have different kernels"
 
 

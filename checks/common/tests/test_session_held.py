@@ -129,7 +129,6 @@ def link(**facts: Any) -> Change:
         rank(cpus=[-1]),
         rank(cpus=[0, 0]),
         rank(pid=0),
-        rank(boot_id=""),
         rank(cpuѕ=[3]),
         link(sent_bytes=1, arrived_bytes=1),
         link(arrived_bytes=10**15),
