@@ -147,7 +147,10 @@ class Chaos:
             status = self._driver.wait()
         said = self._log.read_text(errors="replace")
         self.ended[f"status {status}"] += 1
-        if status not in (0, 1, 4, -signal.SIGKILL) or "Traceback" in said:
+        # A signal before the driver heeds it ends Python itself; nothing has begun then.
+        early = status in (-signal.SIGTERM, -signal.SIGHUP) and not said
+        good = early or status in (0, 1, 4, -signal.SIGKILL)
+        if not good or "Traceback" in said:
             self._problem(f"a driver ended with status {status}: {said[-1500:]}")
 
     def _resume(self, run: RunDirectory) -> bool:
