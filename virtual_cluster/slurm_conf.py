@@ -126,7 +126,7 @@ exit 0
 
 
 def epilog_script(spool: Path, spares: str) -> str:
-    """Text of the epilog that each node runs after a job: no process of the job's user is left.
+    """Text of the epilog that each node runs after a job: nothing of the job is left.
 
     Daemonised processes have left the trees by which Slurm finds those of a job. What names another
     job whose step runs here (it has a socket in `spool`) is spared, as is what has the variable
@@ -157,5 +157,7 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     [ -n "$left" ] || break
     sleep 0.02
 done
+# The folders of daemons, whose own keeper was ended before it could remove them.
+rm -rf /tmp/assay-*-"$SLURM_JOB_ID"-*
 exit 0
 """

@@ -36,8 +36,6 @@ void child_leave_behind(char **words) {
 void child_finish(pid_t child, const char *name) {
     int status = 0;
     waitpid(child, &status, 0);
-    /* Its text may lack its last newline. */
-    fail_if(write(STDOUT_FILENO, "\n", 1) != 1, __func__, "standard output cannot be written");
     fail_if(!WIFEXITED(status) || WEXITSTATUS(status) != 0, __func__, "%s ended with status %d",
             name, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }

@@ -13,6 +13,7 @@
 #include "witness.h"
 
 #include <pvm3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -52,6 +53,7 @@ static void transmit(int partner, char **words, int count) {
     pvm_exit();
     nanosleep(&until_forgotten, NULL);
     child_finish(child_start(all), words[0]);
+    putchar('\n'); /* the child's text may lack its last newline */
     report_note_text("carried_by", "PVM between two tasks of the program");
     report_end(PROGRAM, 1);
 }

@@ -128,6 +128,7 @@ int main(int argc, char **argv) {
     child_finish(child, argv[1]);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
+        putchar('\n'); /* the child's text may lack its last newline */
         report_note_text("carried_by", "TCP between the hosts of ranks 0 and 1");
         report_end(PROGRAM, 1);
     }
