@@ -9,7 +9,8 @@
  * that crashes or aborts prints none.
  *
  * ASSAY_PROBE_BYTES: bytes that each node sends to the next, 0 … 64 MiB, default 262144; 0 = no
- * probe (checks/common/evidence.py asks for 64 KiB at least). Not covered: Fortran programs whose library enters PMPI_ directly. */
+ * probe (checks/common/evidence.py asks for 64 KiB at least). Not covered: Fortran programs whose
+ * library enters PMPI_ directly. */
 
 /* CLOCK_REALTIME, s, when this process started (read in a constructor). */
 extern double assay_first_instruction_s;
