@@ -15,26 +15,18 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from io import BufferedReader
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from records.errors import AssayError
+from records.untrusted import FILE, KINDS, RefusedFileError, open_regular
 
 #: Bytes of a file that is read as a whole, and of a line.
 MOST_BYTES = 1 << 30
 MOST_LINE_BYTES = 1 << 28
 
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-}
 _T = TypeVar("_T")
 
 
@@ -49,7 +41,7 @@ def kind_at(path: Path) -> str | None:
 
 
 def _kind(mode: int) -> str:
-    return _KINDS.get(stat.S_IFMT(mode), "a file")
+    return KINDS.get(stat.S_IFMT(mode), "a file")
 
 
 def opened(path: Path) -> BufferedReader:
@@ -58,7 +50,7 @@ def opened(path: Path) -> BufferedReader:
     Raises AssayError for what cannot be opened or is no regular file.
     """
     try:
-        return _regular(os.open(path, _READ), path)
+        return _regular(os.open(path, FILE), path)
     except OSError as error:
         raise _unreadable(path, error) from error
 
@@ -68,20 +60,15 @@ def opened_below(folder: Path, name: str) -> BufferedReader:
 
     Raises AssayError for a name that leads out of the folder, and as `opened` does.
     """
-    *folders, last = PurePosixPath(name).parts or ("..",)
     path = folder / name
-    if name.startswith("/") or ".." in (*folders, last) or "\0" in name:
-        raise AssayError(f"{folder}: {name!r} is no name of a file in it")
     try:
         place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            for part in folders:
-                below = os.open(part, _READ | os.O_DIRECTORY, dir_fd=place)
-                os.close(place)
-                place = below
-            return _regular(os.open(last, _READ, dir_fd=place), path)
+            return os.fdopen(open_regular(place, name), "rb")
         finally:
             os.close(place)
+    except RefusedFileError as refused:
+        raise AssayError(f"{path}: {refused}") from refused
     except OSError as error:
         raise _unreadable(path, error) from error
 

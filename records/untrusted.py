@@ -19,8 +19,16 @@ from records.errors import AssayError
 #: Open flags for a folder that is no link.
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 #: Without waiting for a FIFO's writer or for the holder of a lease.
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+#: What is no regular file.
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
 _REASONS = {
     errno.ELOOP: "is a link",
     errno.ENXIO: "is a socket, or a FIFO",
@@ -33,10 +41,11 @@ class RefusedFileError(Exception):
     """A file that is not read. The message continues its name: "is a link"."""
 
 
-def open_regular(folder: int, name: str, owner: int) -> int:
-    """Descriptor of the regular file `name` below the open `folder`, which belongs to `owner`.
+def open_regular(folder: int, name: str, owner: int | None = None) -> int:
+    """Descriptor of the regular file `name` below the open `folder`.
 
-    Raises RefusedFileError for anything else, FileNotFoundError when there is nothing.
+    With an `owner` it must belong to that uid and have no other name. Raises RefusedFileError
+    for anything else, FileNotFoundError when there is nothing.
     """
     parts = name.split("/")
     if {"", ".", ".."} & set(parts):
@@ -47,16 +56,16 @@ def open_regular(folder: int, name: str, owner: int) -> int:
             inner = _opened(part, FOLDER, held)
             os.close(held)
             held = inner
-        descriptor = _opened(parts[-1], _FILE, held)
+        descriptor = _opened(parts[-1], FILE, held)
     finally:
         os.close(held)
     found = os.fstat(descriptor)
     refused = None
     if not stat.S_ISREG(found.st_mode):
-        refused = f"is {_KINDS.get(stat.S_IFMT(found.st_mode), 'a device')}"
-    elif found.st_uid != owner:
+        refused = f"is {KINDS[stat.S_IFMT(found.st_mode)]}"
+    elif owner is not None and found.st_uid != owner:
         refused = f"belongs to uid {found.st_uid}, not to uid {owner}"
-    elif found.st_nlink > 1:
+    elif owner is not None and found.st_nlink > 1:
         refused = f"has {found.st_nlink} hard links"
     if refused is not None:
         os.close(descriptor)

@@ -26,7 +26,7 @@ from assay.sites.site import Site
 from checks.common.outcome import BuildFailure, Outcome
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase
-from records.record import CASE_ID, Attempt, Record, RecordWriter, latest_attempts
+from records.record import CASE_ID, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
 from records.withheld import masked
 
@@ -116,7 +116,7 @@ class Driver:
         for case in self.plan.cases:
             if case.skipped is not None and case.id not in recorded:
                 skipped = Outcome("skipped", reason=case.skipped)
-                writer.append(self._as_record(case, skipped, {}, case.id))
+                writer.append(self._as_record(case, skipped, {}))
 
     def _to_come(self) -> list[Launch]:
         retries = int(self.plan.limits.get("retries") or 0)
@@ -234,22 +234,21 @@ class Driver:
         stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
         kept = keep_raw(self.work, self.run_directory, stem, message.files)
         kept.tell(message)
-        record = self._as_record(launch, message, kept.artifacts, launch.case_id, launch)
+        record = self._as_record(launch, message, kept.artifacts)
         writer.append(record)
         self._made[launch.key] += 1
         self._results += record.status != "lost"
         self.progress.record(record)
 
     def _as_record(
-        self,
-        asked: PlannedCase | Launch,
-        outcome: Outcome,
-        artifacts: dict[str, str],
-        case_id: str,
-        place: Attempt | None = None,
+        self, asked: PlannedCase | Launch, outcome: Outcome, artifacts: dict[str, str]
     ) -> Record:
-        """What was asked, where, and what came of it; without a place it was not launched."""
+        """What was asked, where, and what came of it; a case that was not launched has block 0."""
         assert outcome.status is not None
+        if isinstance(asked, Launch):
+            case_id, block, attempt = asked.case_id, asked.block, asked.attempt
+        else:
+            case_id, block, attempt = asked.id, 0, 1
         return Record(
             run_id=self.run_directory.run_id,
             case_id=case_id,
@@ -258,8 +257,8 @@ class Driver:
             site=self.site.name,
             params=asked.params,
             ranks=asked.ranks,
-            block=place.block if place else 0,
-            attempt=place.attempt if place else 1,
+            block=block,
+            attempt=attempt,
             status=outcome.status,
             reason=masked(outcome.reason) if outcome.reason else None,
             started_at=outcome.started_at,

@@ -55,8 +55,12 @@ def answer_of(site: Site, *argv: str) -> str:
 
 def require_slurm(site: Site) -> None:
     """Raise InfrastructureError unless Slurm answers."""
+    _slurm(site, "squeue", "--noheader", "--me", "--format=%i")
+
+
+def _slurm(site: Site, *argv: str) -> str:
     try:
-        answer_of(site, "squeue", "--noheader", "--me", "--format=%i")
+        return answer_of(site, *argv)
     except InfrastructureError as error:
         raise InfrastructureError(f"Slurm does not answer: {error}") from error
 
@@ -64,10 +68,10 @@ def require_slurm(site: Site) -> None:
 def trouble(site: Site, work: Path, nodes: int) -> str | None:
     """What keeps launches of up to `nodes` nodes from being run; None when nothing does."""
     try:
-        listed = answer_of(site, "sinfo", "-hN", "--format=%N %T", "-p", site.description.partition)
-        answer_of(site, "squeue", "--noheader", "--me", "--format=%i")
+        listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", site.description.partition)
+        require_slurm(site)
     except InfrastructureError as error:
-        return f"Slurm does not answer: {error}"
+        return f"{error}"
     states = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
     out = sorted(name for name, state in states.items() if state not in _IN_SERVICE)
     if len(states) - len(out) < nodes:

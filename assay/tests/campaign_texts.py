@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small right campaign as text, for tests to spoil, and a site to plan it on."""
+"""A small right campaign and right criteria as text, for tests to spoil, and a site to plan on."""
 
 from __future__ import annotations
 
@@ -23,6 +23,14 @@ cases:
   environments: [lam]
 limits: {node_hours: 5, launch_s: 100}
 weights: {hpl: 2, pt2pt: 0.5}
+"""
+#: Criteria for the runs of reports.tests.acceptance_runs.
+CRITERIA = """\
+schema: 1
+name: mine
+title: Mine
+criteria:
+  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
 """
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(

@@ -11,17 +11,9 @@ import pytest
 from assay.cli import main
 from assay.plan import make_plan
 from assay.schema import load_campaign
-from assay.tests.campaign_texts import SITE
+from assay.tests.campaign_texts import CRITERIA, SITE
 from reports.acceptance import store
 from reports.tests import acceptance_runs as runs
-
-CRITERIA = """\
-schema: 1
-name: mine
-title: Mine
-criteria:
-  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
-"""
 
 
 @pytest.fixture

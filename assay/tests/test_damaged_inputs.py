@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from assay.cli import main
-from assay.tests.test_damaged_runs import CONTENTS, CRITERIA, KINDS, Damage, no_longer_than
+from assay.tests.campaign_texts import CRITERIA
+from assay.tests.test_damaged_runs import CONTENTS, KINDS, Damage, no_longer_than
 from reports.acceptance import store
 from reports.tests import acceptance_runs as runs
 

@@ -20,6 +20,7 @@ import msgspec
 import pytest
 
 from assay.cli import main
+from assay.tests.campaign_texts import CRITERIA
 from records.chain import SEAL
 from records.record import SCHEMA, RecordWriter, read_records
 from reports.acceptance import store
@@ -27,13 +28,6 @@ from reports.tests import acceptance_runs as runs
 
 Damage = Callable[[Path], object]
 
-CRITERIA = """\
-schema: 1
-name: mine
-title: Mine
-criteria:
-  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
-"""
 #: Commands that read a run; RUN is the damaged one, GOOD another.
 COMMANDS = {
     "status": ["status", "RUN"],

@@ -15,6 +15,7 @@ import pytest
 from assay.cli import main
 from assay.run.progress import Progress
 from assay.terminal import plain_output
+from assay.tests.campaign_texts import CRITERIA
 from records.metric import Metric
 from records.plain_text import SUBSTITUTE, one_line, plain
 from records.record import Record
@@ -31,13 +32,6 @@ CONTROLS = [
 ]
 NASTY = "\x1b[2J\x1b]0;owned\x07" + "".join(CONTROLS) + "\nverified: all is well\n\x9b31m\r100 %"
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl"
-CRITERIA = """\
-schema: 1
-name: mine
-title: Mine
-criteria:
-  - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
-"""
 
 
 def spoilt(record: dict[str, Any]) -> dict[str, Any]:

@@ -100,11 +100,6 @@ def _days_fact(days: Mapping[SeriesCell, DaySpread]) -> str:
     return f"spread of days: from the history, {series} of {span} nights"
 
 
-def compare_runs(run_a: Path, run_b: Path) -> str:
-    """`compare` as Markdown."""
-    return compare(run_a, run_b).markdown()
-
-
 def _cases(analysis: Analysis) -> set[str]:
     return {case.id for case in analysis.run.plan.cases}
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from records.errors import AssayError
-from reports.comparison.compare import compare_runs
+from reports.comparison.compare import compare
 from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
 from reports.write.frames import CSV_COLUMNS
 from reports.write.report import build_report
@@ -270,9 +270,9 @@ def test_other_output_directory_still_links_to_raw(tmp_path: Path) -> None:
 def test_two_runs_side_by_side(tmp_path: Path) -> None:
     first = write_run(tmp_path / "a", small(), seed=1)
     second = write_run(tmp_path / "b", small(), seed=2, slower=1.2)
-    text = compare_runs(first, second)
+    text = compare(first, second).markdown()
     assert "beyond the launches' spread; two days cannot tell" in text
     assert "8 cases in both" in text
     other = write_run(tmp_path / "c", quick_cases(("openmpi",)))
     with pytest.raises(AssayError, match="no case in common"):
-        compare_runs(first, other)
+        compare(first, other)
