@@ -27,8 +27,8 @@ BENCHES = (
     "small_sites",
     "chaos_outputs",
 )
-#: Those that take an hour; they run when they are named.
-ON_REQUEST = ("chaos_kills",)
+#: Those that take an hour, or gather others; they run when they are named.
+ON_REQUEST = ("chaos_kills", "verdicts")
 _NEED_ROOT = ("overhead", "chaos_kills")
 
 

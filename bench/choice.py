@@ -2,8 +2,7 @@
 """Verdicts of the choice on simulated campaigns with known truth (goals stand in each row).
 
 python -m bench.choice [CAMPAIGNS]. Four environments, 17 points in five cases, all pairs, judged by
-the code that reports. Each row prints its goal, the value found and its Monte-Carlo error (two
-standard errors); exits 1 when a row misses its goal by more than chance at 99.9 % allows.
+the code that reports. Exits 1 when a row misses its goal (bench/rows.py).
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from scipy import stats  # type: ignore[import-untyped]
 
+from bench.rows import Row, printed, share
 from bench.simulated_campaigns import CASE_OF_POINT, CASES, NAMES, POINTS, Noise, judged
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons
@@ -23,7 +22,8 @@ from reports.statistics.descriptive import Matrix
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
-CAMPAIGNS = 150
+TOPIC = "Choice: campaigns shaped as `mpi-choice`"
+CAMPAIGNS, QUICK = 150, 20
 Outcomes = Mapping[tuple[int, int], str]
 
 NOISES: dict[str, Noise] = {
@@ -38,7 +38,7 @@ SLOW = np.log([1, 1, 1, 1.2])
 
 
 @dataclass
-class Row:
+class Count:
     """Counts of one line of the table: how often of how many, and the goal."""
 
     title: str
@@ -51,20 +51,9 @@ class Row:
         """Count."""
         self.found, self.of = self.found + int(found), self.of + of
 
-    def told(self, alike: int = 1) -> bool:
-        """Print the row; `alike` counts share one campaign's luck. Whether the goal is kept."""
-        share, n = self.found / self.of, max(1, self.of // alike)
-        kept = True
-        if self.most is not None:
-            kept = share * n <= stats.binom.ppf(0.999, n, self.most)
-        if self.least is not None:
-            kept = share * n >= stats.binom.ppf(0.001, n, self.least)
-        goal = f"at most {self.most:.1%}" if self.most is not None else ""
-        goal = f"at least {self.least:.1%}" if self.least is not None else goal
-        error = 2 * np.sqrt(max(share * (1 - share), 2.25 / n) / n)
-        missed = "" if kept else "  MISSED"
-        print(f"{self.title:84} {goal or '–':>15}  {share:7.2%} ± {error:.2%}{missed}", flush=True)
-        return kept
+    def told(self, alike: int = 1) -> Row:
+        """The row; `alike` counts share one campaign's luck."""
+        return share(self.title, self.found, self.of, most=self.most, least=self.least, alike=alike)
 
 
 def launches(rng: np.random.Generator, noise: Noise, truth: Matrix, blocks: int) -> Matrix:
@@ -101,19 +90,19 @@ def best_choice(found: Comparisons) -> str:
     return first.environment if first is not None and first.worst == 1 else ""
 
 
-def errors_and_coverage(campaigns: int) -> Iterator[bool]:
+def errors_and_coverage(campaigns: int) -> Iterator[Row]:
     """Any wrong word of all questions of a campaign, and what the headline's interval covers."""
     plans = [(ALIKE, "all alike", n) for n in (6, 12, 20)]
     plans.append((MIXED, "two alike, +10 %, +50 %", 12))
     for truth, what, blocks in plans:
         for name, noise in NOISES.items():
             rng = np.random.default_rng([blocks, len(name), len(what)])
-            error = Row(f"a wrong word or place: {what}, {name}, n = {blocks}", most=0.05)
-            covered = Row(
-                f"  the headline's interval covers (level {interval_rank(blocks, 0.95)[1]:.1%})",
+            error = Count(f"a wrong word or place: {what}, {name}, n = {blocks}", most=0.05)
+            covered = Count(
+                f"… the headline's interval covers (level {interval_rank(blocks, 0.95)[1]:.1%})",
                 least=0.95,
             )
-            together = Row("  all bounds of the campaign hold together", least=0.95)
+            together = Count("… all bounds of the campaign hold together", least=0.95)
             for _ in range(campaigns):
                 found = judged(launches(rng, noise, truth, blocks))
                 error.add(wrong_words(found, truth))
@@ -137,7 +126,7 @@ def bounds_hold(found: Comparisons, truth: Matrix) -> bool:
     )
 
 
-def survivors(campaigns: int) -> Iterator[bool]:
+def survivors(campaigns: int) -> Iterator[Row]:
     """Environment b is 5 % faster where it ends well; a quarter hangs, or the slow third is killed.
 
     For the second, b's launches vary by 20 % about the others' time, so that the survivors alone
@@ -149,11 +138,11 @@ def survivors(campaigns: int) -> Iterator[bool]:
     }
     for what, make in kinds.items():
         rng = np.random.default_rng(len(what))
-        wins = Row(f"{what}: b is the best choice", most=0.01)
-        last = Row("  b is ranked behind the others", least=0.95)
-        ranked = Row("  the others keep their places", least=0.95)
+        wins = Count(f"{what}: b is the best choice", most=0.01)
+        last = Count("… b is ranked behind the others", least=0.95)
+        ranked = Count("… the others keep their places", least=0.95)
         lost = 0.05 if make is _killed else None  # a hanging b is faster where it ends well
-        faster = Row("  b is faster than one of them in any cell", most=lost)
+        faster = Count("… b is faster than one of them in any cell", most=lost)
         for _ in range(campaigns):
             found = judged(*make(rng))
             places = found.score.standings if found.score else []
@@ -185,11 +174,11 @@ def _killed(rng: np.random.Generator) -> tuple[Matrix, Outcomes]:
     return logs, {(CASES + case, block): "failed" for case, block in slow}
 
 
-def alike_failures(campaigns: int) -> Iterator[bool]:
+def alike_failures(campaigns: int) -> Iterator[Row]:
     """All environments are alike, and a tenth of all launches fails."""
     rng = np.random.default_rng(9)
-    wrong = Row("all alike, a tenth of all launches fails: a wrong word or place", most=0.05)
-    behind = Row("  one is ranked behind another", most=0.05)
+    wrong = Count("all alike, a tenth of all launches fails: a wrong word or place", most=0.05)
+    behind = Count("… one is ranked behind another", most=0.05)
     for _ in range(campaigns):
         every = [(place, block) for place in range(4 * CASES) for block in range(12)]
         bad = {place: "failed" for place in every if rng.random() < 0.1}
@@ -201,11 +190,11 @@ def alike_failures(campaigns: int) -> Iterator[bool]:
         yield row.told()
 
 
-def power(campaigns: int) -> Iterator[bool]:
+def power(campaigns: int) -> Iterator[Row]:
     """mpi-choice with one environment +20 % everywhere: its 39 message lengths against three."""
     for status in ("ok", "lost", "failed"):
         rng = np.random.default_rng(len(status))
-        row = Row(f"+20 %, one launch of 240 {status}: all 39 points resolved", least=0.9)
+        row = Count(f"+20 %, one launch of 240 {status}: all 39 points resolved", least=0.9)
         for _ in range(campaigns):
             logs = launches(rng, NOISES["normal, s 2 %"], SLOW, 12)
             place = int(rng.integers(4)) * CASES + 2, int(rng.integers(12))
@@ -213,7 +202,7 @@ def power(campaigns: int) -> Iterator[bool]:
             cells = [c for c in found.points if c.check == "pt2pt" and "d" in _names(c)]
             row.add(len(cells) == 39 and all(c.word in ("faster", "slower") for c in cells))
         yield row.told()
-    row = Row("the smallest detectable difference, planted, is resolved (of a point)", least=0.7)
+    row = Count("the smallest detectable difference, planted, is resolved (of a point)", least=0.7)
     for pick in range(campaigns // 2):
         seed = [pick, 5]
         before = judged(launches(np.random.default_rng(seed), NOISES["normal, s 2 %"], ALIKE, 12))
@@ -231,18 +220,18 @@ def _names(cell: object) -> tuple[str, str]:
     return str(getattr(cell, "environment")), str(getattr(cell, "reference"))  # noqa: B009
 
 
-def dependent_blocks(campaigns: int) -> Iterator[bool]:
+def dependent_blocks(campaigns: int) -> Iterator[Row]:
     """AR(1) with 0.7 between blocks: a wrong separation is told with a warning."""
     for correlation in (0.0, 0.7):
         rng = np.random.default_rng(7)
-        warned = Row(
+        warned = Count(
             f"AR(1) {correlation}: the summary warns that blocks are not independent",
             most=None if correlation else 0.05,
             least=0.8 if correlation else None,
         )
-        wrong = Row("  a wrong word or place", most=None if correlation else 0.05)
-        silent = Row("  a wrong word or place without a warning", most=0.05)
-        beside = Row("  pairs of the score with a correlation above what chance allows")
+        wrong = Count("… a wrong word or place", most=None if correlation else 0.05)
+        silent = Count("… a wrong word or place without a warning", most=0.05)
+        beside = Count("… pairs of the score with a correlation above what chance allows")
         for _ in range(campaigns):
             noise = rng.normal(0, 0.03, (4, CASES, 12))
             for block in range(1, 12):
@@ -262,13 +251,22 @@ def dependent_blocks(campaigns: int) -> Iterator[bool]:
         yield beside.told(alike=6)
 
 
+def rows(quick: bool) -> Iterator[Row]:
+    """All rows; see the module's docstring."""
+    return every(QUICK if quick else CAMPAIGNS)
+
+
+def every(campaigns: int) -> Iterator[Row]:
+    """All rows of so many campaigns."""
+    for part in (survivors, alike_failures, power, dependent_blocks, errors_and_coverage):
+        yield from part(campaigns)
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     campaigns = int(arguments[0]) if arguments else CAMPAIGNS
     print(f"{campaigns:,} simulated campaigns a row; share of campaigns (or of intervals, cells)")
-    print(f"{'':84} {'goal':>15}  found ± Monte-Carlo error")
-    parts = (survivors, alike_failures, power, dependent_blocks, errors_and_coverage)
-    return 0 if all([*chain.from_iterable(part(campaigns) for part in parts)]) else 1
+    return printed(every(campaigns))
 
 
 if __name__ == "__main__":

@@ -2,20 +2,18 @@
 """Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
 
 python -m bench.small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
-shipped nightly campaign has 12 series. Each row prints its target, what was found, and the 95 %
-interval of that (Clopper–Pearson, or of the mean). Exits 1 when an interval lies beyond its target.
+shipped nightly campaign has 12 series. Exits 1 when a row misses its target (bench/rows.py).
 """
 
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from bench.nightly import interval
+from bench.rows import Row, mean, printed, share
 from bench.simulated_nights import NOISES, Event, Told, judge_all, simulate
 from records.history.model import History
 from reports.comparison.days import day_spreads, two_days_interval
@@ -23,7 +21,8 @@ from reports.nightly.judge import NightJudge
 from reports.nightly.rules import rules_for
 from reports.statistics.descriptive import log_ratio_interval
 
-HISTORIES = 40
+TOPIC = "Nightly: sites of 12 series"
+HISTORIES, QUICK = 40, 8
 SERIES = 12
 RULES = rules_for(SERIES)
 MONTH = 30
@@ -35,28 +34,6 @@ def histories(event: Event, noise: str, spread: float, nights: int, n: int) -> I
     """So many histories of 12 series."""
     for seed in range(n):
         yield simulate(event, NOISES[noise], spread, (SERIES, nights), 97 + seed)
-
-
-def share(name: str, hits: int, n: int, *, least: float = 0.0, most: float = 1.0) -> bool:
-    """Print a share with its target; whether its interval reaches the target."""
-    low, high = interval(hits, n)
-    target = f"≤ {most:.1%}" if most < 1 else f"≥ {least:.0%}"
-    kept = low <= most and high >= least
-    found = f"{hits / n:.2%} [{low:.2%}, {high:.2%}] of {n}"
-    print(f"{name:66} target {target:8} found {found:36} {'' if kept else 'MISSED'}", flush=True)
-    return kept
-
-
-def mean(name: str, counts: Sequence[float], most: float) -> bool:
-    """Print a mean with its standard error and its target; whether it reaches the target."""
-    found, error = float(np.mean(counts)), float(np.std(counts, ddof=1) / len(counts) ** 0.5)
-    kept = found - 2 * error <= most
-    print(
-        f"{name:66} target ≤ {most:<6g} found {found:.3f} ± {2 * error:.3f} a history"
-        f" {'' if kept else 'MISSED'}",
-        flush=True,
-    )
-    return kept
 
 
 def alarm_nights(told: Told, first: int, last: int) -> int:
@@ -74,7 +51,7 @@ def first_told(told: Told, verdict: str, since: int) -> dict[int, int]:
     return first
 
 
-def limits(n: int) -> Iterator[bool]:
+def limits(n: int) -> Iterator[Row]:
     """After 33 nights: limits above 10 %, and whether a loss of 11.6 % is seen."""
     for noise in NOISES:
         wide = missed = 0
@@ -89,10 +66,10 @@ def limits(n: int) -> Iterator[bool]:
             alarm_nights(judge_all(history, RULES), MONTH, 3 * MONTH) / 2
             for history in histories(NOTHING, noise, 0.01, 3 * MONTH, n)
         ]
-        yield mean(f"limits: {noise} 1 %: false alarm nights a month, later", counts, 1.0)
+        yield mean(f"limits: {noise} 1 %: false alarm nights a month, later", counts, most=1.0)
 
 
-def first_month(n: int) -> Iterator[bool]:
+def first_month(n: int) -> Iterator[Row]:
     """False alarms among the first 30 nights, and steps in the first ten."""
     rows = [(noise, NOTHING) for noise in NOISES]
     for chance in (0.2, 0.3, 0.4):
@@ -105,8 +82,8 @@ def first_month(n: int) -> Iterator[bool]:
             told = judge_all(history, RULES)
             counts.append(alarm_nights(told, 0, MONTH))
             later.append(alarm_nights(told, MONTH, 2 * MONTH))
-        yield mean(f"first month: {noise} 1 %, {event.name}", counts, 1.0)
-        yield mean(f"second month: {noise} 1 %, {event.name}", later, 1.0)
+        yield mean(f"first month: {noise} 1 %, {event.name}", counts, most=1.0)
+        yield mean(f"second month: {noise} 1 %, {event.name}", later, most=1.0)
     for at in (3, 5, 8):
         event = Event("step", step=0.08, at=at)
         found = [
@@ -117,7 +94,7 @@ def first_month(n: int) -> Iterator[bool]:
         yield share(text, sum(found), SERIES * len(found), least=0.95)
 
 
-def node_sets(n: int) -> Iterator[bool]:
+def node_sets(n: int) -> Iterator[Row]:
     """Four nodes of 12 drawn every night."""
     for spread in (0.0, 0.01, 0.02):
         event = Event("", nodes=12, node_spread=spread, at=45)
@@ -130,11 +107,11 @@ def node_sets(n: int) -> Iterator[bool]:
             seen += [night <= 3 for night in first_told(told, "regression", 45).values()]
         name = f"nodes drawn nightly, effects {spread:.0%}:"
         yield share(f"{name} series judged at night 45", judged, SERIES * n, least=1.0)
-        yield mean(f"{name} false alarm nights a month", counts, 1.0)
+        yield mean(f"{name} false alarm nights a month", counts, most=1.0)
         yield share(f"{name} +6 % in 3 nights", sum(seen), SERIES * (n // 4), least=0.9)
 
 
-def silence(n: int) -> Iterator[bool]:
+def silence(n: int) -> Iterator[Row]:
     """A series without a record, and one with zeros, from night 25 on."""
     hits = false = 0
     for history in histories(NOTHING, "normal", 0.01, 27, n):
@@ -147,7 +124,7 @@ def silence(n: int) -> Iterator[bool]:
     yield share("silence: said of others", false, 10 * n, most=0.001)
 
 
-def course(n: int) -> Iterator[bool]:
+def course(n: int) -> Iterator[Row]:
     """Regressions that grow, stay and go."""
     event = Event("grows", step=0.06, grows=0.06)
     again = [
@@ -183,7 +160,7 @@ def course(n: int) -> Iterator[bool]:
         yield share(f"+{step:.0%} ends after 10 nights: recovered in 7", soon, known, least=0.95)
 
 
-def two_days(n: int) -> Iterator[bool]:
+def two_days(n: int) -> Iterator[Row]:
     """Two runs of five launches with nothing changed, or 8 % slower; days differ by 1 %."""
     rng = np.random.default_rng(11)
     for change, text in ((0.0, "nothing changed: called better or worse"), (0.08, "+8 %: called")):
@@ -200,27 +177,26 @@ def two_days(n: int) -> Iterator[bool]:
                     assert result is not None
                     known = two_days_interval(result[0], result[1], day)
                     hits += not known.low <= 1 <= known.high
-            limits = {"least": 0.9 if nights > 8 else 0.7} if change else {"most": 0.05}
-            yield share(
-                f"two runs, days ± 1 %, {nights} nights known, {text}", hits, SERIES * n, **limits
-            )
+            least = (0.9 if nights > 8 else 0.7) if change else None
+            most = None if change else 0.05
+            name = f"two runs, days ± 1 %, {nights} nights known, {text}"
+            yield share(name, hits, SERIES * n, least=least, most=most)
+
+
+PARTS = (limits, first_month, node_sets, silence, course, two_days)
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """All rows; see the module's docstring."""
+    for part in PARTS:
+        yield from part(QUICK if quick else HISTORIES)
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     n = int(arguments[0]) if arguments else HISTORIES
-    chosen = [
-        *(arguments[1:] or ("limits", "first_month", "node_sets", "silence", "course", "two_days"))
-    ]
-    started = time.process_time()
-    parts = {
-        part.__name__: part for part in (limits, first_month, node_sets, silence, course, two_days)
-    }
-    kept = [row for name in chosen for row in parts[name](n)]
-    print(
-        f"{len(kept)} rows, {kept.count(False)} miss; {time.process_time() - started:.0f} s of CPU"
-    )
-    return 0 if all(kept) else 1
+    parts = {part.__name__: part for part in PARTS}
+    return printed(row for name in arguments[1:] or parts for row in parts[name](n))
 
 
 if __name__ == "__main__":

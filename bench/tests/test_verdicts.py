@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The proof's frame: rows with their errors, benches found, tables written."""
+
+import pytest
+
+from bench.rows import Row, mean, share
+from bench.verdicts import PAGE, benches, main, table, written
+
+
+@pytest.mark.parametrize(
+    ("hits", "n", "limits", "kept"),
+    [
+        (5, 100, {"most": 0.05}, True),
+        (8, 100, {"most": 0.05}, True),  # chance
+        (15, 100, {"most": 0.05}, False),
+        (150, 150, {"least": 1.0}, True),
+        (149, 150, {"least": 1.0}, False),
+        (0, 40, {"most": 0.0}, True),
+        (1, 40, {"most": 0.0}, False),
+        (80, 100, {"least": 0.93, "most": 0.97}, False),
+        (0, 0, {"most": 0.05}, False),  # nothing found is no proof
+        (99, 100, {}, True),
+    ],
+)
+def test_a_share_misses_its_target_only_beyond_chance(hits, n, limits, kept):
+    assert share("x", hits, n, **limits).kept is kept
+
+
+def test_shares_that_hang_together_count_once():
+    assert not share("x", 150, 1000, most=0.1).kept
+    assert share("x", 150, 1000, most=0.1, alike=100).kept
+
+
+def test_a_mean_has_its_error():
+    row = mean("x", [1.0, 2.0, 3.0], most=1.0, unit=" s")
+    assert row == Row("x", "≤ 1 s", "2 ± 2.5 s of 3", True)
+    assert not mean("x", [2.0, 2.01, 1.99] * 10, most=1.0).kept
+
+
+def test_the_benches_with_rows_are_found():
+    assert {"choice", "small_sites", "nightly", "statistics"} <= set(benches())
+    assert not {"rows", "verdicts", "plan"} & set(benches())
+
+
+def test_a_table_takes_the_place_of_its_last_one():
+    page = "above\n<!-- end of all rows -->\nbelow\n"
+    for found in ("1", "2"):
+        made = table("a", "Topic", [Row("x", "", found, found == "1")], quick=True, cpu_s=3)
+        page = written(page, "a", made)
+    page = written(page, "b", "table of b")
+    assert page.count("<!-- rows of a -->") == 1
+    assert "| x | – | 2 **missed** |" in page
+    assert "| x | – | 1 |" not in page
+    assert page.index("end of a ") < page.index("rows of b") < page.index("end of all rows")
+    assert page.startswith("above\n")
+    assert page.endswith("below\n")
+
+
+def test_the_page_has_a_place_for_tables():
+    assert "<!-- end of all rows -->" in PAGE.read_text()
+
+
+def test_an_unknown_bench_is_refused(capsys):
+    assert main(["--quick", "no_bench"]) == 2
+    assert "'no_bench'; allowed: --quick" in capsys.readouterr().err

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every verdict against simulations with known truth (goal: each row its target).
+
+python -m bench.verdicts [--quick] [--write] [BENCH …]. Runs each bench that has `TOPIC` and
+`rows` (bench/rows.py), or those named. --quick: fewer runs, some minutes; --write: the tables of
+docs/verdicts.md anew. Exits 1 when a row misses its target.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+from bench.rows import Row
+from records.files import write_whole
+
+_HERE = Path(__file__).resolve().parent
+PAGE = _HERE.parent / "docs" / "verdicts.md"
+
+
+def benches() -> list[str]:
+    """The names of all benches with rows."""
+    found = []
+    for path in sorted(_HERE.glob("*.py")):
+        names = {
+            name
+            for node in ast.parse(path.read_text(encoding="utf-8")).body
+            for name in _defined(node)
+        }
+        if {"TOPIC", "rows"} <= names:
+            found.append(path.stem)
+    return found
+
+
+def _defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    return [t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)]
+
+
+def table(name: str, topic: str, rows: list[Row], *, quick: bool, cpu_s: float) -> str:
+    """The Markdown of one bench's rows."""
+    command = f"python -m bench verdicts {'--quick ' if quick else ''}{name}"
+    lines = [
+        f"**{topic}** (`{command}`, {cpu_s:.0f} s of CPU)",
+        "",
+        "| what | target | found |",
+        "|---|---|---|",
+        *(
+            f"| {row.what} | {row.target or '–'} | {row.found}{'' if row.kept else ' **missed**'} |"
+            for row in rows
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def written(page: str, name: str, made: str) -> str:
+    """`page` with the table of a bench in the place of its last one, or after all others."""
+    first, last = f"<!-- rows of {name} -->", f"<!-- end of {name} -->"
+    block = f"{first}\n{made}\n{last}"
+    if first in page:
+        before, rest = page.split(first)
+        return f"{before}{block}{rest.split(last)[1]}"
+    mark = "<!-- end of all rows -->"
+    assert mark in page, f"{PAGE}: no line {mark}"
+    return page.replace(mark, f"{block}\n\n{mark}")
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    options = {word for word in arguments if word.startswith("-")}
+    names = [word.replace("-", "_") for word in arguments if not word.startswith("-")]
+    there = benches()
+    if wrong := [*(options - {"--quick", "--write"}), *(set(names) - set(there))]:
+        print(
+            f"bench verdicts: {wrong[0]!r}; allowed: --quick, --write, {', '.join(there)}",
+            file=sys.stderr,
+        )
+        return 2
+    missed = count = 0
+    for name in names or there:
+        module = import_module(f"bench.{name}")  # slow: only what is run
+        print(f"== {name}: {module.TOPIC}", flush=True)
+        begun = time.process_time()
+        rows: list[Row] = []
+        for row in module.rows("--quick" in options):
+            print(row, flush=True)
+            rows.append(row)
+        cpu_s = time.process_time() - begun
+        if "--write" in options:
+            made = table(name, module.TOPIC, rows, quick="--quick" in options, cpu_s=cpu_s)
+            write_whole(PAGE, written(PAGE.read_text(encoding="utf-8"), name, made).encode())
+        count += len(rows)
+        missed += sum(not row.kept for row in rows)
+    print(f"{count} rows, {missed} miss their target")
+    return bool(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
