@@ -46,6 +46,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str | None = None
+    partition: str | None = None
     virtual: bool | None = None
     description: str | None = None
     nodes: Count | None = None

@@ -16,7 +16,7 @@ ALLOWED = (
     "allowed are up to 128 letters, digits, dots, hyphens and underscores, the first a letter or"
     " digit"
 )
-#: A site as it is asked for: a folder of site-config/, or virtual:CLUSTER.
+#: A site as it is asked for: a folder of site-config/, SITE:PARTITION, or virtual:CLUSTER.
 _SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(:[A-Za-z0-9][A-Za-z0-9_.-]{0,127})?")
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,254}")
 

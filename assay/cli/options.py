@@ -35,7 +35,7 @@ def add_run(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
 def add_site(
     parser: argparse.ArgumentParser,
     default: str | None = DEFAULT_SITE,
-    text: str = "a folder of site-config/",
+    text: str = "a folder of site-config/; SITE:PARTITION chooses one of its partitions",
 ) -> None:
     """--site SITE."""
     parser.add_argument("--site", metavar="SITE", default=default, help=text)

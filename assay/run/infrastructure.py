@@ -68,7 +68,8 @@ def _slurm(site: Site, *argv: str) -> str:
 def trouble(site: Site, work: Path, nodes: int) -> str | None:
     """What keeps launches of up to `nodes` nodes from being run; None when nothing does."""
     try:
-        listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", site.description.partition)
+        partition = site.description.slurm_partition
+        listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
         require_slurm(site)
     except InfrastructureError as error:
         return f"{error}"

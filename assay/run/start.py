@@ -81,6 +81,11 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
         raise AssayError(
             f"{run.path} was begun on site {plan.site}; resume it with --site {plan.site}"
         )
+    if began.partition is not None and site.description.partition != began.partition:
+        raise AssayError(
+            f"{run.path} was begun on partition {began.partition}; resume it with --site"
+            f" {plan.site}:{began.partition}"
+        )
     unknown = {case.check for case in plan.cases} - CHECKS.keys()
     if unknown:
         raise AssayError(

@@ -61,7 +61,7 @@ def with_spack(described: SiteDescription) -> SiteDescription:
         variables = (
             {} if modules else {"PATH": f"{folder}/bin:$PATH", "LD_RUN_PATH": f"{folder}/lib"}
         )
-        for name in names:
+        for name in (name for name in names if name in described.environments):
             like = described.environments[name]
             served = {
                 "description": f"as {name}, with library and programs as Spack built them ({view})",
@@ -72,7 +72,7 @@ def with_spack(described: SiteDescription) -> SiteDescription:
                 "spack_view": view,
                 "variables": {**like.variables, **variables},
                 "modules": modules,
-                "modules_folder": str(modules_folder(described.name)) if modules else "",
+                "modules_folder": str(modules_folder(described.name)) if modules else None,
                 "preload": "",
                 "packages": [],
                 "source": "spack",

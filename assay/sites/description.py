@@ -3,32 +3,33 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated
+from typing import Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import model_validator
 
+from assay.sites.values import (
+    Command,
+    LauncherCommand,
+    LauncherName,
+    Line,
+    Module,
+    PartitionName,
+    Pattern,
+    ResourceName,
+    ResourceOption,
+    SlurmOption,
+    SlurmPartition,
+    Text,
+    VariableName,
+)
 from records.sections import Section, key
 from records.topology import TopologyDescription
 
-SCHEMA = 1
+SCHEMA = 2
 #: Ending of the names of environments that Spack builds.
 SPACK_SUFFIX = "-spack"
 #: What stands for the value in `options` and `variables` of a setting.
 VALUE = "{value}"
-
-_Text = Annotated[str, Field(min_length=1)]
-
-
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(
-            f"found {text:.100}; allowed is a regular expression of Python, e.g. '^MPICH 4\\.':"
-            f" {error}"
-        ) from error
-    return text
 
 
 class SettingDescription(Section):
@@ -44,6 +45,16 @@ class SettingDescription(Section):
     seen_as: str = key("Variable in which ranks see the value that is in effect.", default="")
 
 
+class BlasDescription(Section):
+    """What HPL and check node are compiled and linked with; it has the CBLAS and LAPACK calls."""
+
+    libraries: list[Module] = key("Names of libraries, e.g. [openblas]: -lopenblas.", default=[])
+    cflags: list[Line] = key("Words for the compiler, e.g. [-I/opt/mkl/include].", default=[])
+    ldflags: list[Line] = key(
+        "Words for the linker, before the libraries, e.g. [-L/opt/blis/lib, -lblis-mt].", default=[]
+    )
+
+
 class EnvironmentDescription(Section):
     """An MPI implementation in one mode: how to compile for it, start it and recognise it."""
 
@@ -55,33 +66,67 @@ class EnvironmentDescription(Section):
         exclude=True,
     )
     description: str = key("The implementation and its mode, for readers.")
-    compiler: str = key("C compiler wrapper of the library.")
-    launcher: str = key("One of the launchers in checks/common/launchers.py.")
-    launcher_options: list[str] = key("Words that the launcher gets first.", default=[])
-    library: Annotated[str, AfterValidator(_pattern)] = key(
-        "Regular expression that the library's own version matches."
+    compiler: Command = key("C compiler wrapper of the library; a path where PATH lacks it.")
+    launcher: LauncherName = key(
+        "How its ranks are started; with launcher_command it is assay-template.",
+        default="assay-template",
     )
+    launcher_options: list[Line] = key("Words that the launcher gets first.", default=[])
+    launcher_command: LauncherCommand | None = key(
+        'The command of a launcher that is not in the list, e.g. "mpiexec -n {ranks} -ppn'
+        ' {ranks_per_node}". Replaced are {ranks}, {ranks_per_node}, {nodes}, {cpus_per_task} and'
+        " {variables}, the names of variables that ranks must get, with commas. The program and its"
+        " arguments follow. No shell reads it.",
+        default=None,
+    )
+    mpirun: Command | None = key(
+        "Path or name of the launcher's own program, e.g. /opt/openmpi/bin/mpiexec; default: srun,"
+        " mpirun, mpiexec.hydra or prun on the PATH that the modules make.",
+        default=None,
+    )
+    library: Pattern = key("Regular expression that the library's own version matches.")
     features: list[str] = key("What checks may ask for.", default=["mpi"])
-    preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
-    programs: dict[str, _Text] = key(
-        "Paths of foreign programs built for it, by the name that checks ask for: su3_rmd, osu,"
-        " netpipe, netpipe-tcp. Variables such as $HOME are expanded. A case whose program is not"
-        " there is skipped, with the reason in the plan; a word without a slash is looked for where"
-        " launches run.",
+    modules: list[Module] = key("Modules to load, in this order.", default=[])
+    modules_folder: Line | None = key("Their folder, where the module path lacks it.", default=None)
+    prepare: list[str] = key(
+        "Shell commands before the modules are loaded, in every job, build and probe.", default=[]
+    )
+    variables: dict[VariableName, Line | Literal[""]] = key(
+        "Variables of its ranks and builds. $NAME in a value is replaced in the job.", default={}
+    )
+    blas: BlasDescription | None = key(
+        "The BLAS of HPL and of check node in this environment; default: the site's.", default=None
+    )
+    programs: dict[str, Text] = key(
+        "Paths of foreign programs built for it, by the name that checks ask for: hpl, su3_rmd,"
+        " osu, netpipe, netpipe-tcp. Variables such as $HOME are expanded. A case whose program is"
+        " not there is skipped, with the reason in the plan; a word without a slash is looked for"
+        " where launches run.",
         default={},
     )
-    variables: dict[str, str] = key("Variables of its ranks.", default={})
     settings: dict[str, SettingDescription] = key("What variants may change.", default={})
+    preload: str = key("Library of checks/common/src/daemon that its ranks preload.", default="")
+    source: str = key("Who built it: distribution, spack or site.", default="site")
+    ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
+    packages: list[str] = key("Packages of the distribution that it consists of.", default=[])
     variant_of: str | None = key("Filled in: the environment that a variant changes.", default=None)
     chosen: dict[str, int] = key("Filled in: values of settings, in a variant.", default={})
-    modules: list[str] = key("Modules to load.", default=[])
-    modules_folder: str = key("Their folder, where the module path lacks it.", default="")
-    prepare: list[str] = key("Shell commands of a job before its launch.", default=[])
-    source: str = key("Who built it: distribution, spack or site.", default="site")
-    mpirun: str = key("Path of its mpirun, where the launcher's own does not serve.", default="")
-    ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
     spack_view: str | None = key("Filled in: the view that Spack built it in.", default=None)
-    packages: list[str] = key("Packages of the distribution that it consists of.", default=[])
+
+    @model_validator(mode="after")
+    def _one_launcher(self) -> EnvironmentDescription:
+        template = self.launcher == "assay-template"
+        if template and self.launcher_command is None:
+            raise ValueError(
+                "has neither launcher nor launcher_command; allowed is one of them, e.g. launcher:"
+                " assay-srun"
+            )
+        if not template and self.launcher_command is not None:
+            raise ValueError(
+                f"has both launcher ({self.launcher}) and launcher_command; keep one (null removes"
+                " what `like` brings)"
+            )
+        return self
 
 
 class NetworkDescription(Section):
@@ -124,23 +169,32 @@ class SpackDescription(Section):
         return environment if self.alone else f"{environment}{SPACK_SUFFIX}"
 
 
-class SiteDescription(Section):
-    """One site as its file states it."""
+class ReframeDescription(Section):
+    """What ReFrame knows of a partition and this file does not; passed on as it is."""
 
-    schema_: int = key("Version of this format.", alias="schema", ge=SCHEMA, le=SCHEMA)
-    name: str = key("Name of the site: its folder's.")
-    description: str = key("What machine it is, for readers.", default="")
-    virtual_cluster: str | None = key(
-        "Name of the virtual cluster that `--site NAME` means; it fills in nodes, cores, memory,"
-        " network, topology and work_dir.",
-        default=None,
+    devices: list[dict[str, Any]] = key("Its `devices`, e.g. GPUs.", default=[])
+    features: list[str] = key("Its `features`.", default=[])
+    extras: dict[str, Any] = key("Its `extras`.", default={})
+    container_platforms: list[dict[str, Any]] = key("Its `container_platforms`.", default=[])
+    processor: dict[str, Any] = key("Its `processor`, beside num_cpus.", default={})
+    sched_options: dict[str, Any] = key("Its `sched_options`.", default={})
+
+
+class PartitionKeys(Section):
+    """What a partition has; a key at the top of the file is the default of all partitions."""
+
+    access: list[SlurmOption] = key(
+        "Options of every sbatch, e.g. [--account=me, --qos=normal]; those at the top of the file"
+        " come first, those of a partition follow.",
+        default=[],
     )
-    partition: str = key("Slurm partition that jobs go to.")
-    access: list[str] = key("Options of every sbatch, e.g. --account=me.", default=[])
-    modules_system: str = key("ReFrame's name of the module system.", default="nomod")
     nodes: int = key("Nodes that a launch may use.", "nodes", 0, ge=0)
     cores_per_node: int = key("Cores of a node.", "cores", 0, ge=0)
+    sockets_per_node: int | None = key("Sockets of a node.", "sockets", None, ge=1)
     memory_bytes_per_node: int = key("Memory of a node for programs.", "bytes", 0, ge=0)
+    longest_job_s: int | None = key(
+        "Longest time of a job: Slurm's MaxTime of the partition.", "s", None, ge=60
+    )
     core_peak_flop_per_s: float | None = key(
         "Nominal peak of a core in double precision: flop a cycle × clock.", "flop/s", None, gt=0
     )
@@ -154,18 +208,110 @@ class SiteDescription(Section):
     topology: TopologyDescription | None = key(
         "How the nodes are joined, from which hop counts follow.", default=None
     )
-    shared_cores: dict[str, list[int]] = key(
-        "Filled in by a virtual cluster: the cores of each node, as nodes share one machine.",
+    concurrency: int = key("Launches that may run at a time.", "launches", 1, ge=1)
+    resources: dict[ResourceName, list[ResourceOption]] = key(
+        "What cases may ask for, as options of sbatch with a place for each value, e.g. gpu:"
+        ' ["--gres=gpu:{count}"], memory: ["--mem={megabytes}M"], switches:'
+        ' ["--switches={count}"].',
         default={},
     )
-    work_dir: str | None = key(
-        "Folder that all nodes see, for launches; default: the run directory.", default=None
+    reframe: ReframeDescription = key(
+        "What ReFrame's own site configuration knows of a partition and this file does not.",
+        default=ReframeDescription(),
     )
-    concurrency: int = key("Launches that may run at a time.", "launches", 1, ge=1)
-    environments: dict[str, EnvironmentDescription] = key("MPI implementations, by name.")
-    checks: list[str] = key(
+
+
+class PartitionDescription(PartitionKeys):
+    """Nodes of one kind, with the options that lead a job there."""
+
+    description: str = key("What nodes they are, for readers.", default="")
+    slurm_partition: SlurmPartition | None = key(
+        "Slurm's name of the partition, where it is not the key: two kinds of nodes in one"
+        " partition, told apart by access: [--constraint=…].",
+        default=None,
+    )
+    environments: list[str] | None = key(
+        "Those of the file's environments that serve there; default: all.", default=None
+    )
+
+
+class SiteKeys(Section):
+    """What all partitions of a site share."""
+
+    name: str = key("Name of the site: its folder's.")
+    description: str = key("What machine it is, for readers.", default="")
+    virtual_cluster: str | None = key(
+        "Name of the virtual cluster that `--site NAME` means; it fills in nodes, cores, memory,"
+        " network, topology and work_dir.",
+        default=None,
+    )
+    modules_system: Literal[
+        "nomod", "lmod", "tmod4", "envmod", "tmod32", "tmod31", "tmod", "spack"
+    ] = key("The module system, by ReFrame's name.", default="nomod")
+    module_init: Line | None = key(
+        "File that a job sources where its shell lacks `module`, as in jobs that cron submits;"
+        " default: looked for in $LMOD_PKG, /etc/profile.d, /usr/share/lmod and $MODULESHOME.",
+        default=None,
+    )
+    work_dir: Line | None = key(
+        "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",
+        default=None,
+    )
+    build_on: Literal["login", "job"] = key(
+        "Where programs are compiled: where Assay is called, or in a job of the partition.",
+        default="login",
+    )
+    blas: BlasDescription | None = key(
+        "The BLAS of HPL and of check node; default: -lopenblas.", default=None
+    )
+    hpl_source: Line | None = key(
+        "Archive with HPL's source, e.g. hpcc-1.5.0.tar.gz; default: the one that `make demo`"
+        " brings. Not needed where environments name a ready-made HPL in `programs`.",
+        default=None,
+    )
+    checks: list[Line] = key(
         "Folders of checks outside the tree, by absolute paths; variables such as $HOME stand for"
         " their values.",
         default=[],
     )
+    environments: dict[str, EnvironmentDescription] = key("MPI implementations, by name.")
     spack: SpackDescription | None = key("What Spack builds for this site.", default=None)
+
+
+class SiteFile(SiteKeys, PartitionKeys):
+    """A site.yaml as written, `like` and the defaults of partitions resolved."""
+
+    schema_: int = key(
+        "Version of this format; version 1 is read too.", alias="schema", ge=SCHEMA, le=SCHEMA
+    )
+    partitions: dict[PartitionName, PartitionDescription] = key(
+        "Kinds of nodes by their partition; a run uses one of them, --site NAME:PARTITION, and"
+        " --site NAME is the first.",
+        min_length=1,
+    )
+
+
+class SiteDescription(SiteKeys, PartitionKeys):
+    """A site with one partition chosen: what a run uses.
+
+    `access` begins with --partition; `environments` are those of the partition.
+    """
+
+    partition: str = key("The chosen one of `partitions`.")
+    slurm_partition: str = key("Slurm's name of it.")
+    shared_cores: dict[str, list[int]] = key(
+        "Filled in by a virtual cluster: the cores of each node, as nodes share one machine.",
+        default={},
+    )
+
+
+def of_partition(file: SiteFile, name: str) -> SiteDescription:
+    """The site with the partition `name` chosen."""
+    chosen = file.partitions[name]
+    slurm_partition = chosen.slurm_partition or name
+    site = {key: getattr(file, key) for key in SiteKeys.model_fields}
+    partition = {key: getattr(chosen, key) for key in PartitionKeys.model_fields}
+    if chosen.environments is not None:
+        partition["environments"] = {e: file.environments[e] for e in chosen.environments}
+    partition["access"] = [f"--partition={slurm_partition}", *chosen.access]
+    return SiteDescription(**{**site, **partition}, partition=name, slurm_partition=slurm_partition)

@@ -18,6 +18,7 @@ class SiteFacts:
     says for each environment why a foreign program of its description is not offered.
     `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
     modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
+    `longest_job_s` is what the partition allows a job; None: nothing is known of it.
     """
 
     name: str
@@ -31,6 +32,9 @@ class SiteFacts:
     topology: Topology | None = None
     shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
     missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    partition: str = ""
+    sockets_per_node: int | None = None
+    longest_job_s: int | None = None
 
     def __post_init__(self) -> None:
         for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):

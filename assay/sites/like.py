@@ -23,19 +23,19 @@ def resolved(environments: Environments) -> dict[str, Any]:
         if "like" not in environments[chain[-1]]:
             whole: dict[str, Any] = {}
             for link in reversed(chain):
-                whole = _merged(whole, environments[link])
+                whole = merged(whole, environments[link])
             result[name] = {key: value for key, value in whole.items() if key != "like"}
     return result
 
 
-def _merged(other: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+def merged(other: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
     """`other` changed by `own`; a null that removes nothing is kept, for the model to refuse."""
     result = dict(other)
     for key, value in own.items():
         if value is None and key in other:
             del result[key]
         elif isinstance(value, dict) and isinstance(other.get(key), dict):
-            result[key] = _merged(other[key], value)
+            result[key] = merged(other[key], value)
         else:
             result[key] = value
     return result
@@ -82,12 +82,13 @@ def where_written(location: Location, environments: Environments) -> Location:
     chain = _chain(str(name), environments)
     for depth in range(len(path), 0, -1):
         for link in chain:
-            if _has(environments[link], path[:depth]):
+            if has_path(environments[link], path[:depth]):
                 return ("environments", link, *path)
     return ("environments", chain[-1], *path)
 
 
-def _has(value: Any, path: list[str | int]) -> bool:
+def has_path(value: Any, path: list[str | int]) -> bool:
+    """Whether a value of the file has something at the path."""
     for part in path:
         try:
             value = value[part]

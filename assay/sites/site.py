@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -16,12 +15,12 @@ from assay.schema.model import Variant
 from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
+from assay.sites.values import expanded, unset_fault
 from assay.sites.variants import varied
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_UNSET = re.compile(r"\$(\w+|\{\w+\})")
 
 
 class Site(ABC):
@@ -30,20 +29,6 @@ class Site(ABC):
     def __init__(self, description: SiteDescription) -> None:
         self.description = description
         self.name = description.name
-
-    @classmethod
-    @abstractmethod
-    def load(cls, description: SiteDescription, cluster: str) -> Site:
-        """The site of a description; `cluster` is what `--site SITE:CLUSTER` names, or ""."""
-
-    @classmethod
-    def revival(cls, began_on: SiteAsRun) -> str | None:
-        """The command that brings up the like of a site that is gone, from its provenance.
-
-        None for a site that no command brings up.
-        """
-        del began_on
-        return None
 
     @abstractmethod
     def command(
@@ -66,7 +51,7 @@ class Site(ABC):
     def work_dir(self, run_dir: Path, name: str) -> Path:
         """Where a run's launches are staged, seen by all nodes; `name` is of this run alone."""
         if self.description.work_dir is not None:
-            return Path(os.path.expandvars(self.description.work_dir)) / name
+            return Path(expanded(self.description.work_dir)) / name
         return run_dir / "work"
 
     def provenance(self) -> SiteAsRun:
@@ -74,6 +59,7 @@ class Site(ABC):
         described = self.description
         return SiteAsRun(
             name=self.name,
+            partition=described.partition,
             virtual=False,
             description=described.description,
             nodes=described.nodes,
@@ -108,6 +94,9 @@ class Site(ABC):
             topology=described.topology.topology() if described.topology else None,
             shared_cores=described.shared_cores,
             missing=missing,
+            partition=described.partition,
+            sockets_per_node=described.sockets_per_node,
+            longest_job_s=described.longest_job_s,
         )
 
     def session_data(self) -> dict[str, Any]:
@@ -115,7 +104,7 @@ class Site(ABC):
         data = self.description.model_dump(mode="json", by_alias=True)
         for environment in data["environments"].values():
             environment["programs"] = {
-                program: os.path.expandvars(path)
+                program: expanded(path)
                 for program, path in environment["programs"].items()
                 if not _absence(path)
             }
@@ -173,12 +162,9 @@ class Site(ABC):
 
 def _absence(path: str) -> str | None:
     """Why a foreign program is not offered; None where it is there or looked for by the launch."""
-    expanded = os.path.expandvars(path)
-    unset = [name.strip("{}") for name in _UNSET.findall(expanded)]
-    if unset:
-        return f"{path}: the variable {', '.join(unset)} is not set"
-    if not expanded:
-        return f"{path}: the variable is empty"
-    if "/" in expanded and not Path(expanded).exists():
-        return f"{expanded} does not exist"
+    if fault := unset_fault(path):
+        return f"{path}: {fault}"
+    there = expanded(path)
+    if "/" in there and not Path(there).exists():
+        return f"{there} does not exist"
     return None

@@ -17,11 +17,9 @@ class SlurmSite(Site):
     """Commands run as the caller; capacity is as described."""
 
     @classmethod
-    def load(cls, description: SiteDescription, cluster: str) -> SlurmSite:
+    def load(cls, description: SiteDescription) -> SlurmSite:
         """The site with the topology.conf read that its description names."""
         name, topology = description.name, description.topology
-        if cluster:
-            raise AssayError(f"site {name} is no virtual cluster; write --site {name}")
         if topology is not None:
             file = site_file(name)
             try:

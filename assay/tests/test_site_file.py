@@ -2,6 +2,8 @@
 """A site.yaml is taken whole or refused with file, line and key of every fault; no disk is read."""
 
 import os
+import pwd
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +15,9 @@ from assay.sites.site_file import read_description
 from records.errors import AssayError
 
 GOOD = """\
-schema: 1
+schema: 2
 name: here
-partition: all
+partitions: {all: {}}
 nodes: 4
 cores_per_node: 2
 memory_bytes_per_node: 8000000000
@@ -130,15 +132,15 @@ def test_a_circle_is_told_for_each_environment_in_it(here):
 
 
 def test_all_faults_are_told_each_once_with_its_line(here):
-    text = GOOD.replace("schema: 1", "schema: 2").replace("nodes: 4", "nodes: four")
+    text = GOOD.replace("schema: 2", "schema: 3").replace("nodes: 4", "nodes: four")
     text = text.replace("    compiler: mpicc.lam\n", "").replace("A: a", "A: 1")
     text = text.replace("greatest: 5", "greatest: no")
     text = text.replace("[-ssi, rpi, sysv]", "[-ssi, 5, sysv]")
     assert refusal(here(text)) == [
-        "1: schema: found 2 (an integer); allowed is an integer equal to 1",
+        "1: schema: found 3 (an integer); allowed is an integer equal to 2",
         '4: nodes: found "four" (text); allowed is an integer of at least 0',
         "8: environments.lam.compiler: is missing; allowed is text. C compiler wrapper of the"
-        " library.",
+        " library; a path where PATH lacks it.",
         "11: environments.lam.launcher_options[1]: found 5 (an integer); allowed is text; put it"
         " in quotes",
         "15: environments.lam.variables.A: found 1 (an integer); allowed is text; put it in quotes",
@@ -151,7 +153,7 @@ def test_all_faults_are_told_each_once_with_its_line(here):
     ("old", "new", "told"),
     [
         ("name: here", "name: there", "2: name: found there; allowed is its folder's name, here"),
-        ("partition: all", "partitoin: all", "3: partitoin: unknown key (did you mean partition?)"),
+        ("partitions:", "partitoins:", "3: partitoins: unknown key (did you mean partitions?)"),
         ("{lam: [lam, lam-tcp]}", "{lam: [lan]}", 'spack.views.lam[0]: found "lan" (text) (did'),
         ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
         ("views:", "modules: {m: [x]}\n  views:", 'spack.modules.m: found "m" (text); allowed'),
@@ -212,10 +214,167 @@ def test_a_program_that_the_site_does_not_name_is_told_with_where_to_name_it(her
     )
 
 
-def test_a_cluster_of_a_site_that_is_none_is_refused(here):
+TWO = """\
+schema: 2
+name: here
+access: [--account=phys]
+modules_system: lmod
+work_dir: $ASSAY_TEST_SCRATCH/assay
+cores_per_node: 128
+network: {name: HDR, bits_per_second: 1e11}
+partitions:
+  fat:
+    slurm_partition: batch
+    access: [--constraint=fat]
+    nodes: 16
+    memory_bytes_per_node: 1000000000000
+    longest_job_s: 86400
+    network: {counted: false}
+    resources: {gpu: ["--gres=gpu:{count}"]}
+    environments: [mpich]
+  debug:
+    nodes: 2
+    memory_bytes_per_node: 200000000000
+    cores_per_node: 64
+environments:
+  mpich:
+    description: MPICH
+    compiler: mpicc
+    launcher: assay-srun
+    library: MPICH
+    modules: [mpich/4.0]
+  other:
+    like: mpich
+    launcher: null
+    launcher_command: mpiexec -n {ranks} -ppn {ranks_per_node}
+"""
+
+
+def test_a_run_uses_one_partition_with_what_all_have_in_common(here, monkeypatch):
+    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
+    here(TWO)
+    fat, debug = load_site("here").description, load_site("here:debug").description
+    assert (fat.partition, debug.partition) == ("fat", "debug")
+    assert fat.access == ["--partition=batch", "--account=phys", "--constraint=fat"]
+    assert debug.access == ["--partition=debug", "--account=phys"]
+    assert (fat.cores_per_node, debug.cores_per_node) == (128, 64)
+    assert fat.network == debug.network.model_copy(update={"counted": False})
+    assert ([*fat.environments], [*debug.environments]) == (["mpich"], ["mpich", "other"])
+    assert debug.environments["other"].launcher == "assay-template"
+    facts = load_site("here").facts()
+    assert (facts.partition, facts.nodes, facts.longest_job_s) == ("fat", 16, 86400)
+    assert load_site("here").work_dir(Path("/run"), "x") == Path("/scratch/me/assay/x")
+    assert load_site("here:debug").provenance().partition == "debug"
+
+
+def test_a_partition_that_the_site_has_not_is_refused_with_those_it_has(here, monkeypatch):
+    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
+    here(TWO)
+    told = r"--site here:debgu: site here has no partition 'debgu' \(did you mean debug"
+    with pytest.raises(AssayError, match=told):
+        load_site("here:debgu")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "[--constraint=fat]",
+            "[--constraint=fat, -p x]",
+            "11: partitions.fat.access[1]: found -p",
+        ),
+        ("[--account=phys]", "[--partition=x]", "3: access[0]: found --partition=x; jobs go to"),
+        (
+            "[--account=phys]",
+            "[phys]",
+            "3: access[0]: found 'phys'; allowed is an option of sbatch",
+        ),
+        ("environments: [mpich]", "environments: [mpcih]", 'found "mpcih" (text) (did you mean'),
+        (
+            "launcher: assay-srun",
+            "launcher: srun",
+            "26: environments.mpich.launcher: found 'srun' (did",
+        ),
+        (
+            "launcher: assay-srun",
+            "launcher: srun",
+            "assay-hydra (mpiexec.hydra of MPICH, Intel MPI",
+        ),
+        ("    launcher: null\n", "", "29: environments.other: has both launcher (assay-srun) and"),
+        ("{ranks} -ppn", "{rank} -ppn", "holds {rank}; allowed are {ranks}, {ranks_per_node}"),
+        ("-n {ranks} -ppn", "-n 4 -ppn", "which lacks {ranks}, the number of ranks to start"),
+        ("{ranks} -ppn", "{ranks.real} -ppn", "holds {ranks.real}; allowed are"),
+        ("compiler: mpicc", "compiler: $MPI/mpicc", "found '$MPI/mpicc'; allowed are a program"),
+        (
+            "modules: [mpich/4.0]",
+            "modules: [a; id]",
+            "found 'a; id'; allowed is the name of a module",
+        ),
+        ("gpu:{count}", "gpu:{count", "16: partitions.fat.resources.gpu[0]: found"),
+        ("    nodes: 2\n", "", "18: partitions.debug.nodes: is missing; allowed is an integer"),
+        ("lmod", "lmood", '4: modules_system: found "lmood" (text) (did you mean lmod?); allowed'),
+        ("counted: false", "count: false", "15: partitions.fat.network.count: unknown key"),
+        ("[--account=phys]", '["--account=a\\n#SBATCH --x"]', "allowed is one line"),
+    ],
+)
+def test_a_fault_of_a_partition_or_environment_is_told(here, monkeypatch, old, new, told):
+    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
+    assert TWO.count(old) == 1
+    lines = refusal(here(TWO.replace(old, new)))
+    assert told in "\n".join(lines)
+    assert len(lines) == len(set(lines)) == 1
+
+
+def test_an_unset_variable_is_refused_beside_the_other_faults(here, monkeypatch):
+    monkeypatch.delenv("ASSAY_TEST_SCRATCH", raising=False)
+    path = here(TWO.replace("nodes: 16", "nodes: -1"))
+    assert refusal(path) == [
+        "5: work_dir: found $ASSAY_TEST_SCRATCH/assay: the variable ASSAY_TEST_SCRATCH is not set;"
+        " set it where Assay is called, or write the path",
+        "12: partitions.fat.nodes: found -1 (an integer); allowed is an integer of at least 0",
+    ]
+
+
+def test_the_user_is_known_where_cron_does_not_tell(here, monkeypatch):
+    monkeypatch.delenv("USER", raising=False)
+    here(TWO.replace("$ASSAY_TEST_SCRATCH", "/scratch/$USER"))
+    user = pwd.getpwuid(os.getuid()).pw_name
+    assert load_site("here").work_dir(Path("/r"), "x") == Path(f"/scratch/{user}/assay/x")
+
+
+VERSION_1 = GOOD.replace("schema: 2", "schema: 1").replace(
+    "partitions: {all: {}}", "partition: all"
+)
+
+
+def test_version_1_is_read_as_version_2(here):
     here()
-    with pytest.raises(AssayError, match="site here is no virtual cluster; write --site here"):
-        load_site("here:mine")
+    now = read_description("here")
+    here(VERSION_1)
+    before = read_description("here")
+    # Version 1 started Debian's names.
+    mpirun = {name: one.mpirun for name, one in before.environments.items()}
+    assert mpirun["lam"] == mpirun["lam-lamd"] == "mpirun.lam"
+    text = GOOD.replace("launcher: assay-lam", "launcher: assay-lam\n    mpirun: mpirun.lam")
+    here(text)
+    assert read_description("here") == before != now
+    assert before.access == ["--partition=all"]
+
+
+def test_the_partition_that_version_1_names_in_its_options_is_kept(here):
+    here(VERSION_1.replace("nodes: 4", "access: [--account=me, -p fast]\nnodes: 4", 1))
+    described = read_description("here")
+    assert described.access == ["--partition=fast", "--account=me"]
+    assert (described.partition, described.slurm_partition) == ("all", "fast")
+
+
+def test_a_fault_of_version_1_is_told_where_it_is_written(here):
+    text = VERSION_1.replace("nodes: 4", "nodes: four").replace("8000000000", "8e9")
+    assert refusal(here(text)) == [
+        '4: nodes: found "four" (text); allowed is an integer of at least 0',
+        "6: memory_bytes_per_node: found 8000000000.0 (a number); allowed is an integer of at"
+        " least 0",
+    ]
 
 
 def test_a_virtual_cluster_asks_for_root(monkeypatch):

@@ -99,7 +99,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
         launcher.extra_options = tuple(extras["launcher_options"])
-        launcher.mpirun = extras["mpirun"]
+        launcher.mpirun = extras["mpirun"] or ""
+        launcher.template = extras["launcher_command"] or ""
         self.job.launcher = launcher
 
     @run_before("run")

@@ -25,6 +25,7 @@ def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, A
         key: described[key]
         for key in (
             "launcher",
+            "launcher_command",
             "launcher_options",
             "library",
             "mpirun",

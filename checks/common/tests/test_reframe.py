@@ -16,7 +16,7 @@ from assay.run.driver import launches_to_come
 from assay.schema import campaign_from_text
 from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
-from checks.common.launchers import PrteSession
+from checks.common.launchers import SessionLauncher
 from checks.common.registry import CHECKS
 from checks.hpl import HplParameters
 from checks.hpl.run import hpl_dat
@@ -204,9 +204,10 @@ def test_each_environment_starts_ranks_in_its_own_way(job_scripts):
 
 
 def test_prrtes_ranks_are_started_through_its_daemons():
-    launcher = PrteSession()
-    launcher.extra_options = ("--bind-to", "none")
-    words = launcher.command(SimpleNamespace(num_tasks=4, num_tasks_per_node=2))
+    launcher = SessionLauncher()
+    launcher.kind, launcher.extra_options = "assay-prte", ("--bind-to", "none")
+    job = SimpleNamespace(num_tasks=4, num_tasks_per_node=2, num_cpus_per_task=None)
+    words = launcher.command(job)
     assert " ".join(words) == (
         "./session.sh prte 60 prun --dvm-uri file:prte.uri -x ASSAY_LAUNCHED_AT"
         " -x ASSAY_LAUNCH_HOST -x ASSAY_PROGRAM_SECRET --np 4 --map-by ppr:2:node --bind-to none"
