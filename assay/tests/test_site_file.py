@@ -270,9 +270,9 @@ def test_a_run_uses_one_partition_with_what_all_have_in_common(here, monkeypatch
 def test_a_partition_that_the_site_has_not_is_refused_with_those_it_has(here, monkeypatch):
     monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
     here(TWO)
-    told = r"--site here:debgu: site here has no partition 'debgu' \(did you mean debug"
+    told = r"--site here:debugs: site here has no partition 'debugs' \(did you mean debug"
     with pytest.raises(AssayError, match=told):
-        load_site("here:debgu")
+        load_site("here:debugs")
 
 
 @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ def test_a_partition_that_the_site_has_not_is_refused_with_those_it_has(here, mo
             "[phys]",
             "3: access[0]: found 'phys'; allowed is an option of sbatch",
         ),
-        ("environments: [mpich]", "environments: [mpcih]", 'found "mpcih" (text) (did you mean'),
+        ("environments: [mpich]", "environments: [mpih]", 'found "mpih" (text) (did you mean'),
         (
             "launcher: assay-srun",
             "launcher: srun",
