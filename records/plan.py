@@ -59,6 +59,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     `metrics` and `checks` define what the planned checks can report (schema 2); `checks_folders`
     are folders outside the tree that some of them came from. Nothing is read from there.
+    `absent` says why the site cannot give an environment that the campaign names, `left_out` which
+    entries of it were left out and why, `narrowed` what the command line left, by option.
     """
 
     schema: int = SCHEMA
@@ -75,6 +77,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
     checks_folders: list[str] = []
+    absent: dict[str, str] = {}
+    left_out: list[str] = []
+    narrowed: dict[str, list[str] | Count] = {}
     cases: list[PlannedCase]
 
     @cached_property
@@ -89,6 +94,18 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         head = msgspec.json.encode(msgspec.structs.replace(self, cases=[])).decode()
         cases = ",\n".join(msgspec.json.encode(case).decode() for case in self.cases)
         return f"{head.removesuffix(']}')}\n{cases}\n]}}\n"
+
+    def told(self) -> list[str]:
+        """What the plan leaves of its campaign and why, a sentence a line; empty: all of it."""
+        lines = [f"not on site {self.site}: {name} ({why})" for name, why in self.absent.items()]
+        lines += [f"left out: {text}" for text in self.left_out]
+        if self.narrowed:
+            words = (
+                f"--{option} {','.join(value) if isinstance(value, list) else value}"
+                for option, value in self.narrowed.items()
+            )
+            lines.append(f"narrowed by the command line: {' '.join(words)}")
+        return lines
 
     @classmethod
     def from_json(cls, text: str | bytes, file: str = "plan.json") -> Plan:
@@ -119,6 +136,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             "campaign": [self.campaign],
             "site": [self.site],
             "environments": self.environments,
+            "absent": list(self.absent),
+            "narrowed": list(self.narrowed),
             "variants": list(self.variants),
             "metrics": [metric.name for metric in self.metrics],
             "checks": [check.name for check in self.checks],

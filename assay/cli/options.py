@@ -11,7 +11,8 @@ DEFAULT_SITE = "virtual"
 DEFAULT_HISTORY = Path("results/history.sqlite")
 
 
-def _added(path: str) -> str:
+def added_checks(path: str) -> str:
+    """The path, once the checks of the folder are there."""
     from checks.common.registry import add_folder  # slow: every check
 
     add_folder(path)
@@ -49,7 +50,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def add_checks(parser: argparse.ArgumentParser) -> None:
     """--checks DIR; the checks of the folder are there once the command line is parsed."""
     text = "a folder of checks outside the tree; may be repeated; ASSAY_CHECKS names more"
-    parser.add_argument("--checks", metavar="DIR", action="append", type=_added, help=text)
+    parser.add_argument("--checks", metavar="DIR", action="append", type=added_checks, help=text)
 
 
 def add_history(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import argparse
 
-from assay.cli.options import add_campaign, add_checks, add_json, add_site
+from assay.cli.narrowing import add_narrowing, narrowing_of
+from assay.cli.options import add_campaign, add_json, add_site
 from assay.plan import make_plan, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
@@ -16,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_campaign(parser)
     add_site(parser)
-    add_checks(parser)
+    add_narrowing(parser)
     add_json(parser)
     parser.set_defaults(run=_plan)
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _plan(arguments: argparse.Namespace) -> int:
     add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
-    site = load_site(arguments.site).with_variants(campaign.variants)
-    plan = make_plan(campaign, site.facts())
+    site = load_site(arguments.site).with_possible_variants(campaign.variants)
+    plan = make_plan(campaign, site.facts(), narrowing_of(arguments))
     print(plan.to_json() if arguments.json else render_plan(plan))
     return ExitStatus.PASS

@@ -6,7 +6,9 @@ from __future__ import annotations
 import argparse
 import signal
 
-from assay.cli.options import DEFAULT_SITE, add_campaign, add_checks, add_site
+from assay.cli.narrowing import add_narrowing, narrowing_of
+from assay.cli.options import DEFAULT_SITE, add_campaign, add_site
+from assay.plan import WHOLE
 from assay.run.start import resume_run, start_run
 from records.errors import AssayError, ExitStatus
 
@@ -16,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser, optional=True)
     text = f"a folder of site-config/; default: {DEFAULT_SITE}, or where the resumed run began"
     add_site(parser, None, text)
-    add_checks(parser)
+    add_narrowing(parser)
     parser.add_argument("--resume", metavar="RUN", help="go on with this run")
     parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
     parser.add_argument(
@@ -31,12 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     if (arguments.campaign is None) == (arguments.resume is None):
         raise AssayError("give a campaign to begin, or --resume RUN to go on with one; not both")
+    narrowing = narrowing_of(arguments)
+    if arguments.resume and narrowing != WHOLE:
+        options = ", ".join(f"--{option}" for option in narrowing.as_plain())
+        raise AssayError(
+            f"{options}: a run goes on as it was begun; leave the options out, or begin another"
+        )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = False if arguments.plain else None
     if arguments.resume:
         status = resume_run(arguments.resume, arguments.site, live)
     else:
         site = arguments.site or DEFAULT_SITE
-        status = start_run(arguments.campaign, site, live, arguments.builder)
+        status = start_run(arguments.campaign, site, live, arguments.builder, narrowing=narrowing)
     good = status.complete and set(status.counts) <= {"ok"}
     return ExitStatus.PASS if good else ExitStatus.FAIL

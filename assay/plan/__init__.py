@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From a campaign and a site to every case, its layout, its cost and its place in each block."""
 
+from assay.plan.narrowing import WHOLE, Narrowing
 from assay.plan.order import block_order
 from assay.plan.planner import launch_limit_s, make_plan
 from assay.plan.render import render_plan
 
-__all__ = ["block_order", "launch_limit_s", "make_plan", "render_plan"]
+__all__ = ["WHOLE", "Narrowing", "block_order", "launch_limit_s", "make_plan", "render_plan"]

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.problems import model_problems
+from assay.sites.facts import SiteFacts
 from checks.common.parameters import Parameters
 from checks.common.registry import CHECKS
 from records.errors import AssayError
@@ -38,8 +39,8 @@ class Case:
     combination: Combination
 
 
-def expand(campaign: Campaign) -> list[Case]:
-    """The cases in the campaign's order: entries, combinations, environments.
+def expand(campaign: Campaign, site: SiteFacts) -> list[Case]:
+    """The cases in the campaign's order: entries, combinations, environments of the site.
 
     Raises AssayError for parameters that are wrong together, for a case that comes twice, and for
     more cases than allowed.
@@ -48,7 +49,7 @@ def expand(campaign: Campaign) -> list[Case]:
     pairs: list[tuple[Combination, str]] = []
     digests: list[str] = []
     owners: dict[str, int] = {}
-    for combination in _combinations(campaign):
+    for combination in _combinations(campaign, site):
         params_json = canonical_json(combination.params)
         for environment in combination.environments:
             digest = case_digest(combination.check, environment, params_json)
@@ -68,13 +69,15 @@ def expand(campaign: Campaign) -> list[Case]:
     ]
 
 
-def _combinations(campaign: Campaign) -> Iterator[Combination]:
+def _combinations(campaign: Campaign, site: SiteFacts) -> Iterator[Combination]:
     for index, entry in enumerate(campaign.cases):
         place = campaign.place(index)
         if entry.check not in CHECKS:
             raise AssayError(f"{place}: no check {entry.check!r}; allowed is {', '.join(CHECKS)}")
-        model = CHECKS[entry.check].parameters
-        environments = campaign.environments_of(entry)
+        definition, environments = CHECKS[entry.check], campaign.environments_of(entry)
+        model = definition.parameters
+        if not environments:
+            continue
         for given in combinations(entry):
             try:
                 parameters = model.model_validate(given)
@@ -84,8 +87,13 @@ def _combinations(campaign: Campaign) -> Iterator[Combination]:
                 raise AssayError(
                     f"{place}: {name}{problem.message} (with {brief(given)})"
                 ) from None
+            in_these = environments
+            if entry.once:
+                needed = definition.features_of(parameters)
+                able = (name for name in environments if needed <= site.environments[name])
+                in_these = [next(able, environments[0])]
             # Parameters are flat, so their fields are the dump: four times as fast as model_dump.
-            yield Combination(index, entry.check, parameters, parameters.complete(), environments)
+            yield Combination(index, entry.check, parameters, parameters.complete(), in_these)
 
 
 def brief(params: dict[str, Any]) -> str:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.plan.expand import Case, expand
+from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.schema import Campaign
-from assay.schema.problems import did_you_mean, listed
+from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
 from records.errors import AssayError
@@ -17,20 +18,21 @@ LEAST_LAUNCH_LIMIT_S = 60.0
 LAUNCH_LIMIT_FACTOR = 10.0
 
 
-def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
-    """The plan of a campaign on a site.
+def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE) -> Plan:
+    """The plan of what `narrowing` leaves of a campaign on a site.
 
-    Raises AssayError for an environment the site lacks, a case given twice, and an estimate above
-    the campaign's limits.
+    Environments that the site lacks are left out, and named in the plan. Raises AssayError when
+    nothing is left, for a case given twice, and for an estimate above the campaign's limits.
     """
-    for name in campaign.environments:
-        if name not in site.environments:
-            hint = did_you_mean(name, site.environments)
-            raise AssayError(
-                f"campaign {campaign.name}: environments: site {site.name} has no environment"
-                f" {name!r}{hint}; it has {listed(sorted(site.environments)) or 'none'}"
-            )
-    planned = list(_lay_out(expand(campaign), site))
+    asked, site = narrowing.of_campaign(campaign), narrowing.of_site(site)
+    campaign, absent = present(asked, site)
+    left_out = entries_left_out(asked, campaign)
+    planned = list(_lay_out(expand(campaign, site), site, narrowing.nodes is not None))
+    if not planned:
+        raise AssayError(
+            f"campaign {campaign.name}: nothing is left of it on site {site.name}:"
+            f" {'; '.join(left_out)}"
+        )
     used = sorted({case.check for case in planned})
     feasible = [case for case in planned if case.skipped is None]
     node_s = sum(case.nodes * case.estimate_s for case in feasible)
@@ -43,7 +45,7 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         blocks=campaign.blocks,
         environments=list(campaign.environments),
         variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
-        weights=dict(campaign.weights),
+        weights={check: weight for check, weight in campaign.weights.items() if check in used},
         limits=campaign.limits.model_dump(),
         totals=Totals(
             cases=len(planned),
@@ -55,6 +57,9 @@ def make_plan(campaign: Campaign, site: SiteFacts) -> Plan:
         metrics=metrics_of(used),
         checks=descriptions_of(used),
         checks_folders=folders_of(used),
+        absent=absent,
+        left_out=left_out,
+        narrowed=narrowing.as_plain(),
         cases=planned,
     )
     _refuse_above_limits(plan)
@@ -72,8 +77,11 @@ def launch_limit_s(plan: Plan, case: PlannedCase) -> float:
     return max(LEAST_LAUNCH_LIMIT_S, LAUNCH_LIMIT_FACTOR * case.estimate_s)
 
 
-def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
-    """Layout and cost of each case, worked out once for the environments of a combination."""
+def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[PlannedCase]:
+    """Layout and cost of each case, worked out once for the environments of a combination.
+
+    `by_option`: the command line said how many nodes there are.
+    """
     previous = None
     for case in cases:
         combination = case.combination
@@ -82,6 +90,8 @@ def _lay_out(cases: list[Case], site: SiteFacts) -> Iterator[PlannedCase]:
             definition = CHECKS[combination.check]
             layout = definition.layout(combination.parameters, site.cores_per_node)
             unfit = definition.infeasible(combination.parameters, layout, site)
+            if unfit and by_option and layout.nodes > site.nodes:
+                unfit += " by --nodes"
             features = definition.features_of(combination.parameters)
             estimate_s = round(definition.estimate_s(combination.parameters, layout, site), 3)
         missing = features - site.environments[case.environment]

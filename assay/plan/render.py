@@ -33,7 +33,12 @@ def render_plan(plan: Plan) -> str:
         numbers = (case.ranks, case.nodes, f"{case.memory_bytes_per_node / 1e6:.0f}")
         row = (case.id, case.check, case.environment, params, *map(str, numbers))
         rows.append((*row, _duration(case.estimate_s)))
-    lines = [f"campaign {plan.campaign} on site {plan.site}", plan.question.strip(), ""]
+    lines = [
+        f"campaign {plan.campaign} on site {plan.site}",
+        plan.question.strip(),
+        *plan.told(),
+        "",
+    ]
     if len(rows) > 1:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         pattern = "  ".join(

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 
 from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
-from assay.plan import make_plan
+from assay.plan import WHOLE, Narrowing, make_plan
 from assay.plan.planned import planned_variants, refuse_foreign_parameters
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
@@ -33,17 +33,19 @@ def start_run(
     live: bool | None,
     builder: str | None = None,
     nodes_left_out: Collection[str] = (),
+    *,
+    narrowing: Narrowing = WHOLE,
 ) -> RunStatus:
-    """Run a campaign on a site from its beginning.
+    """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
     `nodes_left_out`: nodes that no launch may use.
     """
     add_checks_of(site_name)
     campaign = load_campaign(campaign_name)
-    site = load_site(site_name).with_builds(builder).with_variants(campaign.variants)
+    site = load_site(site_name).with_builds(builder).with_possible_variants(campaign.variants)
     site = site.without_nodes(nodes_left_out)
-    plan = make_plan(campaign, site.facts())
+    plan = make_plan(campaign, site.facts(), narrowing)
     refuse_stale_builds(site, plan.environments)
     require_slurm(site)
     assert campaign.origin is not None

@@ -13,7 +13,8 @@ from records.run_directory import RunDirectory
 
 @dataclass(frozen=True)
 class RunStatus:
-    """Counts are of (case, block) pairs by their latest attempt; times in seconds."""
+    """Counts are of (case, block) pairs by their latest attempt; times in seconds; `told` is what
+    the plan leaves of its campaign."""
 
     run_id: str
     campaign: str
@@ -23,6 +24,7 @@ class RunStatus:
     skipped_cases: int
     failures: list[str]
     left_s: float
+    told: list[str]
 
     @property
     def complete(self) -> bool:
@@ -56,6 +58,7 @@ def run_status(run: RunDirectory) -> RunStatus:
             if r.status in ("failed", "wrong", "lost")
         ],
         left_s=sum(missing),
+        told=plan.told(),
     )
 
 
@@ -67,6 +70,7 @@ def render_status(status: RunStatus) -> str:
         f"  {status.done} of {status.planned} launches have a record: {counts}",
         f"  {status.skipped_cases} cases do not fit the site and are skipped",
     ]
+    lines += [f"  {text}" for text in status.told]
     if status.done < status.planned:
         lines.append(f"  about {status.left_s / 60:.0f} min are left, by the plan's estimates")
     lines += [f"  {failure}" for failure in status.failures]

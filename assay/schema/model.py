@@ -27,6 +27,10 @@ class CaseEntry(Section):
     environments: Annotated[list[Name], Field(min_length=1)] | None = key(
         "Only these of the campaign's environments; without it, all.", default=None
     )
+    once: bool = key(
+        "Measured in one environment only: the first of them that the site has and that can.",
+        default=False,
+    )
 
 
 class Variant(Section):
@@ -73,8 +77,12 @@ class Campaign(Section):
     environments: Annotated[list[Name], Field(min_length=1)] = key(
         "MPI implementations to be judged, by the names the site gives them, or of `variants`."
     )
+    otherwise: list[Name] = key(
+        "Environments to take on a site that has none of `environments`.", default=[]
+    )
     variants: dict[Name, Variant] = key(
-        "Environments with changed settings, by the names that `environments` lists them under.",
+        "Environments with changed settings, by the names that `environments` or `otherwise` list"
+        " them under.",
         default={},
     )
     blocks: int = key("Passes over all cases, each in random order.", "blocks", 5, ge=1, le=1000)

@@ -32,14 +32,21 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
             criteria = problem.location == ("criteria",)
             yield Problem(problem.location, _NO_CRITERIA) if criteria else problem
     environments, variants = value.get("environments"), value.get("variants")
+    names = [*_words(environments), *_words(value.get("otherwise"))]
     yield from _repeated(environments, ("environments",))
+    yield from _repeated(value.get("otherwise"), ("otherwise",))
+    for index, name in enumerate(_words(value.get("otherwise"))):
+        if name in _words(environments):
+            yield Problem(
+                ("otherwise", index),
+                f"{found(name)} is listed in environments too; keep it in one of them",
+            )
     if isinstance(variants, dict) and isinstance(environments, list):
         for name in variants:
-            if name not in environments:
+            if name not in names:
                 yield Problem(
                     ("variants", name), "is not listed in environments; list it there, or remove it"
                 )
-    names = _words(environments)
     used: set[str] = set()
     cases = value.get("cases")
     for index, part in enumerate(cases if isinstance(cases, list) else ()):

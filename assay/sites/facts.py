@@ -15,7 +15,8 @@ class SiteFacts:
     """Capacity of a site and what its environments offer when the site is used.
 
     `environments` maps each environment's name to its features, e.g. {"lam": {"mpi"}}; `missing`
-    says for each environment why a foreign program of its description is not offered.
+    says for each environment why a foreign program of its description is not offered, `absent` of
+    a campaign's variant why the site cannot give it.
     `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
     modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
     `longest_job_s` is what the partition allows a job; None: nothing is known of it.
@@ -35,6 +36,7 @@ class SiteFacts:
     partition: str = ""
     sockets_per_node: int | None = None
     longest_job_s: int | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):

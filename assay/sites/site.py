@@ -16,7 +16,7 @@ from assay.sites.builds import build_facts, replaced_by_spack
 from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
-from assay.sites.variants import varied
+from assay.sites.variants import refuse_taken_name, varied
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
@@ -29,6 +29,7 @@ class Site(ABC):
     def __init__(self, description: SiteDescription) -> None:
         self.description = description
         self.name = description.name
+        self._absent: dict[str, str] = {}
 
     @abstractmethod
     def command(
@@ -97,6 +98,7 @@ class Site(ABC):
             partition=described.partition,
             sockets_per_node=described.sockets_per_node,
             longest_job_s=described.longest_job_s,
+            absent=self._absent,
         )
 
     def session_data(self) -> dict[str, Any]:
@@ -124,6 +126,24 @@ class Site(ABC):
         own = self.description.environments
         made = {name: varied(name, variant, own, self.name) for name, variant in variants.items()}
         return self._changed(environments={**own, **made})
+
+    def with_possible_variants(self, variants: Mapping[str, Variant]) -> Self:
+        """The site with those of a campaign's variants that it can give; `facts` says why not the
+        others.
+
+        Raises AssayError for one that has the name of an environment of the site.
+        """
+        own = self.description.environments
+        made, absent = {}, {}
+        for name, variant in variants.items():
+            refuse_taken_name(name, own, self.name)
+            try:
+                made[name] = varied(name, variant, own, self.name)
+            except AssayError as error:
+                absent[name] = str(error)
+        changed = self._changed(environments={**own, **made})
+        changed._absent = absent
+        return changed
 
     def with_builds(self, builder: str | None) -> Self:
         """The site with `builder`'s builds under the names of what they replace.

@@ -146,10 +146,10 @@ def test_a_missing_feature_skips_only_that_environment() -> None:
     assert reasons == {"mpich": None, "lam": "environment lam lacks mpi, which check hpl needs"}
 
 
-def test_an_environment_the_site_lacks_names_those_it_has() -> None:
-    said = refusal(GOOD.replace("mpich, lam", "mpihc, lam"))
+def test_a_campaign_none_of_whose_environments_is_there_is_refused() -> None:
+    said = refusal(GOOD.replace("mpich, lam", "mpihc").replace("[lam]", "[mpihc]"))
     assert "site virtual has no environment 'mpihc' (did you mean mpich?)" in said
-    assert said.endswith("it has lam, lam-lamd, mpich, openmpi")
+    assert said.endswith("site virtual has lam, lam-lamd, mpich, openmpi")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from assay.plan import make_plan
 from assay.run.provenance import environment_as_run
 from assay.schema import campaign_from_text
 from assay.schema.model import Variant
-from assay.sites.facts import SiteFacts
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.campaign_texts import spoiled
@@ -88,7 +87,18 @@ def test_a_variant_that_is_not_measured_is_refused():
         campaign_from_text("a.yaml", text)
 
 
-def test_a_campaign_without_its_variants_on_the_site_is_refused(campaign):
-    facts = SiteFacts("s", 4, 2, 2**33, {"mpich": {"mpi"}, "lam": {"mpi"}})
-    with pytest.raises(AssayError, match="no environment 'lam-short'"):
-        make_plan(campaign, facts)
+def test_a_variant_that_the_site_cannot_give_is_left_out_with_the_reason(site, campaign):
+    variants = {"lam-short": Variant(of="lam-tcp", settings={"short_mesage": 16384})}
+    campaign = campaign.model_copy(update={"variants": variants})
+    plan = make_plan(campaign, site.with_possible_variants(variants).facts())
+    assert plan.environments == ["mpich", "lam"]
+    assert plan.variants == {}
+    assert plan.absent == {
+        "lam-short": "variants.lam-short.settings.short_mesage: no such setting of that"
+        " environment; it has short_message_bytes"
+    }
+
+
+def test_a_variant_called_as_an_environment_is_refused_always(site):
+    with pytest.raises(AssayError, match="has an environment of this name"):
+        site.with_possible_variants({"lam": Variant(of="lam-tcp", settings=SHORT)})

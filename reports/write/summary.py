@@ -23,6 +23,9 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
         )
         head.insert(0, Sentence(text, "#holes", "warning"))
     tail = [_what_ran(analysis), _launches(analysis)]
+    if told := analysis.run.plan.told():
+        text = f"A part of the campaign only was planned: {'; '.join(told)}."
+        tail.insert(1, Sentence(text, "#launches", "open"))
     if analysis.oversubscribed:
         text = (
             f"{analysis.oversubscribed} of {analysis.counts['ok']} ok launches were oversubscribed"

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of a campaign: what a command line asks for, and the environments of the site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from assay.schema import Campaign
+from assay.schema.problems import did_you_mean, listed
+from assay.sites.facts import SiteFacts
+from records.errors import AssayError
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """What a command line leaves of a campaign; where nothing is said, all of it.
+
+    `nodes` is the greatest number that a launch may use.
+    """
+
+    environments: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    nodes: int | None = None
+    blocks: int | None = None
+
+    def as_plain(self) -> dict[str, list[str] | int]:
+        """What is said, by option, as a plan keeps it."""
+        said: dict[str, list[str] | int] = {
+            "environments": list(self.environments),
+            "checks": list(self.checks),
+            "nodes": self.nodes or 0,
+            "blocks": self.blocks or 0,
+        }
+        return {option: value for option, value in said.items() if value}
+
+    def of_campaign(self, campaign: Campaign) -> Campaign:
+        """The campaign with these environments, checks and blocks only.
+
+        Raises AssayError for a name that the campaign does not have.
+        """
+        environments = [*campaign.environments, *campaign.otherwise]
+        checks = list(dict.fromkeys(entry.check for entry in campaign.cases))
+        _refuse_unknown("--environments", self.environments, environments, campaign.name)
+        _refuse_unknown("--checks", self.checks, checks, campaign.name)
+        kept = set(self.environments or environments)
+        # Entries keep their places, by which messages name them.
+        cases = [
+            entry
+            if not self.checks or entry.check in self.checks
+            else entry.model_copy(update={"environments": []})
+            for entry in campaign.cases
+        ]
+        return campaign.model_copy(
+            update={
+                "environments": [name for name in campaign.environments if name in kept],
+                "otherwise": [name for name in campaign.otherwise if name in kept],
+                "blocks": self.blocks or campaign.blocks,
+                "cases": cases,
+            }
+        )
+
+    def of_site(self, site: SiteFacts) -> SiteFacts:
+        """The site with so many of its nodes. Raises AssayError for more than it has."""
+        if self.nodes is None:
+            return site
+        if self.nodes > site.nodes:
+            raise AssayError(
+                f"--nodes {self.nodes}: site {site.name} has {site.nodes} nodes; give at most"
+                f" {site.nodes}, or leave the option out"
+            )
+        return replace(site, nodes=self.nodes)
+
+
+WHOLE = Narrowing()
+
+
+def _refuse_unknown(option: str, asked: Iterable[str], known: list[str], campaign: str) -> None:
+    for name in asked:
+        if name not in known:
+            raise AssayError(
+                f"{option} {name}: campaign {campaign} has no such name"
+                f"{did_you_mean(name, known)}; it has {listed(known)}"
+            )
+
+
+def present(campaign: Campaign, site: SiteFacts) -> tuple[Campaign, dict[str, str]]:
+    """The campaign with those environments only that the site has, and why not the others.
+
+    Raises AssayError when none is left.
+    """
+    absent = {
+        name: site.absent.get(name)
+        or f"site {site.name} has no environment {name!r}{did_you_mean(name, site.environments)}"
+        for name in (*campaign.environments, *campaign.otherwise)
+        if name not in site.environments
+    }
+    asked = [name for name in campaign.environments if name not in absent]
+    found = asked or [name for name in campaign.otherwise if name not in absent]
+    if not found:
+        reasons = "; ".join(absent[name] for name in campaign.environments if name in absent)
+        raise AssayError(
+            f"campaign {campaign.name}: none of its environments is there: {reasons}; site"
+            f" {site.name} has {listed(sorted(site.environments)) or 'none'}"
+        )
+    if asked:
+        absent = {name: absent[name] for name in campaign.environments if name in absent}
+    variants = {name: variant for name, variant in campaign.variants.items() if name in found}
+    return campaign.model_copy(update={"environments": found, "variants": variants}), absent
+
+
+def entries_left_out(campaign: Campaign, there: Campaign) -> list[str]:
+    """The entries of `campaign` that name absent environments only; `there` has the others."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for index, entry in enumerate(campaign.cases):
+        asked = campaign.environments_of(entry)
+        if asked and not there.environments_of(entry):
+            alike.setdefault((entry.check, listed(asked)), []).append(f"cases[{index}]")
+    return [
+        f"{', '.join(places)} ({check}): only in {names}, which is not there"
+        for (check, names), places in alike.items()
+    ]
