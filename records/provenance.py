@@ -42,11 +42,13 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     """The site as it was: `asked_as` on the command line, with the `builds` asked for there.
 
-    `switches` is the tree of switches of a virtual cluster.
+    `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
+    cluster.
     """
 
     name: str | None = None
     partition: str | None = None
+    access: list[str] | None = None
     virtual: bool | None = None
     description: str | None = None
     nodes: Count | None = None
@@ -111,6 +113,11 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     compiler_version: str | None = None
     launcher: str | None = None
     launcher_options: list[str] | None = None
+    launcher_command: str | None = None
+    mpirun: str | None = None
+    modules: list[str] | None = None
+    prepare: list[str] | None = None
+    blas: str | None = None
     variables: dict[str, str] = {}
     variant_of: str | None = None
     settings: dict[str, Scalar] = {}
@@ -146,15 +153,17 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
             name: replace(
                 environment,
                 variables=without_secrets(environment.variables),
-                launcher_options=environment.launcher_options
-                and [shown("", option) for option in environment.launcher_options],
-                compiles_with=environment.compiles_with and shown("", environment.compiles_with),
+                launcher_options=_each_shown(environment.launcher_options),
+                launcher_command=_shown(environment.launcher_command),
+                prepare=_each_shown(environment.prepare),
+                compiles_with=_shown(environment.compiles_with),
             )
             for name, environment in self.environments.items()
         }
         return replace(
             self,
             environments=environments,
+            site=replace(self.site, access=_each_shown(self.site.access)),
             slurm=replace(self.slurm, settings=without_secrets(self.slurm.settings)),
             variables=without_secrets(self.variables),
         )
@@ -174,6 +183,14 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         if (odd := odd_word(self.environments)) is not None:
             return f"`environments` holds {odd!r}; {ALLOWED}", ("environments", odd)
         return None
+
+
+def _shown(text: str | None) -> str | None:
+    return text and shown("", text)
+
+
+def _each_shown(texts: list[str] | None) -> list[str] | None:
+    return texts and [shown("", text) for text in texts]
 
 
 _decoder = msgspec.json.Decoder(Provenance)

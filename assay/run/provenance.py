@@ -10,7 +10,6 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -52,7 +51,6 @@ def gather(
     nodes_left_out: Collection[str],
 ) -> Provenance:
     """The provenance of a run, as known when it begins; the last three are the command line's."""
-    described = site.description.environments
     lines = site.slurm_output("scontrol", "show", "config").splitlines()
     pairs = (line.split("=", 1) for line in lines if "=" in line)
     slurm = {key.strip(): value.strip() for key, value in pairs}
@@ -79,10 +77,7 @@ def gather(
             version=slurm.get("SLURM_VERSION"),
             settings={name: slurm[name] for name in _SLURM_SETTINGS if name in slurm},
         ),
-        environments={
-            name: environment_as_run(described[name], site.spack_facts(name))
-            for name in plan.environments
-        },
+        environments={name: environment_as_run(site, name) for name in plan.environments},
         variables=variables_of(os.environ),
     ).without_secrets()
 
@@ -99,25 +94,39 @@ def _host() -> Host:
     )
 
 
-def environment_as_run(
-    described: EnvironmentDescription, spack_facts: dict[str, Any] | None
-) -> EnvironmentAsRun:
+def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
     """An environment with the settings in effect, and what Spack built it from."""
+    described = site.description.environments[name]
     version = ("dpkg-query", "-W", "-f=${Version}")
     defaults = {name: setting.default for name, setting in described.settings.items()}
+    compiles_with, _, compiler = site.output_in(name, _compiler_facts(described)).partition("\0")
+    blas = described.blas or site.description.blas
     return EnvironmentAsRun(
         description=described.description,
         source=described.source,
         compiler=described.compiler,
-        compiles_with=output_of([described.compiler, "-show"])
-        or output_of([described.compiler, "-showme"]),
-        compiler_version=output_of(["cc", "--version"]).split("\n")[0],
+        compiles_with=compiles_with.strip(),
+        compiler_version=compiler.strip().split("\n")[0],
         launcher=described.launcher,
         launcher_options=described.launcher_options,
+        launcher_command=described.launcher_command,
+        mpirun=described.mpirun,
+        modules=described.modules,
+        prepare=described.prepare,
+        blas=" ".join(blas.link_words()) if blas else None,
         variables=described.variables,
         variant_of=described.variant_of,
         settings={**defaults, **described.chosen},
         preload=described.preload or None,
         packages={name: output_of([*version, name]) or None for name in described.packages},
-        spack=msgspec.convert(spack_facts, SpackBuild | None),
+        spack=msgspec.convert(site.spack_facts(name), SpackBuild | None),
+    )
+
+
+def _compiler_facts(described: EnvironmentDescription) -> str:
+    """Shell text that prints what the compiler wrapper calls, a NUL, and its version."""
+    compiler = described.compiler
+    return (
+        f'shown=$({compiler} -show 2>/dev/null); [ -n "$shown" ] || shown=$({compiler} -showme);'
+        f" printf '%s\\0' \"$shown\"; {compiler} --version"
     )

@@ -20,6 +20,7 @@ from assay.sites.values import (
     SlurmOption,
     SlurmPartition,
     Text,
+    Value,
     VariableName,
 )
 from records.sections import Section, key
@@ -53,6 +54,10 @@ class BlasDescription(Section):
     ldflags: list[Line] = key(
         "Words for the linker, before the libraries, e.g. [-L/opt/blis/lib, -lblis-mt].", default=[]
     )
+
+    def link_words(self) -> list[str]:
+        """What is linked."""
+        return [*self.ldflags, *(f"-l{name}" for name in self.libraries)]
 
 
 class EnvironmentDescription(Section):
@@ -91,8 +96,8 @@ class EnvironmentDescription(Section):
     prepare: list[str] = key(
         "Shell commands before the modules are loaded, in every job, build and probe.", default=[]
     )
-    variables: dict[VariableName, Line | Literal[""]] = key(
-        "Variables of its ranks and builds. $NAME in a value is replaced in the job.", default={}
+    variables: dict[VariableName, Value] = key(
+        "Variables of its ranks and builds. $NAME in a value is replaced there.", default={}
     )
     blas: BlasDescription | None = key(
         "The BLAS of HPL and of check node in this environment; default: the site's.", default=None

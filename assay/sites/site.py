@@ -17,6 +17,7 @@ from assay.sites.description import SiteDescription
 from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
 from assay.sites.variants import refuse_taken_name, varied
+from checks.common.preparation import preparation
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
@@ -61,6 +62,7 @@ class Site(ABC):
         return SiteAsRun(
             name=self.name,
             partition=described.partition,
+            access=described.access,
             virtual=False,
             description=described.description,
             nodes=described.nodes,
@@ -104,6 +106,8 @@ class Site(ABC):
     def session_data(self) -> dict[str, Any]:
         """The description for a ReFrame session, with the foreign programs that are there."""
         data = self.description.model_dump(mode="json", by_alias=True)
+        if data["module_init"]:
+            data["module_init"] = expanded(data["module_init"])
         for environment in data["environments"].values():
             environment["programs"] = {
                 program: expanded(path)
@@ -111,6 +115,18 @@ class Site(ABC):
                 if not _absence(path)
             }
         return data
+
+    def preparation(self, environment: str) -> list[str]:
+        """Shell lines by which jobs and probes make their shell ready for an environment."""
+        data = self.session_data()
+        return preparation(data, data["environments"][environment])
+
+    def output_in(self, environment: str, shell_text: str) -> str:
+        """What bash prints on a text where launches are submitted, made ready for an environment;
+        "" where that fails."""
+        return self.slurm_output(
+            "bash", "-c", "\n".join([*self.preparation(environment), shell_text])
+        )
 
     def _changed(self, **update: Any) -> Self:
         """The site with some of its description replaced."""

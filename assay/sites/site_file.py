@@ -132,6 +132,13 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
     """What is wrong between the parts of a file that are right by themselves."""
     if file.name != site:
         yield Problem(("name",), f"found {file.name}; allowed is its folder's name, {site}")
+    for name, environment in file.environments.items():
+        if environment.modules and file.modules_system == "nomod":
+            yield Problem(
+                ("environments", name, "modules"),
+                f"found {listed(environment.modules)}; modules need modules_system at the top of the"
+                " file, e.g. modules_system: lmod",
+            )
     yield from partition_problems(file)
     yield from _spack_problems(file)
 

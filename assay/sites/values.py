@@ -39,6 +39,12 @@ def _line(text: str) -> str:
     return text
 
 
+def _value(text: str) -> str:
+    if "\n" in text:
+        raise ValueError(f"found {text!r:.100}; allowed is one line")
+    return text
+
+
 def _option(text: str) -> str:
     try:
         words = shlex.split(_line(text))
@@ -103,6 +109,8 @@ def _one_of_form(form: str, pattern: str) -> Callable[[str], str]:
 Text = Annotated[str, Field(min_length=1)]
 #: One line: what goes into a job script.
 Line = Annotated[str, AfterValidator(_line)]
+#: Value of a variable.
+Value = Annotated[str, AfterValidator(_value)]
 Pattern = Annotated[str, AfterValidator(_pattern)]
 SlurmOption = Annotated[str, AfterValidator(_option)]
 ResourceOption = Annotated[str, AfterValidator(_resource)]

@@ -59,9 +59,9 @@ def test_variants_are_planned_and_kept_in_the_plan(site, campaign):
 
 
 def test_provenance_tells_the_settings_in_effect(site, campaign):
-    environments = site.with_variants(campaign.variants).description.environments
-    assert environment_as_run(environments["lam-short"], None).settings == SHORT
-    assert environment_as_run(environments["lam"], None).settings == {"short_message_bytes": 65536}
+    varied = site.with_variants(campaign.variants)
+    assert environment_as_run(varied, "lam-short").settings == SHORT
+    assert environment_as_run(varied, "lam").settings == {"short_message_bytes": 65536}
 
 
 @pytest.mark.parametrize(

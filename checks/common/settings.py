@@ -14,13 +14,15 @@ from typing import Any
 
 import checks.common.launchers  # registers the launchers
 import checks.common.scheduler  # noqa: F401  registers the scheduler
+from checks.common.preparation import preparation
 from records.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.
 SITE_FILE = "ASSAY_SITE_FILE"
 
 
-def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, Any]:
+def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
+    described = site["environments"][name]
     extras = {
         key: described[key]
         for key in (
@@ -39,16 +41,14 @@ def _environment(name: str, described: dict[str, Any], site: str) -> dict[str, A
         for setting, value in described["chosen"].items()
         if described["settings"][setting]["seen_as"]
     }
-    folder, modules = described["modules_folder"], described["modules"]
     return {
         "name": name,
         "cc": described["compiler"],
-        "modules": [{"name": one, "path": folder} for one in modules] if folder else modules,
-        "prepare_cmds": described["prepare"],
-        "env_vars": [list(pair) for pair in sorted(described["variables"].items())],
+        # Modules are loaded there too: ReFrame's own commands pass over one that is missing.
+        "prepare_cmds": preparation(site, described),
         "features": described["features"],
         "extras": extras,
-        "target_systems": [site],
+        "target_systems": [site["name"]],
     }
 
 
@@ -83,13 +83,11 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
     }
     handlers = {"handlers": [full], "handlers$": [plain], "handlers_perflog": []}
-    environments = site["environments"].items()
     return {
         "systems": [
             {
                 "name": site["name"],
                 "hostnames": [".*"],
-                "modules_system": site["modules_system"],
                 "prefix": prefix,
                 # One folder for both: else ReFrame would copy all output of each launch.
                 "stagedir": f"{prefix}/stage",
@@ -97,7 +95,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 "partitions": [partition],
             }
         ],
-        "environments": [_environment(name, one, site["name"]) for name, one in environments],
+        "environments": [_environment(name, site) for name in site["environments"]],
         "general": [
             {
                 "check_search_recursive": False,
