@@ -136,8 +136,8 @@ def _faults_between(file: SiteFile, site: str) -> Iterator[Problem]:
         if environment.modules and file.modules_system == "nomod":
             yield Problem(
                 ("environments", name, "modules"),
-                f"found {listed(environment.modules)}; modules need modules_system at the top of the"
-                " file, e.g. modules_system: lmod",
+                f"found {listed(environment.modules)}; modules need modules_system at the top of"
+                " the file, e.g. modules_system: lmod",
             )
     yield from partition_problems(file)
     yield from _spack_problems(file)

@@ -3,6 +3,8 @@
 
 import subprocess
 
+from typing import Any
+
 import pytest
 
 from checks.common.preparation import NO_MODULE, preparation
@@ -19,7 +21,12 @@ module() {
     esac
 }
 """
-ENVIRONMENT = {"modules": ["good/1"], "modules_folder": None, "prepare": [], "variables": {}}
+ENVIRONMENT: dict[str, Any] = {
+    "modules": ["good/1"],
+    "modules_folder": None,
+    "prepare": [],
+    "variables": {},
+}
 
 
 @pytest.fixture
