@@ -2,7 +2,6 @@
 """The lines before every build, launch and probe, in a real shell as bare as cron's."""
 
 import subprocess
-
 from typing import Any
 
 import pytest
