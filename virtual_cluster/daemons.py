@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from records.errors import InfrastructureError
@@ -16,7 +16,7 @@ from virtual_cluster.state import State, folders
 #: Process 1 of a node. It stays, because it must reap the orphans of jobs.
 _NODE = """\
 set -e
-node=$1; hosts=$2; conf=$3; own_shm=$4
+node=$1; hosts=$2; conf=$3; own_shm=$4; dress=$5
 hostname "$node"
 mount --bind "$hosts" /etc/hosts
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /tmp
@@ -28,6 +28,7 @@ mount --rbind /tmp/cgroup /sys/fs/cgroup
 umount -l /tmp/cgroup
 rmdir /tmp/cgroup
 [ "$own_shm" = no ] || mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm
+[ -z "$dress" ] || sh -e "$dress"
 export SLURM_CONF="$conf"
 slurmd -D -N "$node" &
 wait $!
@@ -63,15 +64,34 @@ def start_controller(state: State, answers: Callable[[], bool]) -> None:
 def start_node(state: State, node: str) -> None:
     """Start a node: its namespaces, its own /tmp and /dev/shm, its cores, slurmd inside."""
     where = folders(state.spec.name)
-    isolated = state.spec.isolated
+    argv = node_command(
+        node_file(state.spec.name, node),
+        node,
+        state.cores[node],
+        where.hosts,
+        where.slurm_conf,
+        isolated=state.spec.isolated,
+    )
+    start(argv, where.console(node), lambda process: state.record(node, process))
+
+
+def node_command(
+    namespace: Path,
+    node: str,
+    cores: Sequence[int],
+    hosts: Path,
+    conf: Path,
+    *,
+    isolated: bool = True,
+    dress: Path | None = None,
+) -> list[str]:
+    """Command list that root runs as process 1 of a node; `dress` is a script for its mounts."""
     spaces = ["--uts", "--mount", "--propagation", "private"]
     if isolated:
         spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
-    argv = ["nsenter", f"--net={node_file(state.spec.name, node)}"]
-    argv += ["unshare", *spaces, "taskset", "-c", ",".join(map(str, state.cores[node]))]
-    argv += ["sh", "-c", _NODE, "sh", node, str(where.hosts), str(where.slurm_conf)]
-    argv += ["yes" if isolated else "no"]
-    start(argv, where.console(node), lambda process: state.record(node, process))
+    argv = ["nsenter", f"--net={namespace}", "unshare", *spaces]
+    argv += ["taskset", "-c", ",".join(map(str, cores)), "sh", "-c", _NODE, "sh", node]
+    return [*argv, str(hosts), str(conf), "yes" if isolated else "no", str(dress or "")]
 
 
 def _start_in_login(state: State, name: str, argv: list[str]) -> Process:

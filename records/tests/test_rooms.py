@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ARROWS: dict[str, tuple[str, ...]] = {
     "records": (),
     "virtual_cluster": ("records.errors",),
+    "setup": ("records.errors", "virtual_cluster"),
     "checks": ("records",),
     "reports": ("records",),
     "assay": ("records", "virtual_cluster", "checks", "reports"),
