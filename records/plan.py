@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -44,8 +45,21 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
     skipped: str | None
 
 
+#: What a campaign can go on until it is known: what `Sequential.until` names.
+QUESTIONS = ("score", "checks", "curves", "points")
+
+
+class Sequential(msgspec.Struct, frozen=True, kw_only=True):
+    """Blocks are added until the questions `until` are answered: they are judged after each block
+    of `interims`, ascending, the last being the plan's last."""
+
+    interims: list[Count]
+    until: list[str]
+
+
 class Totals(msgspec.Struct, frozen=True, kw_only=True):
-    """Sums of a plan: `cases` count the skipped ones too; times are estimates over all blocks."""
+    """Sums of a plan: `cases` count the skipped ones too; times are estimates over all blocks, the
+    greatest number that a sequential design may come to."""
 
     cases: Count
     skipped: Count
@@ -61,6 +75,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     are folders outside the tree that some of them came from. Nothing is read from there.
     `absent` says why the site cannot give an environment that the campaign names, `left_out` which
     entries of it were left out and why, `narrowed` what the command line left, by option.
+    `sequential` is None where all `blocks` are run, whatever comes out.
     """
 
     schema: int = SCHEMA
@@ -69,6 +84,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     site: str
     seed: Integer
     blocks: Annotated[int, msgspec.Meta(ge=1, le=MOST_BLOCKS)]
+    sequential: Sequential | None = None
     environments: list[str]
     variants: dict[str, Params] = {}
     weights: dict[str, _Share] = {}
@@ -146,6 +162,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for member, names in words.items():
             if (odd := odd_word(names)) is not None:
                 yield f"`{member}` holds the name {odd!r}; {ALLOWED}", (member, odd)
+        if self.sequential is not None:
+            looks = self.sequential.interims
+            ascending = all(0 < a < b for a, b in pairwise([*looks, self.blocks + 1]))
+            if not looks or looks[-1] != self.blocks or not ascending:
+                told = f"`interims` must ascend from 1 or more to the {self.blocks} blocks"
+                yield told, ("sequential",)
+            if not {*QUESTIONS} >= {*self.sequential.until}:
+                yield f"`until` may name {', '.join(QUESTIONS)} only", ("sequential",)
         known, checks = {*self.environments}, {case.check for case in self.cases}
         for case in self.cases:
             if case.environment not in known:

@@ -17,6 +17,7 @@ from records.chain import chain_of
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing, write_whole
 from records.input_files import kind_at, opened
+from records.interims import INTERIMS, Interim, read_interims
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
@@ -38,6 +39,7 @@ class RunDirectory:
         self.plan_file = path / "plan.json"
         self.provenance_file = path / "provenance.json"
         self.records_file = path / "records.jsonl"
+        self.interims_file = path / INTERIMS
         self.raw = path / "raw"
         self.builds = path / "builds"
 
@@ -60,6 +62,10 @@ class RunDirectory:
     def plan(self) -> Plan:
         """The plan as written when the run began."""
         return read_plan(self.plan_file)
+
+    def interims(self) -> list[Interim]:
+        """The judgements of a sequential design so far."""
+        return read_interims(self.interims_file, self.plan())
 
     def provenance(self) -> Provenance:
         """The provenance as written when the run began."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.plan.expand import Case, expand
+from assay.plan.interims import sequential_design
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
 from assay.schema import Campaign
 from assay.schema.problems import listed
@@ -33,6 +34,8 @@ def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE)
             f"campaign {campaign.name}: nothing is left of it on site {site.name}:"
             f" {'; '.join(left_out)}"
         )
+    sequential = None if isinstance(campaign.blocks, int) else sequential_design(campaign.blocks)
+    blocks = campaign.blocks if isinstance(campaign.blocks, int) else campaign.blocks.greatest
     used = sorted({case.check for case in planned})
     feasible = [case for case in planned if case.skipped is None]
     node_s = sum(case.nodes * case.estimate_s for case in feasible)
@@ -42,7 +45,8 @@ def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE)
         question=campaign.question,
         site=site.name,
         seed=campaign.seed,
-        blocks=campaign.blocks,
+        blocks=blocks,
+        sequential=sequential,
         environments=list(campaign.environments),
         variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
         weights={check: weight for check, weight in campaign.weights.items() if check in used},
@@ -50,9 +54,9 @@ def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE)
         totals=Totals(
             cases=len(planned),
             skipped=len(planned) - len(feasible),
-            launches=len(feasible) * campaign.blocks,
-            node_hours=round(node_s * campaign.blocks / 3600, 3),
-            wall_s=round(wall_s * campaign.blocks, 1),
+            launches=len(feasible) * blocks,
+            node_hours=round(node_s * blocks / 3600, 3),
+            wall_s=round(wall_s * blocks, 1),
         ),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
@@ -123,16 +127,19 @@ def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:
 
 
 def _refuse_above_limits(plan: Plan) -> None:
+    """A sequential design ends where limits.node_hours is used up; its least blocks must fit."""
     totals, limits = plan.totals, plan.limits
+    blocks = plan.sequential.interims[0] if plan.sequential else plan.blocks
+    share = blocks / plan.blocks
     for key, estimate, unit in (
-        ("node_hours", totals.node_hours, "node-hours"),
-        ("wall_time_s", totals.wall_s, "s of wall time"),
+        ("node_hours", totals.node_hours * share, "node-hours"),
+        ("wall_time_s", totals.wall_s * share, "s of wall time"),
     ):
         allowed = limits[key]
         if allowed is not None and estimate > allowed:
             raise AssayError(
-                f"campaign {plan.campaign}: {totals.launches} launches"
-                f" ({totals.cases - totals.skipped} cases × {plan.blocks} blocks) are estimated at"
+                f"campaign {plan.campaign}: {totals.launches * blocks // plan.blocks} launches"
+                f" ({totals.cases - totals.skipped} cases × {blocks} blocks) are estimated at"
                 f" {estimate:g} {unit}; limits.{key} allows {allowed:g}: raise it, or lower blocks"
                 " or shorten the axes"
             )

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from records.sections import Name, Section, key
 
 SCHEMA = 1
 MAX_SEED = 2**63 - 1
+MOST_BLOCKS = 1000
 
 
 class CaseEntry(Section):
@@ -57,6 +58,49 @@ class Limits(Section):
     retries: int = key("Further attempts after a transient failure.", "attempts", 0, ge=0, le=3)
 
 
+class Blocks(Section):
+    """A sequential design: blocks are added until what is asked is known, or the budget is spent.
+
+    The chance of any wrong verdict stays 5 % however often it is judged. Below six blocks nothing
+    can be.
+    """
+
+    least: int = key(
+        "Blocks after which the questions are judged for the first time.",
+        "blocks",
+        6,
+        ge=6,
+        le=MOST_BLOCKS,
+    )
+    greatest: int = key(
+        "Blocks after which the run ends, whatever is known; earlier where limits.node_hours does"
+        " not suffice for more.",
+        "blocks",
+        ge=6,
+        le=MOST_BLOCKS,
+    )
+    until: Annotated[list[Literal["score", "checks", "curves", "points"]], Field(min_length=1)] = (
+        key(
+            "What has to be known of every pair of environments that may still be the best in it:"
+            " the overall score, each check, each curve, each point.",
+            default=["score", "checks"],
+        )
+    )
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if self.greatest < self.least:
+            raise ValueError(
+                f"greatest is {self.greatest}, which is less than least ({self.least}); allowed is"
+                f" an integer from {self.least} to {MOST_BLOCKS}"
+            )
+        return self
+
+
+def _form(blocks: object) -> str:
+    return "sequential" if isinstance(blocks, dict | Blocks) else "fixed"
+
+
 @dataclass(frozen=True)
 class Origin:
     """Where a campaign was read from: file, text, the line of each entry of `cases`."""
@@ -85,7 +129,16 @@ class Campaign(Section):
         " them under.",
         default={},
     )
-    blocks: int = key("Passes over all cases, each in random order.", "blocks", 5, ge=1, le=1000)
+    blocks: Annotated[
+        Annotated[int, Field(ge=1, le=MOST_BLOCKS), Tag("fixed")]
+        | Annotated[Blocks, Tag("sequential")],
+        Discriminator(_form),
+    ] = key(
+        "Passes over all cases, each in random order; or the least and the greatest number of them,"
+        " between which the run ends as soon as its questions are answered.",
+        "blocks",
+        5,
+    )
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
     cases: Annotated[list[CaseEntry], Field(min_length=1)] = key("What is measured.")
     limits: Limits = key("What the campaign may cost.", default=Limits())

@@ -162,7 +162,9 @@ def _message(detail: Any, location: Location, schema: JsonSchema) -> str:
     if kind == "value_error":
         return str(detail["ctx"]["error"])
     if kind == "extra_forbidden":
-        names = _descend(location[:-1], schema, schema).get("properties", {})
+        node = _descend(location[:-1], schema, schema)
+        branches = (node, *node.get("anyOf", ()), *node.get("oneOf", ()))
+        names = [name for b in branches for name in _resolved(b, schema).get("properties", {})]
         hint = did_you_mean(str(location[-1]), names)
         return f"unknown key{hint}; allowed are {listed(names)}"
     node = _descend(location, schema, schema)

@@ -55,6 +55,41 @@ def test_totals_count_launches_and_node_hours_over_all_blocks() -> None:
     assert plan.totals.node_hours == pytest.approx(node_s / 3600, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("least", "greatest", "interims"),
+    [
+        (6, 6, [6]),
+        (6, 20, [6, 8, 10, 13, 17, 20]),
+        (6, 30, [6, 8, 10, 13, 17, 22, 30]),
+        (7, 8, [7, 8]),
+    ],
+)
+def test_a_sequential_design_is_judged_in_growing_steps(
+    least: int, greatest: int, interims: list[int]
+) -> None:
+    plan = plan_of(spoiled("blocks: 3", f"blocks: {{least: {least}, greatest: {greatest}}}"))
+    assert plan.sequential is not None
+    assert (plan.blocks, plan.sequential.interims) == (greatest, interims)
+    assert plan.sequential.until == ["score", "checks"]
+    assert Plan.from_json(plan.to_json()).sequential == plan.sequential
+
+
+def test_limits_must_suffice_for_the_least_number_of_blocks() -> None:
+    node_s = sum(case.nodes * case.estimate_s for case in plan_of(GOOD).cases)
+    text = spoiled("blocks: 3", "blocks: {least: 6, greatest: 600}")
+    assert plan_of(text.replace("node_hours: 5", f"node_hours: {7 * node_s / 3600}"))
+    told = refusal(text.replace("node_hours: 5", f"node_hours: {5 * node_s / 3600}"))
+    assert "54 launches (9 cases × 6 blocks) are estimated at" in told
+
+
+@pytest.mark.parametrize("interims", [[], [6, 8], [8, 6, 9], [0, 9], [6, 6, 9]])
+def test_a_damaged_sequential_design_is_refused(interims: list[int]) -> None:
+    text = plan_of(spoiled("blocks: 3", "blocks: {greatest: 9}")).to_json()
+    damaged = text.replace('"interims":[6,9]', f'"interims":{interims}'.replace(" ", ""))
+    with pytest.raises(AssayError, match="`interims` must ascend from 1 or more to the 9 blocks"):
+        Plan.from_json(damaged)
+
+
 def test_parameters_are_complete_and_sizes_explicit() -> None:
     plan = plan_of(spoiled("[300, 600]", "[{from: 300, to: 900, step: 300}, 5]"))
     hpl, pt2pt = plan.cases[0].params, plan.cases[-1].params

@@ -46,6 +46,27 @@ FAULTS = {
     "one environment as text": ("[mpich, lam]", "lam", "allowed is a list of at least 1 value"),
     "no blocks": ("blocks: 3", "blocks: 0", "c.yaml:5: blocks: found 0 (an integer); allowed is"),
     "too many blocks": ("blocks: 3", "blocks: 1001", "allowed is an integer from 1 to 1000"),
+    "least alone": (
+        "blocks: 3",
+        "blocks: {least: 6}",
+        "c.yaml:5: blocks.greatest: is missing; allowed is an integer from 6 to 1000",
+    ),
+    "too few to judge": ("blocks: 3", "blocks: {greatest: 5}", "found 5 (an integer); allowed is"),
+    "greatest below least": (
+        "blocks: 3",
+        "blocks: {least: 8, greatest: 7}",
+        "greatest is 7, which is less than least (8)",
+    ),
+    "key of blocks": (
+        "blocks: 3",
+        "blocks: {leest: 6, greatest: 9}",
+        "unknown key (did you mean least?); allowed are least, greatest, until",
+    ),
+    "odd question": (
+        "blocks: 3",
+        "blocks: {greatest: 9, until: [point]}",
+        "did you mean points?); allowed is score, checks, curves, points",
+    ),
     "blocks with a fraction": ("blocks: 3", "blocks: 3.0", "found 3.0 (a number); allowed is an"),
     "blocks in quotes": ("blocks: 3", 'blocks: "3"', 'found "3" (text); allowed is an integer'),
     "blocks as switch": ("blocks: 3", "blocks: true", "found true (a switch); allowed is an"),

@@ -60,6 +60,7 @@ def test_shipped_campaigns_satisfy_it(name: str) -> None:
 
 def test_a_right_campaign_satisfies_it() -> None:
     validator().validate(yaml.safe_load(GOOD))
+    validator().validate(yaml.safe_load(spoiled("blocks: 3", "blocks: {greatest: 9}")))
 
 
 @pytest.mark.parametrize(
@@ -67,6 +68,8 @@ def test_a_right_campaign_satisfies_it() -> None:
     [
         ("blocks: 3", "block: 3"),
         ("blocks: 3", "blocks: 0"),
+        ("blocks: 3", "blocks: {greatest: 5}"),
+        ("blocks: 3", "blocks: {least: 6}"),
         ("small", "../x"),
         ("- check: hpl", "- check: hlp"),
         ("{nb: 64}", "{nbb: 64}"),
