@@ -1,51 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protocol switches found in simulated half round trips, and false ones, by law and noise.
+"""Protocol switches, start-up times and rates of simulated ping-pongs (goals stand in each row).
 
-Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes an octave, with a step at a limit.
+python -m bench.point_to_point [CURVES]. Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes
+an octave, with a step at a limit; launches share a part of their luck over all sizes. Exits 1 when
+a row misses its goal (bench/rows.py).
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import numpy as np
+from numpy.typing import NDArray
 
-from reports.models.point_to_point import segmented
+from bench.rows import Row, printed, share
+from reports.models.launches import with_launches
+from reports.models.point_to_point import Segmentation, segmented
 
-SEEDS = 100
+TOPIC = "Point to point: α, R∞, n½, protocol switches"
+CURVES, QUICK = 400, 60
 ALPHA_S, BETA_S_PER_BYTE = 20e-6, 1e-9
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
 #: Limit in bytes (None: no switch) and the step there in s.
 LAWS = ((None, 0.0), (16384, 20e-6), (65536, 20e-6), (65536, 10e-6), (131072, 40e-6))
 NOISES = (0.01, 0.02, 0.05)
+#: Steps beyond ten times the scatter are to be found; the others are only told.
+CLEAR = 10.0
+#: What launches share, what each size has of its own, and whether tails are heavy.
+LUCKS = ((0.03, 0.02, False), (0.0, 0.05, False), (0.1, 0.01, False), (0.03, 0.02, True))
+#: Few sizes, as the first campaign has them.
+SPARSE = (9600, 16384, 32768, 65536, 98304, 131072, 262144, 1048576)
 
 
-def simulated(limit: int | None, step_s: float, noise: float, seed: int) -> list[float]:
-    """Times of SIZES, s, with relative normal noise."""
+def truth(limit: int | None, step_s: float) -> NDArray[np.float64]:
+    """Times of SIZES without noise, s."""
     m = np.array(SIZES, dtype=np.float64)
-    times = ALPHA_S + BETA_S_PER_BYTE * m + np.where(m > (limit or np.inf), step_s, 0.0)
-    scatter = 1 + noise * np.random.default_rng(seed).standard_normal(len(m))
-    return [float(time) for time in times * scatter]
+    return ALPHA_S + BETA_S_PER_BYTE * m + np.where(m > (limit or np.inf), step_s, 0.0)
 
 
-def count(limit: int | None, step_s: float, noise: float) -> tuple[int, int]:
-    """Of SEEDS curves: how many switches are found in the interval that holds them; false ones."""
-    found = false = 0
-    for seed in range(SEEDS):
-        switches = segmented(SIZES, simulated(limit, step_s, noise, seed), replicates=1).switches
-        right = [s for s in switches if limit and s.below_bytes <= limit < s.above_bytes]
-        found += bool(right)
-        false += len(switches) - len(right)
-    return found, false
-
-
-def main() -> None:
-    """Print a row for each noise and law."""
-    print(f"{'noise':>6} {'limit':>7} {'step, µs':>8}  found  false (of {SEEDS})")
+def switches(curves: int) -> Iterator[Row]:
+    """One time a size: switches found in the interval that holds them, and false ones."""
     for noise in NOISES:
+        false = 0
         for limit, step_s in LAWS:
-            found, false = count(limit, step_s, noise)
-            step_us = round(step_s * 1e6)
-            print(f"{noise:6.2f} {limit or 'none':>7} {step_us:8d} {found:6d} {false:6d}")
+            found = 0
+            for seed in range(curves):
+                luck = np.random.default_rng(seed).standard_normal(len(SIZES))
+                times = truth(limit, step_s) * (1 + noise * luck)
+                got = segmented(SIZES, times.tolist(), replicates=1).switches
+                right = [s for s in got if limit and s.below_bytes <= limit < s.above_bytes]
+                found += bool(right)
+                false += len(got) > len(right)
+            if limit:
+                step = step_s / (ALPHA_S + BETA_S_PER_BYTE * limit)
+                least = 0.95 if step > CLEAR * noise else None
+                what = f"noise {noise:.0%}: a step of +{step:.0%} above {limit:,} B is found"
+                yield share(what, found, curves, least=least)
+        what = f"noise {noise:.0%}: a false switch"
+        yield share(what, false, curves * len(LAWS), most=0.05, alike=len(LAWS))
+
+
+def drawn(
+    times: NDArray[np.float64], luck: tuple[float, float, bool], n: int, seed: int
+) -> NDArray[np.float64]:
+    """Launches of a curve: a row a size, a column a launch."""
+    rng = np.random.default_rng([seed, n])
+    shared, own, heavy = luck
+
+    def draw(*shape: int) -> NDArray[np.float64]:
+        return 0.88 * rng.standard_t(3, shape) if heavy else rng.standard_normal(shape)
+
+    noise = shared * draw(1, n) + own * draw(len(times), n)
+    return np.asarray(times[:, np.newaxis] * np.exp(noise))
+
+
+def modelled(sizes: list[int], launches: NDArray[np.float64]) -> Segmentation:
+    """What the report makes of launches."""
+    found = segmented(sizes, np.median(launches, axis=1).tolist(), replicates=1)
+    return with_launches(found, sizes, launches)
+
+
+def intervals(curves: int) -> Iterator[Row]:
+    """What the intervals of lines and of a switch cover, over two segments."""
+    limit, step_s = 16384, 20e-6
+    times = truth(limit, step_s)
+    for luck in LUCKS:
+        shared, own, heavy = luck
+        name = f"launches {shared:.0%}, sizes {own:.0%}{', t(3)' * heavy}"
+        lines = held = breaks = poor = 0
+        for n in (5, 11):
+            inside = dict.fromkeys(("α", "R∞", "n½"), 0)
+            for seed in range(curves):
+                model = modelled(SIZES, drawn(times, luck, n, seed))
+                ends = ((model.segments[0], ALPHA_S), (model.segments[-1], ALPHA_S + step_s))
+                for line, alpha in ends:
+                    poor += line.poor is not None
+                    lines += 1
+                    values = (alpha, 1 / BETA_S_PER_BYTE, alpha / BETA_S_PER_BYTE)
+                    found = (line.alpha, line.bandwidth, line.half_length)
+                    for quantity, value, item in zip(inside, values, found, strict=True):
+                        inside[quantity] += item is not None and item.low <= value <= item.high
+                breaks += len(model.switches[:1])
+                held += any(one.low_bytes <= limit < one.high_bytes for one in model.switches)
+            for what, hits in inside.items():
+                text = f"{name}, n = {n}: interval of {what} covers"
+                yield share(text, hits, 2 * curves, least=0.93, alike=2)
+        yield share(f"{name}: the switch lies in its interval", held, breaks, least=0.95)
+        yield share(f"{name}: a true line is called none", poor, lines, most=0.02, alike=4)
+
+
+def no_lines(curves: int) -> Iterator[Row]:
+    """Times that lie on no line: no latency is told."""
+    m = np.array(SPARSE, dtype=np.float64)
+    waves = m / 90e6 * (1 + 0.35 * np.sin(2.5 * np.log(m)))
+    burst = 4e-6 + m / 700e6 + np.maximum(m - 60e3, 0) / 12e6
+    for what, times in (("25 % rms off a line", waves), ("a burst, then a slow link", burst)):
+        for n in (5, 7):
+            named = 0
+            for seed in range(curves):
+                model = modelled(list(SPARSE), drawn(times, (0.03, 0.05, False), n, seed))
+                # A start-up time that is told must be that of a line through the true times.
+                off = [
+                    line
+                    for line in model.segments
+                    if line.poor is None and _misses(line.alpha_s, line.beta_s_per_byte, m, times)
+                ]
+                named += not off
+            yield share(f"{what}, n = {n}, noise 5 %: no false line", named, curves, least=0.95)
+
+
+def _misses(
+    alpha_s: float, beta: float, m: NDArray[np.float64], times: NDArray[np.float64]
+) -> bool:
+    """Whether a line is nowhere near four neighbouring true times."""
+    off = np.abs((alpha_s + beta * m) / times - 1)
+    return not any((off[low : low + 4] < 0.15).all() for low in range(len(m) - 3))
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """All rows; see the module's docstring."""
+    return every(QUICK if quick else CURVES)
+
+
+def every(curves: int) -> Iterator[Row]:
+    """All rows of so many curves each."""
+    for part in (switches, intervals, no_lines):
+        yield from part(curves)
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    return printed(every(int(arguments[0]) if arguments else CURVES))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))

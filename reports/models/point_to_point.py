@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.models.parts import LEAST_POINTS, Vector, best_edges, costs_of_parts, solve
+from reports.statistics.descriptive import Interval
 
 #: Beyond this the search, whose cost grows with the square, is refused.
 MOST_SIZES = 500
@@ -31,12 +32,23 @@ SWITCH_SHARE = 0.5
 LEAST_STEP = 0.05
 #: … and by more than so many times the residuals' rms; else the slope bends.
 LEAST_STEP_RMS = 3.0
-BOOTSTRAP_LEVEL = 0.95
+#: Left out at both ends of a break's replicates.
+BOOTSTRAP_TAIL = 0.025
+
+
+#: A segment is no line beyond this rms, …
+MOST_RMS = 0.15
+#: … nor beyond ENOUGH_RMS if the test of lack of fit has a smaller p than this.
+LEAST_P = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """α + β·m with α, β ≥ 0 over sizes `first` to `last`; rms of the relative residuals."""
+    """α + β·m with α, β ≥ 0 over sizes `first` to `last`; rms of the relative residuals.
+
+    What launches add (`models.launches`): `lack_of_fit`, the p of the test that the launches
+    follow the line, and the intervals of α, R∞ and n½.
+    """
 
     alpha_s: float
     beta_s_per_byte: float
@@ -44,6 +56,22 @@ class Line:
     last_bytes: int
     points: int
     rms: float
+    lack_of_fit: float | None = None
+    alpha: Interval | None = None
+    bandwidth: Interval | None = None
+    half_length: Interval | None = None
+
+    @property
+    def poor(self) -> str | None:
+        """Why the times are no line, which then gives neither latency nor rate; None if they are.
+
+        A start-up time held at 0 in nearly every resample would be negative: no line either.
+        """
+        if self.rms > MOST_RMS:
+            return f"residuals of {self.rms:.0%} rms"
+        if self.lack_of_fit is not None and self.lack_of_fit < LEAST_P and self.rms > ENOUGH_RMS:
+            return "lack of fit"
+        return "α below 0" if self.alpha and self.alpha.high <= 0 else None
 
     @property
     def half_length_bytes(self) -> float | None:
@@ -147,13 +175,19 @@ def segmented(
     chosen = _chosen(candidates)
     if not chosen.breaks:
         return chosen
-    found = _replicated_edges(m, t, chosen, replicates, seed)
+    return supported(chosen, m, _replicated_edges(m, t, chosen, replicates, seed))
+
+
+def supported(
+    chosen: Segmentation, m: Vector, replicated: NDArray[np.int64], tail: float = BOOTSTRAP_TAIL
+) -> Segmentation:
+    """The breaks with their support and interval, from the edges of replicates, a row each."""
     breaks = []
-    for one, replicated in zip(chosen.breaks, found.T, strict=True):
+    for one, found in zip(chosen.breaks, replicated.T, strict=True):
         edge = int(np.searchsorted(m, one.above_bytes))
-        edges = sorted([*replicated.tolist(), edge])
-        tail = math.floor((1 - BOOTSTRAP_LEVEL) / 2 * len(edges))
-        low, high = int(m[edges[tail] - 1]), int(m[edges[-1 - tail]])
+        edges = sorted([*found.tolist(), edge])
+        cut = math.floor(tail * len(edges))
+        low, high = int(m[edges[cut] - 1]), int(m[edges[-1 - cut]])
         support = edges.count(edge) / len(edges)
         breaks.append(replace(one, support=support, low_bytes=low, high_bytes=high))
     return replace(chosen, breaks=tuple(breaks))

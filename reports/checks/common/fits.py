@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.cells import name_cell
+from reports.models.launches import with_launches
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import (
     MOST_SIZES,
+    Line,
     Segmentation,
     direct_half_length,
     plain_line,
@@ -25,6 +31,7 @@ from reports.show.canvas import Panel, finish, log_bytes_axis, log_value_axis, n
 from reports.show.lines import Picture, counted_footer, joined, picture_of
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Heading, Table, pivot
+from reports.statistics.descriptive import Interval
 
 #: Curves beyond these are not fitted; the note says so.
 MOST_CURVES = 24
@@ -63,11 +70,18 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
         times_s = [found[size].summary.median for size in sizes]
         counts = [row.summary.n for row in found.values()]
         flags = flags_of(found[size] for size in sizes)
-        model = segmented(sizes, times_s)
+        model = with_launches(segmented(sizes, times_s), sizes, _launches(found, sizes))
         fitted.append(
             Curve(title, environment, sizes, times_s, (min(counts), max(counts)), flags, model)
         )
     return tuple(fitted)
+
+
+def _launches(found: dict[int, Row], sizes: list[int]) -> NDArray[np.float64]:
+    """The launches' times, a row a size, a column a block; NaN where there is none."""
+    by_block = [found[size].series.by_block() for size in sizes]
+    blocks = sorted({block for times in by_block for block in times})
+    return np.array([[times.get(block, np.nan) for block in blocks] for times in by_block])
 
 
 @lru_cache(maxsize=16)
@@ -129,10 +143,14 @@ def _told(
 
 _FITS_NOTE = (
     "t(m) = α + β·m for the median half round trip over launches, α, β ≥ 0, least squares of"
-    " relative residuals in each segment. One line over all sizes, by relative and by plain least"
-    " squares as the papers of 1988 and 1996 fitted theirs, stands below for comparison: where the"
-    " protocol changes it gives neither latency nor rate. Direct n½: the least length that reaches"
-    " half of the greatest rate measured. Ping-pong with several constructs: Send/Recv."
+    " relative residuals in each segment. In brackets: the 95 % interval (93.75 % of five launches)"
+    " from launches drawn anew, from five on. Lack of fit: p that launches of such scatter lie on"
+    " a line. No line, so neither latency nor rate, where the residuals have more than 15 % rms, or"
+    " more than 5 % at p < 0.01, or α would be negative. One line over all sizes, by relative and"
+    " by plain least squares as the papers of 1988 and 1996 fitted theirs, stands below for"
+    " comparison: where the protocol changes it gives neither latency nor rate. Direct n½: the"
+    " least length that reaches half of the greatest rate measured. Ping-pong with several"
+    " constructs: Send/Recv."
 )
 
 
@@ -146,28 +164,59 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
             laws.append(("one line, relative", straight_line(curve.sizes, curve.times_s)))
             laws.append(("one line, plain", plain_line(curve.sizes, curve.times_s)))
             for law, line in laws:
-                rate, half = line.bandwidth_bytes_per_s, line.half_length_bytes
-                alpha = Cell(fixed(line.alpha_s * 1e6, 2), title=f"{line.alpha_s:.9g} s")
-                beta = f"β = {line.beta_s_per_byte:.9g} s/byte"
-                speed = Cell(fixed(rate and rate / 1e6, 2), title=beta)
-                length = "–" if half is None or half < 0 else bytes_text(round(half))
                 sizes = between(line.first_bytes, line.last_bytes, bytes_text)
-                points, rms = str(line.points), percent(line.rms)
-                lines.append((curve, law, sizes, [points, alpha, speed, length, rms]))
+                lines.append((curve, law, sizes, _numbers(line, told=law == "segment")))
             direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
-            lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–"]))
+            lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–", "–"]))
         more = len(_groups(analysis, check)) - MOST_CURVES
         return _told(
             lines,
             "law",
             "sizes",
-            ["points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals"],
+            ["points", "α, µs", "R∞ = 1/β, MB/s", "n½ = α/β", "rms of residuals", "lack of fit"],
             anchor=f"table-{check}-fits",
             title="Start-up time and rate by protocol segment",
             note=_FITS_NOTE + (f" {more} further curves are not fitted." if more > 0 else ""),
         )
 
     return table
+
+
+def _numbers(line: Line, *, told: bool) -> list[str | Cell]:
+    """Points, α, R∞, n½, rms and lack of fit of a line; `told`: whether it must be one."""
+    points, rms, lack = str(line.points), percent(line.rms), line.lack_of_fit
+    p_text = "–" if lack is None else "p < 0.001" if lack < 0.001 else f"p = {fixed(lack, 3)}"
+    if told and line.poor:
+        why = Cell("–", title=f"no line: {line.poor}")
+        return [points, why, why, why, rms, Cell(p_text, badges=(f"no line: {line.poor}",))]
+    rate, half = line.bandwidth_bytes_per_s, line.half_length_bytes
+    beta = f"β = {line.beta_s_per_byte:.9g} s/byte"
+    return [
+        points,
+        _known(line.alpha_s, line.alpha, lambda s: fixed(s * 1e6, 2), f"{line.alpha_s:.9g} s"),
+        _known(rate, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta),
+        _known(
+            None if half is None or half < 0 else half,
+            line.half_length,
+            lambda size: bytes_text(round(size)),
+        ),
+        rms,
+        p_text,
+    ]
+
+
+def _known(
+    value: float | None, interval: Interval | None, text: Callable[[float], str], title: str = ""
+) -> Cell:
+    """A value with its interval, or the side of it that is known."""
+    shown = "–" if value is None else text(value)
+    if interval is None:
+        return Cell(shown, title=title)
+    if math.isinf(interval.high):
+        return Cell(f"> {text(interval.low)}" if interval.low > 0 else "–", title=title)
+    if interval.low <= 0:
+        return Cell(f"< {text(interval.high)}", title=title)
+    return Cell(f"{shown} ({between(interval.low, interval.high, text)})", title=title)
 
 
 def switches_table(check: str) -> Callable[[Analysis], Table | None]:
@@ -193,8 +242,8 @@ def switches_table(check: str) -> Callable[[Analysis], Table | None]:
             title="Protocol switches",
             note="A switch: the time steps, by more than 5 % and three times the scatter, between"
             " the last size below and the first above. A bend: only the slope changes, as where a"
-            " link or a cache fills. Found again: of 100 bootstrap replicates, the share that"
-            " breaks in the same interval.",
+            " link or a cache fills. Found again: the share of bootstrap replicates that breaks in"
+            " the same interval; from five launches on launches are drawn anew, below residuals.",
         )
 
     return table
@@ -212,8 +261,8 @@ def fits_picture(check: str) -> Callable[[Analysis], Picture | None]:
             anchor=f"picture-{check}-fits",
             title="Half round trip and its laws",
             caption="One panel for each curve: dots are medians over launches, lines the laws of"
-            " the protocol segments. Dashed: protocol switches; dotted: bends of the slope. 0 bytes"
-            " are not drawn.",
+            " the protocol segments that are lines. Dashed: protocol switches; dotted: bends of the"
+            " slope. 0 bytes are not drawn.",
         )
 
     return picture
@@ -227,12 +276,15 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
     axes.plot(*zip(*drawn, strict=True), look.marker, color=look.colour, markersize=4, alpha=0.6)
     told = []
     for line in curve.model.segments:
+        ends = between(line.first_bytes, line.last_bytes, bytes_text)
+        if line.poor:
+            told.append(f"{ends}: no line, {line.poor}")
+            continue
         inside = [m for m, _ in drawn if line.first_bytes <= m <= line.last_bytes]
         times_us = [line.at(m) * 1e6 for m in inside]
         axes.plot(inside, times_us, color=look.colour, linewidth=1.6)
         told.append(
-            f"{bytes_text(line.first_bytes)} to {bytes_text(line.last_bytes)}:"
-            f" {line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
+            f"{ends}: {line.alpha_s * 1e6:.3g} µs and {line.beta_s_per_byte * 1e9:.3g} ns a byte"
         )
     for one in curve.model.breaks:
         place = (max(one.below_bytes, 1) * one.above_bytes) ** 0.5
