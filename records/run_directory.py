@@ -21,7 +21,7 @@ from records.interims import INTERIMS, Interim, read_interims
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
-from records.untrusted import FOLDER, refuse_replaceable
+from records.untrusted import FILE, FOLDER, refuse_replaceable
 
 #: Where runs are kept, below the folder in which `assay` is called.
 RESULTS = Path("results")
@@ -108,6 +108,20 @@ class RunDirectory:
                 f" with: assay status {self.path}"
             ) from error
         return descriptor
+
+    def is_driven(self) -> bool:
+        """Whether a driver is at this run now."""
+        try:
+            descriptor = os.open(self.path / ".lock", FILE)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
 
     def build_log(self, environment: str) -> Path:
         """Where the output of an environment's failed builds is."""

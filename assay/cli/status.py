@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
+
+import msgspec
 
 from assay.cli.options import add_json, add_run
 from assay.run.status import render_status, run_status
@@ -23,5 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _status(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     status = run_status(run)
-    print(json.dumps(asdict(status), indent=1) if arguments.json else render_status(status))
+    if arguments.json:
+        print(msgspec.json.format(msgspec.json.encode(status), indent=1).decode())
+    else:
+        print(render_status(status))
     return ExitStatus.PASS

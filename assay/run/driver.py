@@ -21,6 +21,7 @@ from assay.run.interruption import Interruption
 from assay.run.progress import Progress
 from assay.run.raw_output import keep_raw
 from assay.run.session import Launch, Session
+from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.outcome import BuildFailure, Outcome
@@ -32,7 +33,8 @@ from records.withheld import masked
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
-#: Seconds without a message, beyond a launch's own limit, after which a session counts as hung.
+#: Seconds without a message after which a session counts as hung. While a job waits or runs the
+#: session says so again and again.
 PATIENCE_S = 900.0
 #: After the same fault of the infrastructure at so many launches in a row the run pauses.
 FAULTS_IN_A_ROW = 3
@@ -83,6 +85,7 @@ class Driver:
         self.plan = run.plan()
         self.work = WorkFolder(site, run.path.resolve())
         self.begun = time.monotonic()
+        self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
         #: Records made of each launch by this driver.
         self._made: Counter[tuple[str, int]] = Counter()
         #: How many of these are not lost.
@@ -105,6 +108,7 @@ class Driver:
                     self._record_skipped(writer)
                     self._run_all(writer)
             finally:
+                self.waiting.over()
                 # Where Slurm does not answer, the next driver ends them before it begins.
                 with suppress(InfrastructureError):
                     end_jobs(self.site, self.work.name)
@@ -159,18 +163,20 @@ class Driver:
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""
         waiting = {launch.index: launch for launch in batch}
-        patience_s = PATIENCE_S + max(launch.limit_s for launch in batch)
         faults: list[Outcome] = []
         fault: str | None = None
         with Session(self.site, self.work, batch) as session:
-            for message in session.messages(patience_s):
+            for message in session.messages(PATIENCE_S):
                 if message is None:
                     self.progress.tick()
                 elif message.build is not None:
                     self._keep_build(message.build)
+                elif message.queue is not None:
+                    self.waiting.heed(message.queue, waiting.get(message.queue.launch))
                 elif message.launch_index < 0:
                     self.progress.say(message.progress or "")
                 elif launch := waiting.pop(message.launch_index, None):
+                    self.waiting.over()
                     if message.status is None:
                         fault = f"{message.reason}"
                         self.progress.say(f"{launch.case_id}, block {launch.block}: {fault}")
@@ -189,21 +195,23 @@ class Driver:
                     fault = f"ReFrame ended before its last launch ({said[:300]})"
         return fault
 
-    @staticmethod
-    def _heed(faults: list[Outcome]) -> None:
+    def _heed(self, faults: list[Outcome]) -> None:
         """Raise for what Slurm refuses for good, and for the same fault several times in a row."""
         if not faults:
             return
         last = faults[-1]
         if last.fault == "refused":
-            raise InfrastructureError(f"{last.reason}")
+            raise AssayError(
+                f"{last.reason}. Nothing is recorded of it. Mend it, then go on with:"
+                f" assay run --resume {self.run_directory.path}"
+            )
         same = [one for one in faults[-FAULTS_IN_A_ROW:] if one.fault == last.fault]
         if len(same) == FAULTS_IN_A_ROW:
             raise _PauseError(f"{FAULTS_IN_A_ROW} launches in a row: {last.reason}")
 
     def _check_wall_time(self) -> None:
         limit_s = self.plan.limits.get("wall_time_s")
-        if limit_s and time.monotonic() - self.begun > limit_s:
+        if limit_s and time.monotonic() - self.begun - self.waiting.seconds > limit_s:
             raise AssayError(
                 f"limits.wall_time_s = {limit_s:g} is used up; what is done is kept."
                 f" Continue with: assay run --resume {self.run_directory.path}",

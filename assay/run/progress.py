@@ -38,6 +38,7 @@ class Progress:
         self._bar: Bar | None = None
         self._total = self._count = 0
         self._spoke = time.monotonic()
+        self._doing: str | None = None
 
     def begin(self, total: int, already: int) -> None:
         """Report that `total` launches are to come; `already` records exist."""
@@ -69,10 +70,15 @@ class Progress:
                 f"progress cannot be shown: the terminal or pipe is gone ({error.strerror})"
             ) from error
 
+    def doing(self, what: str | None) -> None:
+        """What is said from now on while nothing happens; None: that a launch is running."""
+        self._doing = what
+
     def tick(self) -> None:
-        """Called about once a second; without a bar, says at times that a launch is running."""
+        """Called about once a second; without a bar, says at times what the run is doing."""
         if self._bar is None and time.monotonic() - self._spoke > QUIET_S:
-            self.say(f"... {self._count} of {self._total} launches done, one is running")
+            doing = self._doing or "one is running"
+            self.say(f"... {self._count} of {self._total} launches done, {doing}")
 
     def record(self, record: Record) -> None:
         """Report a launch that has its record."""

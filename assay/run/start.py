@@ -134,7 +134,7 @@ def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, site, progress, interruption).run()
-        status = run_status(run)
+        status = run_status(run, by_driver=True)
         progress.say(render_status(status))
         if not_run:
             raise InfrastructureError("; ".join(not_run))

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from records.plain_text import one_line
+from records.queue_state import CurrentLaunch, read_current
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
 
@@ -25,6 +26,10 @@ class RunStatus:
     failures: list[str]
     left_s: float
     told: list[str]
+    #: Whether a driver is at it, None: not looked for; where its current launch is, if that takes
+    #: long enough to tell.
+    driven: bool | None = None
+    current: CurrentLaunch | None = None
 
     @property
     def complete(self) -> bool:
@@ -32,12 +37,13 @@ class RunStatus:
         return self.done == self.planned and not self.counts.get("lost")
 
 
-def run_status(run: RunDirectory) -> RunStatus:
-    """The status of a run from its plan and its records."""
+def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
+    """The status of a run from its plan and its records; `by_driver`: asked by its own driver."""
     plan, records = run.plan(), run.records()
     launched = (record for record in records if record.block > 0)
     latest = latest_attempts(launched, CASE_ID)
     feasible = {case.id: case for case in plan.cases if case.skipped is None}
+    driven = None if by_driver else run.is_driven()
     missing = [
         case.estimate_s
         for case in feasible.values()
@@ -59,6 +65,8 @@ def run_status(run: RunDirectory) -> RunStatus:
         ],
         left_s=sum(missing),
         told=plan.told(),
+        driven=driven,
+        current=read_current(run.path) if driven else None,
     )
 
 
@@ -73,5 +81,16 @@ def render_status(status: RunStatus) -> str:
     lines += [f"  {text}" for text in status.told]
     if status.done < status.planned:
         lines.append(f"  about {status.left_s / 60:.0f} min are left, by the plan's estimates")
+        lines += [f"  {_now(status)}"] if status.driven is not None else []
     lines += [f"  {failure}" for failure in status.failures]
     return "\n".join(lines)
+
+
+def _now(status: RunStatus) -> str:
+    """What the run is doing."""
+    if not status.driven:
+        return f"it is not running; go on with: assay run --resume {status.run_id}"
+    if status.current is None:
+        return "it is running"
+    current = status.current
+    return one_line(f"{current.case_id}, block {current.block} {current.queue.told()}")

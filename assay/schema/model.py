@@ -47,7 +47,19 @@ class Limits(Section):
     """What a campaign may cost; `assay plan` refuses one whose estimate is above."""
 
     node_hours: float | None = key("Node-hours of all launches.", "node h", None, gt=0)
-    wall_time_s: float | None = key("Time of all launches, one after another.", "s", None, gt=0)
+    wall_time_s: float | None = key(
+        "Time of all launches, one after another, without what they wait in a queue.",
+        "s",
+        None,
+        gt=0,
+    )
+    queue_s: float | None = key(
+        "Time that one launch may wait until Slurm starts it; then the run ends with status 3, to"
+        " be resumed. Without it a run waits for as long as it takes.",
+        "s",
+        None,
+        gt=0,
+    )
     launch_s: float | None = key(
         "Time after which one launch is ended; without it ten times its estimate, at least 60 s.",
         "s",

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from assay.outputs import output_of
 from assay.schema.model import Variant
@@ -26,6 +26,9 @@ _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 class Site(ABC):
     """A described site; its topology and capacity are those that it has now."""
+
+    #: Whether nodes that are down come back by themselves, so that a launch waits for them.
+    down_nodes_return: ClassVar[bool] = True
 
     def __init__(self, description: SiteDescription) -> None:
         self.description = description
@@ -108,6 +111,7 @@ class Site(ABC):
         data = self.description.model_dump(mode="json", by_alias=True)
         if data["module_init"]:
             data["module_init"] = expanded(data["module_init"])
+        data["down_nodes_return"] = self.down_nodes_return
         for environment in data["environments"].values():
             environment["programs"] = {
                 program: expanded(path)

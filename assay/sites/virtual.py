@@ -24,6 +24,8 @@ PAYLOAD_SHARE = 1448 / 1538
 class VirtualSite(Site):
     """A cluster that is up; it fills in its capacity, network, topology and work folder."""
 
+    down_nodes_return = False  # one without power stays so until somebody restores it
+
     def __init__(self, description: SiteDescription, cluster: Cluster) -> None:
         facts = cluster.site_facts()
         switches = facts["switches"]

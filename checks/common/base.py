@@ -29,10 +29,12 @@ from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim, contradictions, flags
 from checks.common.faults import WorkFolderError, folder_trouble
+from checks.common.job_limits import limits_s
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.printed import Printed, last_line, read_printed
-from checks.common.scheduler import dead_nodes, job_loss, leaves_processes
+from checks.common.scheduler import job_loss
+from checks.common.slurm_answers import dead_nodes, leaves_processes
 from records.flags import BEYOND_LIMIT, PARTIAL
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
@@ -84,18 +86,23 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     @run_after("setup")
     def choose_launcher(self) -> None:
         """Set ranks, nodes, limits and the environment's own launcher."""
-        extras = self.current_environ.extras
+        extras, partition = self.current_environ.extras, self.current_partition.extras
         if self.launch_index < 0:
             cores = self.current_partition.processor.num_cpus
             layout = self.definition.layout(self.params, cores)
             self.ranks, self.ranks_per_node = layout.ranks, layout.ranks_per_node
         self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
         self.exclusive_access = True
-        self.job.options = [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"]
+        self.job.launch_index = self.launch_index
+        self.job.down_nodes_return = partition["down_nodes_return"]
+        comment = f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"
+        # What Slurm would start anew would be two launches in one record.
+        self.job.options = [comment, "--no-requeue"]
         nodes = self.nodes_asked()
         if nodes:
             self.job.options.append(f"--nodelist={','.join(nodes)}")
-        self.time_limit = f"{int(self.launch_limit_s) + 120}s"
+        self.launch_limit_s, job_s = limits_s(self.launch_limit_s, partition["longest_job_s"])
+        self.time_limit = f"{job_s}s"
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
         launcher.extra_options = tuple(extras["launcher_options"])
@@ -225,7 +232,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             output = json_lines.parse(text, metrics, self.secrets)
         except json_lines.OutputError as error:  # a node's end may have cut a line
             ended = json_lines.session_lines(text, self.secrets).exit_status is not None
-            dead = None if ended else dead_nodes(self.job)
+            dead = None if ended else dead_nodes(self.job.nodelist or [])
             if dead is None:
                 raise
             return Outcome("lost", f"{dead}; {error}", fault="nodes")
@@ -238,7 +245,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             wrong = printed.problem or output.other_session(daemons=daemons, nodes=nodes)
             wrong = wrong or self._other_times(output)
             return Outcome("wrong", wrong) if wrong else self._judge_answer(output, text)
-        dead = dead_nodes(self.job)
+        dead = dead_nodes(self.job.nodelist or [])
         if dead:
             return Outcome("lost", f"{dead}; {failure}", fault="nodes")
         kept = self.partial(text)

@@ -19,6 +19,7 @@ import msgspec
 from checks.common.faults import Fault
 from records.metric import Metric
 from records.mpi_profile import RankProfile
+from records.queue_state import QueueState
 from records.record import Status
 
 #: Environment variable with the number of the descriptor that takes outcomes.
@@ -47,8 +48,9 @@ class Outcome(msgspec.Struct):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
-    message is of no launch: `build` failed, or `progress` says what the session is doing. `files`
-    are paths of the raw output: script, stdout, stderr. `started_at` and `ended_at` are UTC.
+    message is of no launch: `build` failed, `progress` says what the session is doing, or `queue`
+    where the current job is. `files` are paths of the raw output: script, stdout, stderr.
+    `started_at` and `ended_at` are UTC.
     """
 
     status: Status | None = None
@@ -65,6 +67,7 @@ class Outcome(msgspec.Struct):
     progress: str | None = None
     fault: Fault | None = None
     build: BuildFailure | None = None
+    queue: QueueState | None = None
 
     def unfit(self) -> str | None:
         """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
@@ -79,6 +82,7 @@ class Outcome(msgspec.Struct):
             "nodes": all(map(_NODE.fullmatch, self.nodes)),
             "job_id": self.job_id is None or _JOB.fullmatch(self.job_id),
             "started_at, ended_at": all(map(_TIME.fullmatch, times)),
+            "queue": self.queue is None or self.queue.fits(),
         }
         unfit = [name for name, fit in fits.items() if not fit]
         return f"has an unfit {', '.join(unfit)}" if unfit else None
@@ -100,7 +104,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
     outcome.nodes = list(job.nodelist or [])
     begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
-    outcome.started_at, outcome.ended_at = _iso(begin), _iso(end)
+    outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
     outcome.files = {kind: str(stage / name) for kind, name in names.items()}
     _send(outcome)
@@ -109,6 +113,11 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
 def report_progress(text: str) -> None:
     """Tell the harness what the session is doing, e.g. what it builds."""
     _send(Outcome(progress=text))
+
+
+def report_queue(state: QueueState) -> None:
+    """Tell the harness where the current job is: it waits, or runs."""
+    _send(Outcome(queue=state))
 
 
 def report_build_failure(failure: BuildFailure) -> None:
@@ -120,7 +129,7 @@ def report_refusal(launch_index: int, reason: str, fault: Fault | None = None) -
     """Tell the harness that a launch was not started, and why: failed, or for a fault not run."""
     if launch_index in _sent:
         return
-    now = _iso(datetime.now(UTC).timestamp())
+    now = iso_time(datetime.now(UTC).timestamp())
     refused = Outcome(None if fault else "failed", reason, launch_index=launch_index, fault=fault)
     refused.started_at = refused.ended_at = now
     _send(refused)
@@ -151,7 +160,8 @@ def _slurm_time(text: str | None) -> float | None:
         return None
 
 
-def _iso(seconds: float | None) -> str | None:
+def iso_time(seconds: float | None) -> str | None:
+    """Seconds since 1970 as UTC, e.g. 2026-11-20T23:50:11.120Z; None stays None."""
     if seconds is None:
         return None
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")

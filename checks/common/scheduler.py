@@ -7,37 +7,61 @@ how a job ended, and asks it rarely while the job runs, because on a small machi
 takes time from the ranks that are being measured: the job script's last act is to create the file
 END_MARKER, and only when that is there, or every QUIET_POLL_S seconds, is Slurm asked.
 
+Waiting in the queue is no failure and has no limit here; the harness is told of it at each
+question. A job that will not run however long one waits is cancelled, with Slurm's reason.
+
 Every command has a time limit. What Slurm does not take, and what it cannot tell, is a fault of the
 infrastructure and never a result of the launch.
 """
 
 from __future__ import annotations
 
-import re
-import socket
-import subprocess
 import time
-from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
-from reframe.core.exceptions import SpawnedProcessTimeout
+from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.faults import Loss
+from checks.common.faults import Fault, Loss
+from checks.common.outcome import iso_time, report_queue
+from checks.common.queue_reasons import (
+    Refusal,
+    last_words,
+    pending_verdict,
+    refusal_verdict,
+    with_meaning,
+)
+from checks.common.slurm_answers import (
+    cancel,
+    described,
+    down_nodes,
+    fields,
+    nodes_not_down,
+    nothing_else_runs,
+)
+from records.queue_state import QueueState, State
 
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
-#: Seconds between two polls of Slurm while a job waits or runs.
+#: Seconds between two polls of Slurm while a job waits or runs; of a long wait a share, up to a
+#: limit, for a controller has more to do.
 QUIET_POLL_S = 2.0
-#: Seconds that Slurm may not answer before a job counts as lost.
+_WAITING_SHARE, _MOST_POLL_S = 0.02, 30.0
+#: Seconds between two messages that a job runs.
+HEARTBEAT_S = 60.0
+#: Seconds that Slurm may not answer before a running job counts as lost; a pending one stays where
+#: it is, and its launch is only not run now.
 CONTROLLER_PATIENCE_S = 30.0
-#: Seconds that a Slurm command may take.
-COMMAND_LIMIT_S = 15.0
-#: Seconds that a job may wait for nodes that are down before it counts as lost.
+PENDING_PATIENCE_S = 600.0
+#: Seconds that a job may wait for nodes that nobody brings back, before it is given up.
 DOWN_NODES_PATIENCE_S = 5.0
+#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
+#: A reason may be that old: Slurm renews it when it plans.
+ALONE_S = 120.0
+#: Seconds until a job that Slurm did not take is handed in again: at first, and at most.
+FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
 
 _FINAL = {
     "BOOT_FAIL",
@@ -50,19 +74,8 @@ _FINAL = {
     "PREEMPTED",
     "TIMEOUT",
 }
-_NODES_DOWN = re.compile(
-    r"^(Nodes_required_for_job_are_DOWN|ReqNodeNotAvail|NodeDown|PartitionDown|BadConstraints"
-    r"|PartitionNodeLimit|PartitionConfig)"
-)
-
-
-#: What sbatch says when it could not ask: the job may be taken later as it is.
-_UNREACHED = re.compile(
-    r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential|zero bytes"
-    r"|temporarily|try again|too many|submit ?job|submission rate|resource limit|system call"
-    r"|controller|no space|partition.*(down|not avail|inactive|drain)",
-    re.IGNORECASE,
-)
+#: States before the job's script has begun.
+_BEFORE = {"PENDING", "CONFIGURING", "REQUEUED"}
 _SLURM_LOST = {"BOOT_FAIL", "NODE_FAIL"}
 
 
@@ -77,100 +90,53 @@ def job_loss(job: Any) -> Loss | None:
     return None
 
 
-def not_taken(said: str) -> Loss:
+def not_taken(said: str, verdict: Refusal) -> Loss:
     """The loss of a job that sbatch ended without, from what it said."""
-    last = "".join(line.strip() for line in said.strip().splitlines()[-1:]) or "no reason given"
-    reason = f"Slurm did not take the job: {last}"
-    return Loss(reason, "slurm" if _UNREACHED.search(said) else "refused", ran=False)
-
-
-def dead_nodes(job: Any) -> str | None:
-    """Names the nodes of a failed job that are gone, or None when all still answer.
-
-    A node counts as gone when Slurm says so, or when its slurmd refuses a connection that another
-    node of the same job takes: Slurm itself needs SlurmdTimeout to notice a power cut.
-    """
-    described = [_fields(_scontrol("node", name).stdout) for name in job.nodelist or []]
-    nodes = [fields for fields in described if {"NodeName", "NodeAddr"} <= fields.keys()]
-    down = {
-        n["NodeName"] for n in nodes if re.search(r"DOWN|NOT_RESPONDING|\*", n.get("State", ""))
-    }
-    silent = {n["NodeName"] for n in nodes if not _answers(n["NodeAddr"], n.get("Port", "6818"))}
-    if len(silent) < len(nodes):
-        down |= silent
-    return f"node {', '.join(sorted(down))} died during the launch" if down else None
-
-
-@cache
-def leaves_processes() -> bool:
-    """Whether a job's daemonised processes outlive it, as far as Slurm's settings tell.
-
-    They do unless control groups hold them, or the epilog of a virtual cluster ends them.
-    """
-    settings = _said(["scontrol", "show", "config"]).stdout
-    tracked = re.search(r"^ProctrackType\s*=\s*proctrack/(linuxproc|pgid)", settings, re.MULTILINE)
-    ended = re.search(r"^Epilog(\[0\])?\s*=.*/end-of-job$", settings, re.MULTILINE)
-    return tracked is not None and ended is None
-
-
-def _answers(address: str, port: str) -> bool:
-    try:
-        with socket.create_connection((address, int(port)), timeout=1):
-            return True
-    except OSError:
-        return False
-
-
-def _scontrol(kind: str, name: str) -> subprocess.CompletedProcess[str]:
-    return _said(["scontrol", "show", kind, "-o", name])
-
-
-def _said(command: list[str]) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        said = f"{command[0]} did not answer within {COMMAND_LIMIT_S:.0f} s"
-        return subprocess.CompletedProcess(command, 124, "", said)
-
-
-def _fields(description: str) -> dict[str, str]:
-    """The KEY=value pairs of `scontrol show … -o`."""
-    return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
-
-
-def _cancel(*words: str) -> None:
-    with suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            ["scancel", *words], capture_output=True, timeout=COMMAND_LIMIT_S, check=False
-        )
+    fault: Fault = "slurm" if verdict == "unreached" else "refused"
+    return Loss(f"Slurm did not take the job: {last_words(said)}", fault, ran=False)
 
 
 @register_scheduler("assay-slurm")
 class AssaySlurmScheduler(SqueueJobScheduler):
-    """Polls quietly, reports final states, and never leaves a job waiting for dead nodes.
+    """Polls quietly, reports final states, tells the harness of jobs that wait.
 
     Adds to the job: `slurm` (the last description's fields) and `loss` (why it has no result of
-    its own, or None).
+    its own, or None). A check may set `launch_index`, for messages, and `down_nodes_return`:
+    whether nodes that are down are waited for.
     """
 
     def submit(self, job: Any) -> None:
-        """Submit; a job that Slurm does not take gets a loss, which its launch reports."""
-        job.slurm, job.loss = {}, None
-        job.asked_at = job.reached_at = time.monotonic()
+        """Submit; again and again while Slurm takes no further job of this user.
+
+        A job that it does not take at all gets a loss, which its launch reports.
+        """
+        job.slurm, job.loss, job.alone_since = {}, None, None
+        job.handed_in, pause_s = time.time(), FIRST_RETRY_S
+        while (said := self._refusal(job)) is not None:
+            verdict = refusal_verdict(said)
+            if verdict not in ("waits", "unclear"):
+                job.loss = not_taken(said, verdict)
+                job._jobid, job._state, job._submit_time = "0", "FAILED", time.time()
+                break
+            _tell(job, "not-taken", last_words(said))
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, MOST_RETRY_S)
+        job.asked_at = job.reached_at = job.told_at = time.monotonic()
+
+    def _refusal(self, job: Any) -> str | None:
+        """What sbatch said that did not take the job; None: it did."""
         try:
             super().submit(job)
-        except Exception as error:
-            job.loss = not_taken(str(getattr(error, "stderr", "") or error))
-            job._jobid, job._state, job._submit_time = "0", "FAILED", time.time()
+        except (JobSchedulerError, SpawnedProcessError) as error:
             if isinstance(error, SpawnedProcessTimeout):  # the job may have been taken even so
-                _cancel("--me", f"--name={job.name}")
+                cancel("--me", f"--name={job.name}")
+            return str(getattr(error, "stderr", "") or error)
+        return None
 
     def cancel_many(self, jobs: Any) -> None:
         """End jobs; one that Slurm cannot be told of now is found again by its run's comment."""
         if jobs:
-            _cancel(*(job.jobid for job in jobs if job.jobid not in (None, "0")))
+            cancel(*(job.jobid for job in jobs if job.jobid not in (None, "0")))
         for job in jobs:
             job._is_cancelling = True
 
@@ -181,29 +147,117 @@ class AssaySlurmScheduler(SqueueJobScheduler):
                 continue
             now = time.monotonic()
             ended = (Path(job.workdir) / END_MARKER).exists()
-            if not ended and now - job.asked_at < QUIET_POLL_S:
-                continue
-            job.asked_at = now
-            answer = _scontrol("job", job.jobid)
-            if answer.returncode == 0 and "JobState=" in answer.stdout:
-                fields = _fields(answer.stdout)
-            elif "Invalid job id" in answer.stderr:
-                fields = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
-            else:
-                if now - job.reached_at > CONTROLLER_PATIENCE_S:
-                    reason = f"Slurm's controller did not answer for {CONTROLLER_PATIENCE_S:.0f} s"
-                    job.loss = Loss(reason, "slurm", ran=True)
-                    job._state = "NODE_FAIL"
-                continue
-            job.reached_at, job.slurm = now, fields
-            job._nodespec = fields.get("NodeList", "")
-            job._exitcode = int(fields.get("ExitCode", "0:0").split(":")[0])
-            job._state = fields["JobState"]
-            waited_s, reason = time.time() - job.submit_time, fields.get("Reason", "")
-            nodes_down = job._state == "PENDING" and _NODES_DOWN.match(reason)
-            if nodes_down and waited_s > DOWN_NODES_PATIENCE_S:
-                self.cancel(job)
-                asked = fields.get("NumNodes", "?").split("-")[0]
-                reason = f"{asked} nodes asked for, not enough of them are up (Slurm: {reason})"
-                job.loss = Loss(reason, "nodes", ran=False)
-                job._state = "CANCELLED"
+            if ended or now - job.asked_at >= _pause_s(job):
+                job.asked_at = now
+                self._ask(job)
+
+    def _ask(self, job: Any) -> None:
+        """Take over what Slurm says of the job."""
+        answer = described("job", job.jobid)
+        if answer.returncode == 0 and "JobState=" in answer.stdout:
+            told = fields(answer.stdout)
+        elif "Invalid job id" in answer.stderr:
+            told = {"JobState": "COMPLETED", "Reason": "forgotten by Slurm"}
+        else:
+            self._bear_silence(job)
+            return
+        job.reached_at, job.slurm = job.asked_at, told
+        job._nodespec = told.get("NodeList", "")
+        job._exitcode = int(told.get("ExitCode", "0:0").split(":")[0])
+        job._state = told["JobState"]
+        if job._state in _BEFORE:
+            self._wait_in_queue(job, told.get("Reason", "None"))
+        elif job._state not in _FINAL and job.asked_at - job.told_at > HEARTBEAT_S:
+            _tell(job, "running", "")
+
+    def _bear_silence(self, job: Any) -> None:
+        """A controller that does not answer is borne, longer while the job is in its queue."""
+        waits = job._state in (None, *_BEFORE)
+        patience_s = PENDING_PATIENCE_S if waits else CONTROLLER_PATIENCE_S
+        if job.asked_at - job.reached_at > patience_s:
+            reason = f"Slurm's controller did not answer for {patience_s:.0f} s"
+            job.loss = Loss(reason, "slurm", ran=not waits)
+            job._state = "NODE_FAIL"
+        elif waits:
+            _tell(job, "pending", "Slurm's controller does not answer")
+
+    def _wait_in_queue(self, job: Any, reason: str) -> None:
+        """Tell that the job waits, or give it up where waiting does not help."""
+        verdict = pending_verdict(reason)
+        if verdict in ("mine", "shared") and nothing_else_runs(mine=verdict == "mine"):
+            job.alone_since = job.alone_since or job.asked_at
+            if job.asked_at - job.alone_since > ALONE_S:
+                verdict = "never"
+        else:
+            job.alone_since = None
+        long_enough = time.time() - job.submit_time > DOWN_NODES_PATIENCE_S
+        if long_enough and (missing := _missing_nodes(job, reason)):
+            self._give_up(job, Loss(f"{missing} (Slurm: {reason})", "nodes", ran=False))
+        elif verdict == "never":
+            told = f"Slurm will not run the job: {with_meaning(reason)} ({_shape(job)})"
+            self._give_up(job, Loss(told, "refused", ran=False))
+        else:
+            _tell(job, "pending", with_meaning(reason))
+
+    def _give_up(self, job: Any, loss: Loss) -> None:
+        self.cancel(job)
+        job.loss, job._state = loss, "CANCELLED"
+
+
+def _pause_s(job: Any) -> float:
+    """Seconds between two questions about a job."""
+    if job._state not in _BEFORE:
+        return QUIET_POLL_S
+    waited_s: float = time.time() - job.submit_time
+    return min(max(QUIET_POLL_S, _WAITING_SHARE * waited_s), _MOST_POLL_S)
+
+
+def _missing_nodes(job: Any, reason: str) -> str | None:
+    """Which nodes that the job cannot do without are down and not waited for, or None."""
+    if reason in ("Priority", "None", "BeginTime"):
+        return None
+    asked = job.slurm.get("ReqNodeList", "(null)")
+    if asked != "(null)" and (down := down_nodes(asked)):
+        return f"node {', '.join(down)} is asked for, and down"
+    if getattr(job, "down_nodes_return", True):
+        return None
+    needed = job.slurm.get("NumNodes", "").split("-")[0]
+    up = nodes_not_down(job.slurm.get("Partition", ""))
+    if up is None or not needed.isdigit() or up >= int(needed):
+        return None
+    return f"{needed} nodes asked for, not enough of them are up"
+
+
+def _shape(job: Any) -> str:
+    """What the job asks for, in Slurm's words."""
+    names = ("NumNodes", "NumTasks", "TimeLimit", "Partition", "Account", "QOS")
+    return ", ".join(f"{name}={job.slurm[name]}" for name in names if name in job.slurm)
+
+
+def _tell(job: Any, state: State, reason: str) -> None:
+    """Tell the harness where the job is."""
+    job.told_at = time.monotonic()
+    start = job.slurm.get("StartTime", "Unknown")
+    since = job.submit_time or job.handed_in
+    if state == "running":
+        since = _seconds(start) or since
+    expected = _seconds(start) if state == "pending" else None
+    report_queue(
+        QueueState(
+            state=state,
+            launch=getattr(job, "launch_index", -1),
+            job_id=job.jobid,
+            reason="".join(c if c.isprintable() else " " for c in reason.replace("_", " "))[:300],
+            since=str(iso_time(since)),
+            waited_s=max(0.0, time.time() - since),
+            expected_start=iso_time(expected),
+        )
+    )
+
+
+def _seconds(slurm_time: str) -> float | None:
+    """Slurm's "2026-11-22T08:00:00", of its own time zone, in seconds since 1970."""
+    try:
+        return time.mktime(time.strptime(slurm_time, "%Y-%m-%dT%H:%M:%S"))
+    except (ValueError, OverflowError):
+        return None

@@ -72,6 +72,8 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 memory_bytes_per_second=site["memory_bytes_per_second"],
             ),
             "shared_cores": site["shared_cores"],
+            "longest_job_s": site.get("longest_job_s"),
+            "down_nodes_return": site.get("down_nodes_return", True),
         },
     }
     plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Slurm's commands answer of jobs, nodes and settings; each has a time limit."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+from collections.abc import Collection
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+#: Seconds that a Slurm command may take.
+COMMAND_LIMIT_S = 15.0
+
+#: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer.
+_DOWN = re.compile(r"down|fail|error|unknown|not_responding|\*", re.IGNORECASE)
+
+
+def said(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """What a command ended with; status 124 where it did not answer in time."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=COMMAND_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        told = f"{command[0]} did not answer within {COMMAND_LIMIT_S:.0f} s"
+        return subprocess.CompletedProcess(command, 124, "", told)
+
+
+def described(kind: str, name: str) -> subprocess.CompletedProcess[str]:
+    """`scontrol show KIND NAME` in one line."""
+    return said(["scontrol", "show", kind, "-o", name])
+
+
+def fields(description: str) -> dict[str, str]:
+    """The KEY=value pairs of `scontrol show … -o`."""
+    return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
+
+
+def cancel(*words: str) -> None:
+    """`scancel` these jobs."""
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            ["scancel", *words], capture_output=True, timeout=COMMAND_LIMIT_S, check=False
+        )
+
+
+@cache
+def _settings() -> str:
+    return said(["scontrol", "show", "config"]).stdout
+
+
+def leaves_processes() -> bool:
+    """Whether a job's daemonised processes outlive it, as far as Slurm's settings tell.
+
+    They do unless control groups hold them, or the epilog of a virtual cluster ends them.
+    """
+    settings = _settings()
+    tracked = re.search(r"^ProctrackType\s*=\s*proctrack/(linuxproc|pgid)", settings, re.MULTILINE)
+    ended = re.search(r"^Epilog(\[0\])?\s*=.*/end-of-job$", settings, re.MULTILINE)
+    return tracked is not None and ended is None
+
+
+def nothing_else_runs(*, mine: bool) -> bool:
+    """Whether no job runs that could free what another one waits for: of mine, or of anybody.
+
+    False where that cannot be known, because others' jobs are hidden.
+    """
+    if not mine and re.search(r"^PrivateData\s*=.*\bjobs\b", _settings(), re.MULTILINE):
+        return False
+    whose = ["--me"] if mine else []
+    running = said(["squeue", "--noheader", *whose, "--states=R,S,CF,CG,SO", "--format=%i"])
+    return running.returncode == 0 and not running.stdout.strip()
+
+
+def down_nodes(asked: str) -> list[str]:
+    """Those of the nodes, as Slurm lists names, that are down; none where Slurm does not tell."""
+    answer = said(["sinfo", "--noheader", "--Node", f"--nodes={asked}", "--format=%N %T"])
+    states = (line.split() for line in answer.stdout.splitlines())
+    return sorted({line[0] for line in states if len(line) == 2 and _DOWN.search(line[1])})
+
+
+def nodes_not_down(partition: str) -> int | None:
+    """How many nodes of a partition are not down; None where Slurm does not tell."""
+    answer = said(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
+    states = dict(line.split() for line in answer.stdout.splitlines() if len(line.split()) == 2)
+    if answer.returncode or not states:
+        return None
+    return sum(_DOWN.search(state) is None for state in states.values())
+
+
+def dead_nodes(names: Collection[str]) -> str | None:
+    """Names the nodes of a failed job that are gone, or None when all still answer.
+
+    A node counts as gone when Slurm says so, or when its slurmd refuses a connection that another
+    node of the same job takes: Slurm itself needs SlurmdTimeout to notice a power cut.
+    """
+    found = [fields(described("node", name).stdout) for name in names]
+    nodes = [one for one in found if {"NodeName", "NodeAddr"} <= one.keys()]
+    down = {n["NodeName"] for n in nodes if _is_gone(n)}
+    silent = {n["NodeName"] for n in nodes if not _answers(n["NodeAddr"], n.get("Port", "6818"))}
+    if len(silent) < len(nodes):
+        down |= silent
+    return f"node {', '.join(sorted(down))} died during the launch" if down else None
+
+
+def _is_gone(node: dict[str, Any]) -> bool:
+    return re.search(r"DOWN|NOT_RESPONDING|\*", node.get("State", "")) is not None
+
+
+def _answers(address: str, port: str) -> bool:
+    try:
+        with socket.create_connection((address, int(port)), timeout=1):
+            return True
+    except OSError:
+        return False

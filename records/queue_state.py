@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run's current launch waits for, or that it runs: told by its session, kept for readers.
+
+The file lies in the run directory while a driver runs and a launch takes long enough to be asked
+for; it is no part of what a run is judged by.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from records.errors import AssayError
+from records.files import write_whole
+from records.input_files import read_whole
+
+#: `pending`: in Slurm's queue; `not-taken`: Slurm takes no further job now; `running`: on nodes.
+State = Literal["pending", "not-taken", "running"]
+
+#: Name of the file in a run directory.
+FILE = "queue.json"
+_REASON_LENGTH = 300
+_JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
+
+
+class QueueState(msgspec.Struct, frozen=True, kw_only=True):
+    """One launch's job in Slurm's queue, or a build's (`launch` -1). Times are UTC.
+
+    `waited_s`: since the job was handed in; `expected_start`: Slurm's own estimate, if it has one.
+    """
+
+    state: State
+    launch: int = -1
+    job_id: str | None = None
+    reason: str = ""
+    since: str
+    waited_s: float = 0.0
+    expected_start: str | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the launch has not begun."""
+        return self.state != "running"
+
+    def fits(self) -> bool:
+        """Whether it is as a session tells it; it may come from anybody."""
+        times = [time for time in (self.since, self.expected_start) if time is not None]
+        return (
+            (self.job_id is None or _JOB.fullmatch(self.job_id) is not None)
+            and all(map(_TIME.fullmatch, times))
+            and self.reason.isprintable()
+            and len(self.reason) <= _REASON_LENGTH
+            and 0 <= self.waited_s < float("inf")
+        )
+
+    def told(self) -> str:
+        """In words: since when, why, and when Slurm expects it to begin."""
+        job = f" (job {self.job_id})" if self.job_id else ""
+        since = readable_time(self.since)
+        if self.state == "running":
+            return f"runs since {since}{job}"
+        if self.state == "not-taken":
+            return f"waits since {since} for Slurm to take its job: {self.reason or 'no reason'}"
+        start = readable_time(self.expected_start) if self.expected_start else "not known"
+        return f"waits since {since}{job}: {self.reason or 'no reason'}; estimated start: {start}"
+
+
+class CurrentLaunch(msgspec.Struct, frozen=True, kw_only=True):
+    """What `assay status` shows of the launch that a driver is at."""
+
+    case_id: str
+    block: int
+    queue: QueueState
+
+
+def readable_time(time: str) -> str:
+    """ "2026-11-22T08:00:00.000Z" -> "2026-11-22 08:00:00 UTC"."""
+    return f"{time[:10]} {time[11:19]} UTC"
+
+
+def write_current(run: Path, current: CurrentLaunch | None) -> None:
+    """Keep what the run's driver is at; None: it is at nothing that is worth telling."""
+    file = run / FILE
+    if current is None:
+        file.unlink(missing_ok=True)
+    else:
+        write_whole(file, msgspec.json.encode(current))
+
+
+def read_current(run: Path) -> CurrentLaunch | None:
+    """What the run's driver is at, as far as it was told; None where nothing fit is kept."""
+    try:
+        current = msgspec.json.decode(read_whole(run / FILE), type=CurrentLaunch)
+    except (AssayError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    return current if current.queue.fits() else None
