@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from assay.sites.site import Site
+from checks.common.slurm_answers import is_down
 from records.errors import InfrastructureError
 
 #: Seconds that a command may take.
@@ -18,8 +19,6 @@ COMMAND_LIMIT_S = 15.0
 #: Seconds in which the jobs of a run must have ended after they were told to.
 _ENDING_S = 60.0
 _PROBE_BLOCKS = 16
-#: Slurm's states of nodes that take jobs, or will when those that they have are done.
-_IN_SERVICE = {"idle", "mixed", "allocated", "completing", "planned", "reserved"}
 
 
 def answer_of(site: Site, *argv: str) -> str:
@@ -66,19 +65,17 @@ def _slurm(site: Site, *argv: str) -> str:
 
 
 def trouble(site: Site, work: Path, nodes: int) -> str | None:
-    """What keeps launches of up to `nodes` nodes from being run; None when nothing does."""
+    """What keeps launches of up to `nodes` nodes from being run; None when nothing does.
+
+    Nodes that are drained or reserved come back, and are waited for in Slurm's queue.
+    """
     try:
-        partition = site.description.slurm_partition
-        listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
+        missing = None if site.down_nodes_return else _missing_nodes(site, nodes)
         require_slurm(site)
     except InfrastructureError as error:
         return f"{error}"
-    states = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
-    out = sorted(name for name, state in states.items() if state not in _IN_SERVICE)
-    if len(states) - len(out) < nodes:
-        which = ", ".join(f"{name} {states[name]}" for name in out) or "no others are known"
-        there = len(states) - len(out)
-        return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
+    if missing is not None:
+        return missing
     probe = work / ".probe"
     try:
         size = ["bs=64k", f"count={_PROBE_BLOCKS}", "conv=fsync"]
@@ -87,6 +84,18 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
     except InfrastructureError as error:
         return f"the work folder {work} cannot be written: {error}"
     return None
+
+
+def _missing_nodes(site: Site, nodes: int) -> str | None:
+    partition = site.description.slurm_partition
+    listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
+    states = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
+    out = sorted(name for name, state in states.items() if is_down(state))
+    there = len(states) - len(out)
+    if there >= nodes:
+        return None
+    which = ", ".join(f"{name} {states[name]}" for name in out) or "no others are known"
+    return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
 
 
 def end_jobs(site: Site, name: str) -> None:

@@ -117,7 +117,7 @@ def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
     path = wait_for_records(folder, "three", 1)
     put(programs / "sbatch", "echo 'sbatch: error: Invalid account' >&2; exit 1")
     status, output = finish(process)
-    assert status == 4
+    assert status == 2
     told = "assay: Slurm did not take the job: sbatch: error: Invalid account."
     assert output.splitlines()[-1].startswith(told)
     assert f"assay run --resume {path.relative_to(folder)}" in output.splitlines()[-1]

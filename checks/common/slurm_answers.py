@@ -79,7 +79,12 @@ def down_nodes(asked: str) -> list[str]:
     """Those of the nodes, as Slurm lists names, that are down; none where Slurm does not tell."""
     answer = said(["sinfo", "--noheader", "--Node", f"--nodes={asked}", "--format=%N %T"])
     states = (line.split() for line in answer.stdout.splitlines())
-    return sorted({line[0] for line in states if len(line) == 2 and _DOWN.search(line[1])})
+    return sorted({line[0] for line in states if len(line) == 2 and is_down(line[1])})
+
+
+def is_down(state: str) -> bool:
+    """Whether a node in this state, as sinfo says it, is gone; one that is drained is not."""
+    return _DOWN.search(state) is not None
 
 
 def nodes_not_down(partition: str) -> int | None:
@@ -88,7 +93,7 @@ def nodes_not_down(partition: str) -> int | None:
     states = dict(line.split() for line in answer.stdout.splitlines() if len(line.split()) == 2)
     if answer.returncode or not states:
         return None
-    return sum(_DOWN.search(state) is None for state in states.values())
+    return sum(not is_down(state) for state in states.values())
 
 
 def dead_nodes(names: Collection[str]) -> str | None:

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Slurm says of a job that does not run, in the words of versions 20.11 to 24.11."""
+
+import pytest
+
+from checks.common.queue_reasons import (
+    last_words,
+    pending_verdict,
+    refusal_verdict,
+    with_meaning,
+)
+
+PENDING = {
+    "waits": [
+        "None",
+        "Priority",
+        "Resources",
+        "Dependency",
+        "BeginTime",
+        "Licenses",
+        "Reservation",
+        "ReqNodeNotAvail, UnavailableNodes:n[1-4]",
+        "(ReqNodeNotAvail,_May_be_reserved_for_other_job)",
+        "ReqNodeNotAvail,_Reserved_for_maintenance",
+        "Nodes_required_for_job_are_DOWN,_DRAINED_or_reserved_for_jobs_in_higher_priority",
+        "NodeDown",
+        "PartitionDown",
+        "PartitionInactive",
+        "JobHeldUser",
+        "JobHeldAdmin",
+        "launch_failed_requeued_held",
+        "QOSUsageThreshold",
+        "BurstBufferResources",
+        "MaxPoweredUpNodes",
+        "MpiPortsBusy",
+        "AReasonOfALaterVersion",
+    ],
+    "never": [
+        "PartitionTimeLimit",
+        "PartitionNodeLimit",
+        "PartitionConfig",
+        "BadConstraints",
+        "Constraints",
+        "InvalidAccount",
+        "InvalidQOS",
+        "QOSNotAllowed",
+        "AccountNotAllowed",
+        "ReservationDeleted",
+        "DependencyNeverSatisfied",
+        "AssocMaxWallDurationPerJobLimit",
+        "QOSMaxWallDurationPerJobLimit",
+        "AssocMaxNodePerJobLimit",
+        "QOSMaxCpuMinutesPerJobLimit",
+        "AssocMaxCpuPerNode",
+        "QOSMaxGRESPerJob",
+        "QOSMinCpuNotSatisfied",
+        "MaxMemPerLimit",
+        "AssocGrpCPUMinutesLimit",
+        "AssocGrpBillingMinutes",
+        "QOSGrpWallLimit",
+    ],
+    "mine": [
+        "AssocMaxJobsLimit",
+        "QOSMaxJobsPerUserLimit",
+        "QOSMaxCpuPerUserLimit",
+        "QOSMaxMemoryPerUser",
+        "MaxCpuRunMinsPerUser",
+        "QOSJobLimit",
+    ],
+    "shared": [
+        "AssocGrpNodeLimit",
+        "AssocGrpCpuLimit",
+        "AssocGrpJobsLimit",
+        "QOSGrpNodeLimit",
+        "AssocGrpCPURunMinutesLimit",
+        "QOSGrpBillingRunMinutes",
+        "MaxJobsPerAccount",
+        "MaxNodePerAccount",
+        "QOSResourceLimit",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("reason", "verdict"), [(one, verdict) for verdict, all_ in PENDING.items() for one in all_]
+)
+def test_a_pending_reason_is_waited_for_or_not(reason, verdict):
+    assert pending_verdict(reason) == verdict
+
+
+BATCH = "sbatch: error: Batch job submission failed: "
+TEST = "allocation failure: "
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+REFUSED = {
+    "waits": [
+        f"sbatch: error: AssocMaxSubmitJobLimit\n{BATCH}{POLICY}",
+        f"sbatch: error: QOSMaxSubmitJobPerUserLimit\n{BATCH}{POLICY}",
+        f"sbatch: error: QOSGrpSubmitJobsLimit\n{BATCH}{POLICY}",
+        f"sbatch: error: MaxSubmitJobsPerAccount\n{BATCH}{POLICY}",
+        "sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\n"
+        f"{BATCH}Resource temporarily unavailable",
+        f"{BATCH}Required partition not available (inactive or drain)",
+        f"{TEST}Required node not available (down, drained or reserved)",
+        f"{TEST}Requested nodes are busy",
+        f"{TEST}Job can not start due to maintenance reservation.",
+        f"{BATCH}System submissions disabled",
+        f"{BATCH}Requested reservation not usable now",
+    ],
+    "never": [
+        f"{BATCH}Invalid account or account/partition combination specified",
+        f"{TEST}Invalid account or account/partition combination specified",
+        f"{BATCH}Invalid qos specification",
+        f"{BATCH}Invalid partition name specified",
+        "sbatch: error: invalid partition specified: nowhere\n"
+        f"{BATCH}Invalid partition name specified",
+        f"{BATCH}Invalid feature specification",
+        f"{BATCH}Requested time limit is invalid (missing or exceeds some limit)",
+        f"{BATCH}Node count specification invalid",
+        f"{BATCH}Invalid generic resource (gres) specification",
+        f"{BATCH}User's group not permitted to use this partition",
+        f"{BATCH}Requested reservation is invalid",
+        f"{BATCH}Access/permission denied",
+        f"{BATCH}More processors requested than permitted",
+        f"sbatch: error: QOSMaxWallDurationPerJobLimit\n{BATCH}{POLICY}",
+        f"sbatch: error: AssocMaxNodePerJobLimit\n{BATCH}{POLICY}",
+        "sbatch: unrecognized option '--quick'\nTry \"sbatch --help\" for more information",
+        f"sbatch: error: please name your project with --account\n{BATCH}Unspecified error",
+        "",
+    ],
+    "unreached": [
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller"
+        " (connect failure)",
+        f"{BATCH}Socket timed out on send/recv operation",
+        f"{BATCH}Zero Bytes were transmitted or received",
+        "sbatch: error: If munged is up, restart with --num-threads=10\nsbatch: error: Munge encode"
+        ' failed: Failed to access "/run/munge/munge.socket.2": No such file or directory',
+        f"{BATCH}Protocol authentication error",
+        f"{BATCH}I/O error writing script/environment to file",
+    ],
+    "unclear": [f"{BATCH}{POLICY}", f"{TEST}{POLICY}"],
+    "nodes": [
+        f"{TEST}Requested node configuration is not available",
+        f"{BATCH}Requested partition configuration not available now",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"), [(one, verdict) for verdict, all_ in REFUSED.items() for one in all_]
+)
+def test_a_refusal_is_final_or_not(said, verdict):
+    assert refusal_verdict(said) == verdict
+
+
+def test_the_limit_and_the_error_are_told_in_one_line():
+    told = last_words(REFUSED["waits"][0])
+    assert told.startswith("sbatch: error: Batch job submission failed: Job violates")
+    assert told.endswith("[AssocMaxSubmitJobLimit]")
+    assert last_words("") == "no reason given"
+
+
+def test_common_reasons_are_explained_and_others_are_left_as_they_are():
+    assert with_meaning("Resources") == "Resources: its nodes are in use"
+    assert with_meaning("BurstBufferStageIn") == "BurstBufferStageIn"
+    told = with_meaning("ReqNodeNotAvail, UnavailableNodes:n4")
+    assert told == "ReqNodeNotAvail, UnavailableNodes:n4: nodes that it needs are reserved," + (
+        " drained or down"
+    )
