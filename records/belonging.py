@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
@@ -23,19 +23,25 @@ class Belonging:
 
     plan: Plan
     run_id: str = ""
+    _seen: set[tuple[str, int, int]] = field(default_factory=set, repr=False)
 
     @cached_property
     def _cases(self) -> dict[str, PlannedCase]:
         return {case.id: case for case in self.plan.cases}
 
     def fault(self, record: Record) -> str | None:
-        """What of a whole record does not agree."""
+        """What of a whole record does not agree; records that were asked about before count."""
         case = self._cases.get(record.case_id)
         if fault := self.place_fault(record, case):
             return fault
         if record.params != (case.params if case else None):
             return f"`params` are not those that plan.json has for case {record.case_id}"
-        return nodes_fault(record.nodes) or artifacts_fault(record.artifacts)
+        place = record.case_id, record.block, record.attempt
+        if place in self._seen:
+            return f"case {place[0]}, block {place[1]}, attempt {place[2]} stands here again"
+        self._seen.add(place)
+        faults = filter(None, map(self.plan.register.fault, record.metrics))
+        return nodes_fault(record.nodes) or artifacts_fault(record.artifacts) or next(faults, None)
 
     def place_fault(self, record: Record, case: PlannedCase | None) -> str | None:
         """What of a record's place in the run does not agree; its other members may be raw."""

@@ -106,8 +106,15 @@ def whole_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
     for number in range(1, 1 << 62):
         line = rest_of_line(file, f"{path}:{number}")
         if not line.endswith(b"\n"):
+            refuse_returns(line, f"{path}:{number}")
             return
         yield line
+
+
+def refuse_returns(rest: bytes, where: str) -> None:
+    """Raise AssayError for the rest of a file that is no torn line: lines that end in CR only."""
+    if b"\r" in rest:
+        raise AssayError(f"{where}: lines end in CR; allowed are lines that end in LF")
 
 
 def rest_of_line(file: BufferedReader, where: str) -> bytes:

@@ -7,6 +7,8 @@ them, and all who read a run ask the plan's register: a run is read without the 
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +16,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+
+from records.units import unit_of
 
 Better = Literal["higher", "lower"]
 #: What bounds a metric (records/limits.py): a link one way, all ranks' links together, the cores of
@@ -35,6 +39,15 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
     measured: bool = True
     limit: Limit = ""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The least and the greatest value that can be measured."""
+        unit = unit_of(self.unit)
+        greatest = min(unit.greatest, sys.float_info.max)
+        if unit.signed:
+            return -greatest, greatest
+        return 0.0 if self.may_be_zero else sys.float_info.min, greatest
 
 
 class Metric(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -83,6 +96,23 @@ class Register:
                 raise ValueError(f"the metric {metric.name} has two definitions")
         return cls(by_name, {check.name: check for check in checks})
 
+    def fault(self, metric: Metric) -> str | None:
+        """What of a value cannot be: its name, its unit, or that no measurement gives it."""
+        known = self.metrics.get(metric.name)
+        if known is None:
+            return f"metric {metric.name!r}; allowed: a metric that plan.json defines"
+        if known.unit != metric.unit:
+            return f"metric {metric.name!r} in {metric.unit!r}; allowed: {known.unit}"
+        if metric.samples is not None and not metric.samples:
+            return f"`samples` of {metric.name} are an empty list"
+        low, high = known.bounds
+        odd = next(
+            (v for v in (metric.value, *(metric.samples or ())) if not low <= v <= high), None
+        )
+        if odd is not None:
+            return f"{metric.name} is {odd:g} {known.unit}, which cannot be measured"
+        return point_fault(metric.name, metric.at or {})
+
     def metric_title(self, name: str) -> str:
         """Readable name of a metric."""
         known = self.metrics.get(name)
@@ -100,6 +130,16 @@ class Register:
         """
         known = self.checks.get(check)
         return known is None or known.deciding in ("", metric)
+
+
+def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
+    """What of a metric's point cannot be."""
+    for key, value in at.items():
+        if isinstance(value, list | dict):
+            return f"`at` of {name} holds a list or an object"
+        if isinstance(value, int | float) and not 0 <= value < math.inf:
+            return f"`at` of {name} has {key} {value:g}; allowed are numbers from 0"
+    return None
 
 
 @cache

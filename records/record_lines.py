@@ -17,7 +17,7 @@ import msgspec
 from records.belonging import Belonging, params_fault
 from records.chain import Chain
 from records.errors import AssayError
-from records.input_files import opened, rest_of_line
+from records.input_files import opened, refuse_returns, rest_of_line
 from records.metric import Metric
 from records.record import Record, decode_line
 
@@ -120,6 +120,7 @@ def _chunks(file: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
         if whole:
             yield first, whole
         first += whole.count(_NEWLINE)
+        refuse_returns(chunk[len(whole) :], f"{path}:{first}")
 
 
 def _decoded(

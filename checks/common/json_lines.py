@@ -289,7 +289,7 @@ def check_number(value: Any, unit: str, where: str) -> float:
     """`value` as a float if it can be a measurement in `unit`; else OutputError naming `where`."""
     if type(value) not in (int, float):
         raise OutputError(f"{where:.200}: {value!r:.80} is not a number")
-    if not 0 < value < min(unit_of(unit).greatest, sys.float_info.max):
+    if not sys.float_info.min <= value < min(unit_of(unit).greatest, sys.float_info.max):
         raise OutputError(f"{where:.200}: {value!r:.80} {unit} is not a possible measurement")
     return float(value)
 

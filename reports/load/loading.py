@@ -43,7 +43,7 @@ def load_run(directory: Path) -> Run:
         reader.read(records_path, chain)
     elif fault := chain.missing():
         raise AssayError(f"{records_path}: {fault}")
-    warnings += reader.settle()
+    reader.settle()
     return Run(
         directory=directory,
         plan=plan,

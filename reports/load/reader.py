@@ -23,15 +23,14 @@ from records.chain import Chain
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.input_files import decoded
+from records.metric import point_fault
 from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Line, Value, batches
-from records.units import unit_of
 from reports.load.run import AtKey, Launch, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
 KEEP_ARTIFACTS_OF_BAD = 5000
-MOST_WARNINGS = 20
 
 _T = TypeVar("_T")
 _Key = tuple[str, AtKey]
@@ -59,7 +58,6 @@ class Reader:
     _keys: list[_Key] = field(default_factory=list)
     _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
-    _impossible: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     _bad: int = 0
     _path: str = ""
     _line: int = 0
@@ -89,12 +87,7 @@ class Reader:
                     self._take(case, line)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
-        bad = np.flatnonzero(~np.isfinite(np.frombuffer(self._values)))
-        if bad.size:
-            place = int(bad[0])
-            self._line = self._owner_of(place) + 1
-            name = self._keys[self._places[place]][0]
-            raise self._error(f"{name} is {self._values[place]}; it must be finite.")
+        self._refuse_impossible()
         for text, self._line in lists.items():
             nodes = self._decoded(msgspec.Raw(text), list[str], "nodes")
             if fault := nodes_fault(nodes):
@@ -176,8 +169,8 @@ class Reader:
         found = self._shared.get(text)
         if found is None:
             at = self._decoded(metric.at, dict[str, Any], "at")
-            if any(isinstance(value, list | dict) for value in at.values()):
-                raise self._error(f"`at` of {metric.name} holds a list or an object.")
+            if fault := point_fault(metric.name, at):
+                raise self._error(fault)
             found = self._shared[text] = self._share(tuple(sorted(at.items())))
         point: AtKey = found
         return point
@@ -186,17 +179,28 @@ class Reader:
         """The launch that a value belongs to."""
         return bisect_right(self._ends, place) - 1
 
-    def settle(self) -> list[str]:
-        """Count the latest attempt of each case and block only, drop impossible values.
+    def _refuse_impossible(self) -> None:
+        """Raise AssayError for the first value that no measurement gives."""
+        metrics = self.plan.register.metrics
+        bounds = np.array([metrics[name].bounds for name, _ in self._keys]).reshape(-1, 2)
+        values, places = np.frombuffer(self._values), _integers(self._places)
+        low, high = bounds[places].T
+        for place in np.flatnonzero(~((values >= low) & (values <= high)))[:1].tolist():
+            self._line = self._owner_of(place) + 1
+            name = self._keys[self._places[place]][0]
+            value = f"{values[place]:g} {metrics[name].unit}"
+            raise self._error(f"{name} is {value}, which cannot be measured")
 
-        Gives the warnings, among them attempts that are recorded twice.
+    def settle(self) -> None:
+        """Count the latest attempt of each case and block only.
+
+        Raises AssayError for an attempt that is recorded twice.
         """
         cases, blocks = _integers(self._case), _integers(self._block)
         keys = np.sort(cases * (int(blocks.max(initial=0)) + 1) + blocks)
         if (np.diff(keys) > 0).all():
-            return self._leave_out_impossible()
+            return
         latest = latest_attempts(self.launches, attrgetter("case"))
-        twice: list[str] = []
         for place, launch in enumerate(self.launches):
             counted = latest[launch.case, launch.block]
             launch.counted = launch is counted
@@ -204,41 +208,17 @@ class Reader:
                 continue
             self._valid[place] = 0
             if launch.attempt == counted.attempt:
-                twice.append(
-                    f"Case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
-                    f" {launch.attempt} is recorded twice; the later line counts."
+                self._line = place + 1
+                raise self._error(
+                    f"case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
+                    f" {launch.attempt} is recorded twice"
                 )
-        return twice[:MOST_WARNINGS] + self._leave_out_impossible()
-
-    def _leave_out_impossible(self) -> list[str]:
-        """Drop values below zero of metrics that cannot be negative; give a warning for each."""
-        values = np.frombuffer(self._values)
-        below = np.flatnonzero(values < 0)
-        metrics = self.plan.register.metrics
-        signed = [unit_of(metrics[name].unit).signed for name, _ in self._keys]
-        named = [place for place in below.tolist() if not signed[self._places[place]]]
-        self._impossible = np.array(named, dtype=np.int64)
-        texts = []
-        for place in named[:MOST_WARNINGS]:
-            launch = self.launches[self._owner_of(place)]
-            name, at = self._keys[self._places[place]]
-            point = f" at {dict(at)}" if at else ""
-            texts.append(
-                f"Case {self.plan.cases[launch.case].id}, block {launch.block}: {name}{point} is"
-                f" {values[place]:.6g} {metrics[name].unit}, below zero, which cannot be; the"
-                " value is left out."
-            )
-        if len(named) > MOST_WARNINGS:
-            rest = len(named) - MOST_WARNINGS
-            texts.append(f"{rest} further values below zero are left out.")
-        return texts
 
     def series(self, *, on_purpose: bool = False) -> list[Series]:
         """The series over the counted launches that are ok, or invalid on purpose."""
         lengths = np.diff(_integers(self._ends))
         valid = np.frombuffer(self._valid, dtype=np.uint8) == (2 if on_purpose else 1)
         taken = np.repeat(valid, lengths)
-        taken[self._impossible] = False
         cases = np.repeat(_integers(self._case), lengths)[taken]
         blocks = np.repeat(_integers(self._block), lengths)[taken]
         # The number of a series: case × metrics and points + metric and point.

@@ -76,29 +76,6 @@ def test_numbers_that_are_none_are_one_error_with_file_and_line(
     assert not (run / "report").exists()
 
 
-def test_negative_times_are_left_out_and_named(tmp_path: Path) -> None:
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        if record["check"] == "startup" and record["block"] == 2:
-            record["metrics"][0]["value"] = -0.5
-        return record
-
-    text, _ = reported(small(tmp_path, edit))
-    assert text.count("below zero, which cannot be") == 2
-    rows = (tmp_path / "run/report/summary.csv").read_text().splitlines()
-    assert all(",-" not in row.split(",t,")[0] for row in rows if "first_instruction" in row)
-
-
-def test_zero_rates_are_compared_with_nothing(tmp_path: Path) -> None:
-    def edit(record: dict[str, Any]) -> dict[str, Any]:
-        if record["check"] == "hpl":
-            record["metrics"][0]["value"] = 0.0
-        return record
-
-    _, verdicts = reported(small(tmp_path, edit))
-    assert {cell["scope"] for cell in verdicts["choice"]["overall"]} == {"Start-up"}
-    assert "one of the two is zero" in (tmp_path / "run/report/index.html").read_text()
-
-
 @pytest.mark.parametrize(
     "change", [{"schema": 7}, {"schema": 4, "metrics": {"new": "form"}}, {"schema": "5"}]
 )

@@ -58,11 +58,10 @@ def test_latest_attempt_replaces_the_earlier_one(run: Path) -> None:
     assert all(len(series.blocks) == 3 for series in loaded.series)
 
 
-def test_a_record_written_twice_counts_once(run: Path) -> None:
+def test_a_record_written_twice_is_refused(run: Path) -> None:
     rewrite(run, lambda lines: [*lines, lines[-1]])
-    loaded = load_run(run)
-    assert all(len(series.blocks) == 3 for series in loaded.series)
-    assert "recorded twice" in loaded.warnings[0]
+    with pytest.raises(AssayError, match=r"records.jsonl:\d+: .* is recorded twice"):
+        load_run(run)
 
 
 def test_torn_last_line_is_left_out_and_told(run: Path) -> None:
@@ -112,6 +111,11 @@ METRIC = {"name": "rate", "unit": "flop/s", "better": "higher", "value": 1.0}
         ({"metrics": [METRIC | {"name": "velocity"}]}, "a metric that plan.json defines"),
         ({"metrics": [METRIC | {"unit": "Gflop/s"}]}, "allowed: flop/s"),
         ({"metrics": [METRIC, METRIC]}, "stands twice"),
+        ({"metrics": [METRIC | {"at": {"message_bytes": -1}}]}, "allowed are numbers from 0"),
+        *(
+            ({"metrics": [METRIC | {"value": value}]}, "records.jsonl:5: rate is .*cannot be meas")
+            for value in (-5.0, 0, 5e-324, 1e308)
+        ),
         ({"metrics": [METRIC | {"at": {"sizes": [1, 2]}}]}, "list or an object"),
     ],
 )
