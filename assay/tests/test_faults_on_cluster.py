@@ -139,6 +139,7 @@ def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
     assert len(records_of(path)) < 40
 
 
+SESSION = Path(__file__).parents[2] / "checks" / "common" / "launch" / "session.sh"
 DAEMON = "setsid sh -c 'sleep 7654 & exit' >/dev/null 2>&1 </dev/null"
 
 
@@ -156,6 +157,25 @@ def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(clu
     assert alive(7655)
     shell.send_signal(signal.SIGKILL)
     shell.wait()
+
+
+def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):  # noqa: F811
+    """Within the job, before the epilog of a virtual cluster does it."""
+    launched = f'srun --mpi=none sh -c "{DAEMON} & sleep 0.3; pgrep -xc sleep"'
+    count = 'srun --mpi=none sh -c "pgrep -xc sleep; true"'
+    job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 30 {launched}\necho left\n{count}\n"
+    submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
+    answer = subprocess.run(
+        cluster.user_command(["sh", "-c", submit]),
+        input=job,
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd="/",
+    )
+    before, after = answer.stdout.split("left\n")
+    assert sum(int(line) for line in before.splitlines() if line.isdigit()) >= 2, answer
+    assert after.split() == ["0", "0"], answer
 
 
 def test_a_daemon_of_a_library_that_dies_is_named_in_the_record(cluster, folder):  # noqa: F811

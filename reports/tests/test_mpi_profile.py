@@ -65,8 +65,8 @@ def test_messages_are_counted_from_rank_to_rank(analysis):
 def test_only_the_latest_attempt_counts_and_only_when_ok(tmp_path, analysis):
     file = tmp_path / "records.jsonl"
     lines = [json.loads(line) for line in file.read_text().splitlines()]
-    again = next(line for line in lines if "profile" in line and line["block"] == 1)
-    again |= {"attempt": 2, "status": "failed", "reason": "lost its way", "metrics": []}
+    first = next(line for line in lines if "profile" in line and line["block"] == 1)
+    again = first | {"attempt": 2, "status": "failed", "reason": "lost its way", "metrics": []}
     file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, again]))
     (profile,) = case_profiles(analyse(load_run(tmp_path)))
     assert len(profile.launches) == 1

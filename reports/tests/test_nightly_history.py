@@ -218,12 +218,12 @@ def negative(record):
     return record
 
 
-def test_negative_values_are_left_out_with_a_warning(folder, capsys):
+def test_a_night_with_negative_values_is_refused(folder, capsys):
     add_nights(folder)
-    main(["history", "add", str(write_night(folder, 13, edit=negative))])
-    _, night = check(folder, capsys)
-    assert "below zero" in night["warnings"][0]
-    assert night["judged"] == 0
+    night = write_night(folder, 13, edit=negative)
+    capsys.readouterr()
+    assert main(["history", "add", str(night)]) == 2
+    assert "cannot be measured" in capsys.readouterr().err
 
 
 def test_zero_variance(folder, capsys):

@@ -23,7 +23,8 @@ failed() {
 
 # Where Slurm lets daemonised processes outlive their job.
 sweep() {
-    [ "$SLURM_NNODES" -eq 1 ] || srun --overlap --mpi=none --nodes=$((SLURM_NNODES - 1)) \
+    local others=$((SLURM_NNODES - 1))
+    [ "$others" -eq 0 ] || srun --overlap --mpi=none --nodes="$others" --ntasks="$others" \
         --ntasks-per-node=1 --exclude="$SLURMD_NODENAME" "$here/sweep.sh" </dev/null
     "$here/sweep.sh"
 }
