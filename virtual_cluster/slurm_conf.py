@@ -119,6 +119,7 @@ def sbatch_script(sbatch: str, last_node: str) -> str:
     return f"""\
 #!/bin/sh
 {sbatch} --nice=1000000 "$@" || exit
+case " $* " in *" --test-only "*) exit 0 ;; esac
 salloc --quiet --immediate=1 --job-name=kick --nodelist={last_node} --ntasks=1 true \\
     </dev/null >/dev/null 2>&1
 exit 0

@@ -21,14 +21,16 @@ _ENDING_S = 60.0
 _PROBE_BLOCKS = 16
 
 
-def answer_of(site: Site, *argv: str) -> str:
-    """What a command prints that runs where and as whom launches are submitted.
+def asked(site: Site, *argv: str) -> subprocess.CompletedProcess[str]:
+    """How a command ended that runs where and as whom launches are submitted.
 
-    Raises InfrastructureError with the command's last words when it fails or takes too long.
+    Raises InfrastructureError when it cannot be run or takes too long.
     """
     command, environment = site.command(list(argv), {})
+    # ReFrame, too, submits without the caller's options of sbatch.
+    environment = {k: v for k, v in environment.items() if not k.startswith("SBATCH_")}
     try:
-        answer = subprocess.run(
+        return subprocess.run(
             command,
             env=environment,
             cwd="/",
@@ -45,6 +47,11 @@ def answer_of(site: Site, *argv: str) -> str:
     except subprocess.TimeoutExpired as error:
         limit = f"{COMMAND_LIMIT_S:.0f} s"
         raise InfrastructureError(f"{argv[0]} did not answer within {limit}") from error
+
+
+def answer_of(site: Site, *argv: str) -> str:
+    """What such a command prints; also raises, with its last words, when it fails."""
+    answer = asked(site, *argv)
     if answer.returncode != 0:
         said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
         last = said[-1] if said else f"status {answer.returncode}"

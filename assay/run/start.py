@@ -16,6 +16,7 @@ from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
 from assay.run.progress import Progress
 from assay.run.provenance import gather
+from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.run.status import RunStatus, render_status, run_status
 from assay.schema import load_campaign
 from assay.sites.builds import spack_home
@@ -24,6 +25,7 @@ from assay.sites.site import Site
 from checks.common.registry import CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.plan import Plan
 from records.run_directory import RunDirectory, create_run, open_run
 
 
@@ -48,6 +50,8 @@ def start_run(
     plan = make_plan(campaign, site.facts(), narrowing)
     refuse_stale_builds(site, plan.environments)
     require_slurm(site)
+    progress = Progress(live)
+    site = _within_partition(site, plan, progress)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan, (site.jobs_user() or ())[:1])
     provenance = gather(
@@ -64,7 +68,18 @@ def start_run(
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
         ) from error
-    return _drive(run, site, Progress(live))
+    return _drive(run, site, progress)
+
+
+def _within_partition(site: Site, plan: Plan, progress: Progress) -> Site:
+    """The site with the longest job that Slurm's partition takes.
+
+    Raises AssayError for a plan with launches that Slurm will never run there.
+    """
+    limits = partition_limits(site)
+    for note in refuse_unfit_shapes(site, plan, limits):
+        progress.say(note)
+    return site.with_longest_job(limits.longest_job_s)
 
 
 def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunStatus:
@@ -103,7 +118,9 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
             f"{run.path} needs {needed} nodes; site {site.name} has {nodes} now. Bring up as"
             " many as the run began with."
         )
-    return _drive(run, site, Progress(live))
+    require_slurm(site)
+    progress = Progress(live)
+    return _drive(run, _within_partition(site, plan, progress), progress)
 
 
 def _load_again(run: RunDirectory, site_name: str | None) -> Site:

@@ -174,6 +174,10 @@ class Site(ABC):
             return self
         return self._changed(environments=replaced_by_spack(self.description))
 
+    def with_longest_job(self, seconds: int | None) -> Self:
+        """The site with the longest time that Slurm's partition allows a job."""
+        return self._changed(longest_job_s=seconds)
+
     def without_nodes(self, names: Collection[str]) -> Self:
         """The site with launches kept off some of its nodes."""
         odd = [name for name in names if not _NODE_NAME.fullmatch(name)]

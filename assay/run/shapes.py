@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks Slurm, before anything is run, whether it would run each shape of job of a plan.
+
+What can never run is found here by the partition's limits and by `sbatch --test-only`. That counts
+nodes that are drained or reserved now as if they were not there, so its word on nodes is believed
+only where all of them are in service; Slurm decides on the others when the job is submitted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from assay.plan import launch_limit_s
+from assay.run.infrastructure import answer_of, asked
+from assay.sites.site import Site
+from checks.common.job_limits import HALTING_S, limits_s
+from checks.common.queue_reasons import last_words, refusal_verdict
+from checks.common.slurm_answers import fields
+from records.errors import AssayError, InfrastructureError
+from records.plan import Plan, PlannedCase
+
+#: States of nodes that sbatch counts when it tells whether a job would start.
+_COUNTED = re.compile(r"(idle|mixed|allocated|completing|planned)[+%$@#]?")
+
+
+@dataclass(frozen=True)
+class PartitionLimits:
+    """What Slurm's partition allows a job; None: no limit."""
+
+    name: str
+    most_nodes: int | None
+    longest_job_s: int | None
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a job asks for; `case` is one of the cases that need it."""
+
+    nodes: int
+    ranks: int
+    ranks_per_node: int
+    limit_s: int
+    case: str
+
+    def options(self) -> list[str]:
+        """The options of sbatch, beside those of the site."""
+        minutes, seconds = divmod(self.limit_s, 60)
+        return [
+            f"--ntasks={self.ranks}",
+            f"--ntasks-per-node={self.ranks_per_node}",
+            f"--time={minutes}:{seconds}",
+            "--exclusive",
+        ]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.nodes} nodes, {self.ranks} ranks, {self.limit_s / 60:.3g} min ({self.case} is"
+            " one)"
+        )
+
+
+def partition_limits(site: Site) -> PartitionLimits:
+    """The limits of the site's partition, as its file states them and as Slurm does.
+
+    Raises AssayError for a partition that Slurm does not know, InfrastructureError where it does
+    not answer.
+    """
+    name, stated_s = site.description.slurm_partition, site.description.longest_job_s
+    answer = asked(site, "scontrol", "show", "partition", "-o", name)
+    if answer.returncode and "not found" in answer.stderr:
+        raise AssayError(
+            f"site {site.name}: Slurm has no partition {name}; it has {_partitions(site)}. Mend"
+            f" `partitions` in site-config/{site.name}/site.yaml"
+        )
+    if answer.returncode:
+        raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
+    found = fields(answer.stdout)
+    stated = [stated_s] if stated_s is not None else []
+    slurms_s = _seconds(found.get("MaxTime", "UNLIMITED"))
+    longest = min([*stated, *([slurms_s] if slurms_s is not None else [])], default=None)
+    most = found.get("MaxNodes", "UNLIMITED")
+    total = found.get("TotalNodes", "")
+    nodes = [int(number) for number in (most, total) if number.isdigit()]
+    return PartitionLimits(name, min(nodes, default=None), longest)
+
+
+def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list[str]:
+    """Raise AssayError, with Slurm's reason, for launches of the plan that can never run.
+
+    Gives what is worth telling of those that can, but not now.
+    """
+    feasible = [case for case in plan.cases if case.skipped is None]
+    _refuse_above_limits(site, feasible, limits)
+    notes = (_told(site, shape) for shape in _shapes(plan, feasible, limits))
+    return list(dict.fromkeys(note for note in notes if note is not None))
+
+
+def _shapes(plan: Plan, cases: Iterable[PlannedCase], limits: PartitionLimits) -> Iterable[Shape]:
+    """Each shape once, with its longest time limit: a shorter one fits where that does."""
+    found: dict[tuple[int, int, int], Shape] = {}
+    for case in cases:
+        _, job_s = limits_s(launch_limit_s(plan, case), limits.longest_job_s)
+        key = (case.nodes, case.ranks, case.ranks_per_node)
+        if key not in found or found[key].limit_s < job_s:
+            found[key] = Shape(*key, job_s, case.id)
+    return found.values()
+
+
+def _refuse_above_limits(site: Site, cases: Iterable[PlannedCase], limits: PartitionLimits) -> None:
+    longest_s = limits.longest_job_s
+    for case in cases:
+        if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
+            raise AssayError(
+                f"{case.id} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
+                f" {site.name} ends jobs after {longest_s} s. Choose another partition"
+                f" (--site {site.name}:PARTITION), or shorten the case; nothing was run"
+            )
+        if limits.most_nodes is not None and case.nodes > limits.most_nodes:
+            raise AssayError(
+                f"{case.id} needs {case.nodes} nodes; partition {limits.name} of site {site.name}"
+                f" allows a job {limits.most_nodes}. Choose another partition (--site"
+                f" {site.name}:PARTITION), or mend `nodes` in its site.yaml; nothing was run"
+            )
+
+
+def _told(site: Site, shape: Shape) -> str | None:
+    """What Slurm has against a shape of job for now, or None. Raises AssayError if for good."""
+    options = [*site.description.access, *shape.options()]
+    answer = asked(site, "sbatch", "--test-only", "--output=/dev/null", *options, "--wrap=true")
+    if answer.returncode == 0:
+        return None
+    verdict, said = refusal_verdict(answer.stderr), last_words(answer.stderr)
+    if verdict == "unreached":  # the driver waits a while for a Slurm that does not answer
+        return f"Slurm did not say whether it would run launches of {shape.nodes} nodes: {said}"
+    if verdict == "unclear":
+        verdict = "waits" if answer_of(site, "squeue", "--noheader", "--me") else "never"
+    if verdict == "nodes":
+        verdict = "waits" if (out := _out_of_service(site)) else "never"
+        said = f"{said} ({out})" if out else said
+    if verdict == "waits":
+        return f"launches of {shape.nodes} nodes will wait: Slurm says now: {said}"
+    raise AssayError(
+        f"site {site.name}: Slurm will not run jobs of {shape} with"
+        f" {' '.join(site.description.access)}: {said}. Nothing was run. Mend `access` in"
+        f" site-config/{site.name}/site.yaml, or choose another partition with --site"
+        f" {site.name}:PARTITION"
+    )
+
+
+def _out_of_service(site: Site) -> str:
+    """Nodes of the partition that a test of sbatch does not count, and reservations; or ""."""
+    partition = f"--partition={site.description.slurm_partition}"
+    listed = answer_of(site, "sinfo", "--noheader", "--Node", partition, "--format=%N %T")
+    rows = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
+    out = [f"{name} is {state}" for name, state in rows.items() if not _COUNTED.fullmatch(state)]
+    reserved = re.findall(
+        r"^ReservationName=(\S+)", answer_of(site, "scontrol", "show", "res"), re.MULTILINE
+    )
+    return ", ".join([*out[:8], *(f"reservation {name}" for name in reserved[:4])])
+
+
+def _partitions(site: Site) -> str:
+    listed = answer_of(site, "sinfo", "--noheader", "--format=%R")
+    return ", ".join(dict.fromkeys(listed.split())) or "none"
+
+
+def _seconds(slurm_limit: str) -> int | None:
+    """ "1-02:03:04" and "30:00" in seconds; None: no limit, or another notation."""
+    form = r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)"
+    if (match := re.fullmatch(form, slurm_limit)) is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

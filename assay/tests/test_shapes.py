@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can never run is refused before anything is run; what may run later is not."""
+
+import pytest
+
+from assay.plan import make_plan
+from assay.run.shapes import partition_limits, refuse_unfit_shapes
+from assay.schema import campaign_from_text
+from assay.sites.site_file import chosen, read_site_file
+from assay.sites.slurm import SlurmSite
+from assay.tests.test_driver import SITE
+from records.errors import AssayError
+
+CAMPAIGN = """
+schema: 1
+name: shapes
+question: do they fit?
+environments: [a]
+cases:
+  - check: startup
+    matrix: {ranks: [1, 2, 3]}
+    fixed: {ranks_per_node: 1}
+limits: {launch_s: 100}
+"""
+PARTITION = (
+    "PartitionName=all MaxNodes={nodes} MaxTime={time} Nodes=n[1-4] State=UP TotalNodes=4"
+    " TRES=cpu=4,node=4"
+)
+POLICY = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)"
+
+
+class Answering(SlurmSite):
+    """A site whose Slurm commands are scripts of the test, in a folder that comes first in PATH."""
+
+    programs = None
+
+    def command(self, argv, variables, reads=()):
+        argv, environment = super().command(argv, variables, reads)
+        return argv, {**environment, "PATH": f"{self.programs}:{environment['PATH']}"}
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A site of four nodes in service, whose sbatch has nothing against any job."""
+    made = Answering(chosen(read_site_file("virtual")))
+    made.programs = tmp_path
+    say(made, "scontrol", f"echo '{PARTITION.format(nodes='UNLIMITED', time='UNLIMITED')}'")
+    say(made, "sbatch", 'printf "%s\\n" "$*" >> "$0.asked"')
+    say(made, "sinfo", "printf 'n%s idle\\n' 1 2 3 4")
+    say(made, "squeue", ":")
+    return made
+
+
+def say(site, program, script):
+    path = site.programs / program
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def refused_by(site, message):
+    say(site, "sbatch", f"cat >&2 <<'EOT'\n{message}\nEOT\nexit 1")
+
+
+def plan():
+    return make_plan(campaign_from_text("shapes.yaml", CAMPAIGN), SITE)
+
+
+def notes(site):
+    return refuse_unfit_shapes(site, plan(), partition_limits(site))
+
+
+def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others(site, monkeypatch):
+    monkeypatch.setenv("SBATCH_ACCOUNT", "another")
+    assert notes(site) == []
+    lines = (site.programs / "sbatch.asked").read_text().splitlines()
+    common = "--test-only --output=/dev/null --partition=all"
+    assert lines == [
+        f"{common} --ntasks={n} --ntasks-per-node=1 --time=3:40 --exclusive --wrap=true"
+        for n in (1, 2, 3)
+    ]
+
+
+def test_the_job_fits_the_longest_of_the_partition(site):
+    say(site, "scontrol", f"echo '{PARTITION.format(nodes='4', time='00:03:00')}'")
+    assert partition_limits(site).longest_job_s == 180
+    notes(site)
+    assert "--time=3:0 " in (site.programs / "sbatch.asked").read_text()
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"), [("3-00:00:00", 259200), ("1:00", 60), ("UNLIMITED", None)]
+)
+def test_limits_of_partitions_are_read_in_slurms_notations(site, time, seconds):
+    say(site, "scontrol", f"echo '{PARTITION.format(nodes='UNLIMITED', time=time)}'")
+    assert partition_limits(site).longest_job_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("nodes", "time", "told"),
+    [("2", "UNLIMITED", "needs 3 nodes; .* allows a job 2"), ("4", "00:00:10", "ends jobs after")],
+)
+def test_cases_above_the_partitions_limits_are_refused(site, nodes, time, told):
+    say(site, "scontrol", f"echo '{PARTITION.format(nodes=nodes, time=time)}'")
+    with pytest.raises(AssayError, match=told) as caught:
+        notes(site)
+    assert caught.value.status == 2
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "allocation failure: Invalid account or account/partition combination specified",
+        "allocation failure: Invalid qos specification",
+        "allocation failure: Requested node configuration is not available",
+        f"allocation failure: {POLICY}",
+        f"sbatch: error: QOSMaxWallDurationPerJobLimit\nallocation failure: {POLICY}",
+    ],
+)
+def test_what_slurm_will_never_run_is_refused_with_its_reason(site, reason):
+    refused_by(site, reason)
+    with pytest.raises(AssayError, match="Nothing was run") as caught:
+        notes(site)
+    assert caught.value.status == 2
+    assert reason.splitlines()[-1] in str(caught.value)
+
+
+def test_an_unknown_partition_is_named_with_those_there_are(site):
+    say(site, "scontrol", "echo 'Partition all not found' >&2; exit 1")
+    say(site, "sinfo", "printf 'batch\\ndebug\\n'")
+    with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
+        partition_limits(site)
+
+
+@pytest.mark.parametrize(
+    ("reason", "program", "script"),
+    [
+        (
+            "allocation failure: Requested node configuration is not available",
+            "sinfo",
+            "printf 'n%s idle\\n' 1 2 3; echo n4 drained",
+        ),
+        (f"allocation failure: {POLICY}", "squeue", "echo 17"),
+        (f"sbatch: error: AssocMaxSubmitJobLimit\nallocation failure: {POLICY}", "squeue", ":"),
+        ("allocation failure: Unable to contact slurm controller", "squeue", ":"),
+        ("allocation failure: Job can not start due to maintenance reservation.", "squeue", ":"),
+    ],
+)
+def test_what_may_run_later_is_told_and_not_refused(site, reason, program, script):
+    refused_by(site, reason)
+    say(site, program, script)
+    assert [reason.splitlines()[-1] in note for note in notes(site)] == [True] * len(notes(site))
+    assert notes(site)
