@@ -2,9 +2,9 @@
 """Kills at random moments of runs with every launcher, each resumed to its end (none lost).
 
 What is killed is the driver, ReFrame, slurmctld, slurmd, a node, LAM's or PVM's daemon, a rank,
-munged, the space on the disk of the results, the work folder. Afterwards every case has in every
-block one final record, artifacts have their checksums, and nothing is left running. The driver's
-pause after a fault is shortened.
+munged, the space on the disks of the results and of the work folder, the work folder itself.
+Afterwards every case has in every block one final record, artifacts have their checksums, and
+nothing is left running. The driver's pause after a fault is shortened.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from records.errors import AssayError
@@ -52,6 +52,8 @@ _ASSAY = (
     "from assay.cli.main import main; sys.exit(main())"
 )
 _RESULTS_BYTES = 8 << 20
+#: Programs that are built in the work folder take some 20 MB.
+_WORK_BYTES = 96 << 20
 _RESUMES = 8
 _PATIENCE_S = 400.0
 
@@ -69,7 +71,8 @@ class Chaos:
         self._uid = int(cluster.site_facts()["uid"])
         self._site = f"virtual:{cluster.name}"
         self._driver: subprocess.Popen[bytes] | None = None
-        self._filler = folder / "results" / "filler"
+        runs = Path(cluster.site_facts()["runs_dir"])
+        self._fillers = {"disk": folder / "results" / "filler", "work disk": runs / "filler.gone"}
 
     def campaign(self, environment: str, blocks: int, kinds: Sequence[str]) -> int:
         """Run one campaign to its end with these kills; gives how many of them came about."""
@@ -173,7 +176,8 @@ class Chaos:
         return not {(case, b) for case in cases for b in range(1, plan.blocks + 1)} <= final
 
     def _mend(self) -> None:
-        self._filler.unlink(missing_ok=True)
+        for filler in self._fillers.values():
+            filler.unlink(missing_ok=True)
         api.revive(self.cluster.name)
 
     def _verify(self, run: RunDirectory) -> None:
@@ -268,9 +272,9 @@ class Chaos:
             return False
         return True
 
-    def fill_disk(self) -> bool:
-        """No byte is left for records and raw output."""
-        with suppress(OSError), self._filler.open("wb") as file:
+    def fill(self, disk: str) -> bool:
+        """No byte is left for records and raw output, or for what jobs write."""
+        with suppress(OSError), self._fillers[disk].open("wb", buffering=0) as file:
             while True:
                 file.write(bytes(1 << 14))
         return not self._over()
@@ -294,7 +298,8 @@ KINDS: dict[str, Callable[[Chaos], bool]] = {
     "node": Chaos.kill_node,
     "daemon": Chaos.kill_daemon,
     "rank": Chaos.kill_rank,
-    "disk": Chaos.fill_disk,
+    "disk": lambda chaos: chaos.fill("disk"),
+    "work disk": lambda chaos: chaos.fill("work disk"),
     "work folder": Chaos.lose_work_folder,
 }
 
@@ -302,34 +307,47 @@ KINDS: dict[str, Callable[[Chaos], bool]] = {
 def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: int = 8) -> Chaos:
     """Kill `count` times, in campaigns of 2 cases and `blocks` blocks; every campaign is ended."""
     spec = ClusterSpec(name=f"chaos-{os.getpid()}", nodes=2)
-    with tempfile.TemporaryDirectory(prefix="assay-chaos-") as name:
+    with tempfile.TemporaryDirectory(prefix="assay-chaos-") as name, ExitStack() as after:
         folder = Path(name)
         (folder / "results").mkdir()
-        run_command(
-            ["mount", "-t", "tmpfs", "-o", f"size={_RESULTS_BYTES}", "tmpfs", f"{folder}/results"]
-        )
-        try:
-            cluster = up(spec)
-            found = Chaos(cluster, folder, seed)
-            try:
-                environments = found.chance.sample(list(CASES), len(CASES))
-                turn = 0
-                while (left := count - found.killed.total()) > 0 and turn < count:
-                    environment = environments[turn % len(environments)]
-                    daemons = environment in ("lam", "lam-lamd", "pvm")
-                    usable = [kind for kind in kinds if daemons or kind != "daemon"]
-                    wanted = [found.chance.choice(usable) for _ in range(min(left, 5))]
-                    found.campaign(environment, blocks, wanted)
-                    for run in (folder / "results").iterdir():
-                        run_command(["rm", "-rf", str(run)])
-                    turn += 1
-                    print(f"{environment}: {', '.join(wanted)}; {_told(found)}", flush=True)
-            finally:
-                found.close()
-                cluster.down()
-        finally:
-            run_command(["umount", "--lazy", f"{folder}/results"], check=False)
+        after.enter_context(_small_disk(folder / "results", _RESULTS_BYTES))
+        after.callback(api.down, spec.name)
+        cluster = up(spec)
+        after.enter_context(_small_disk(Path(cluster.site_facts()["runs_dir"]), _WORK_BYTES))
+        for node in ("n1", "n2"):  # which see what is mounted when they begin
+            cluster.kill_node(node)
+            cluster.restore_node(node)
+        found = Chaos(cluster, folder, seed)
+        after.callback(found.close)
+        _kill(found, count, kinds, blocks)
     return found
+
+
+def _kill(found: Chaos, count: int, kinds: Sequence[str], blocks: int) -> None:
+    environments = found.chance.sample(list(CASES), len(CASES))
+    turn = 0
+    while (left := count - found.killed.total()) > 0 and turn < count:
+        environment = environments[turn % len(environments)]
+        daemons = environment in ("lam", "lam-lamd", "pvm")
+        usable = [kind for kind in kinds if daemons or kind != "daemon"]
+        wanted = [found.chance.choice(usable) for _ in range(min(left, 5))]
+        found.campaign(environment, blocks, wanted)
+        for run in (found.folder / "results").iterdir():
+            run_command(["rm", "-rf", str(run)])
+        turn += 1
+        print(f"{environment}: {', '.join(wanted)}; {_told(found)}", flush=True)
+
+
+@contextmanager
+def _small_disk(folder: Path, size: int) -> Iterator[None]:
+    """A file system of `size` bytes on the folder, which keeps its mode and owner."""
+    kept = folder.stat()
+    options = f"size={size},mode={kept.st_mode & 0o7777:o},uid={kept.st_uid},gid={kept.st_gid}"
+    run_command(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)])
+    try:
+        yield
+    finally:
+        run_command(["umount", "--lazy", str(folder)], check=False)
 
 
 def _told(found: Chaos) -> str:
@@ -342,6 +360,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=200, help="kills")
     parser.add_argument("--seed", type=int, default=1)
     asked = parser.parse_args(arguments)
+    for name in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(name, signal.default_int_handler)  # the cluster is taken down then, too
     found = chaos(asked.count, asked.seed)
     print("kills: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.killed.items())))
     print("ends: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.ended.items())))
