@@ -109,8 +109,16 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             nodes=layout.nodes,
             memory_bytes_per_node=layout.memory_bytes_per_node,
             estimate_s=estimate_s,
-            skipped=_lacks(case, missing, site) if missing else unfit,
+            skipped=_lacks(case, missing, site)
+            if missing
+            else _gone(case, definition.site_program, site) or unfit,
         )
+
+
+def _gone(case: Case, program: str, site: SiteFacts) -> str | None:
+    """Why a program of the site that takes the place of ours is not there; None if it is."""
+    reason = site.missing.get(case.environment, {}).get(program)
+    return reason and f"programs.{program} of {case.environment} in the site.yaml: {reason}"
 
 
 def _lacks(case: Case, features: frozenset[str], site: SiteFacts) -> str:

@@ -72,11 +72,11 @@ class Session:
         lines = (json.dumps(launch.__dict__) for launch in launches)
         launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
         self._output = work.write_control("reframe.out", "")
-        archive = min((ROOT / "build/sources").glob("hpcc_*.orig.tar.gz"), default="absent")
+        archive = self.site.hpl_source()
         variables = {
             "ASSAY_SITE_FILE": str(site_file),
             "ASSAY_LAUNCHES_FILE": str(launches_file),
-            "ASSAY_HPL_ARCHIVE": str(archive),
+            "ASSAY_HPL_ARCHIVE": archive,
             "ASSAY_RUN_ID": work.name,
             FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
             "PYTHONDONTWRITEBYTECODE": "1",
@@ -87,7 +87,7 @@ class Session:
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
         ]
-        reads = [CHECKS, ROOT / "records", ROOT / "build/sources", *_python_folders(), *FOLDERS]
+        reads = [CHECKS, ROOT / "records", Path(archive), *_python_folders(), *FOLDERS]
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
         argv, environment = self.site.command(reframe, variables, reads)

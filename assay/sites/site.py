@@ -10,6 +10,7 @@ from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from assay import ROOT
 from assay.outputs import output_of
 from assay.schema.model import Variant
 from assay.sites.builds import build_facts, replaced_by_spack
@@ -131,6 +132,13 @@ class Site(ABC):
         return self.slurm_output(
             "bash", "-c", "\n".join([*self.preparation(environment), shell_text])
         )
+
+    def hpl_source(self) -> str:
+        """The archive with HPL's source: the site's, or the one that a demo brings; it may lack."""
+        if self.description.hpl_source:
+            return expanded(self.description.hpl_source)
+        folder = ROOT / "build" / "sources"
+        return str(min(folder.glob("hpcc_*.orig.tar.gz"), default=folder / "absent"))
 
     def _changed(self, **update: Any) -> Self:
         """The site with some of its description replaced."""

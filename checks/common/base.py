@@ -9,7 +9,6 @@ request), ok. Only an ok launch gives measurements.
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 import traceback
@@ -28,21 +27,18 @@ from checks.common.answer import Reading
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim, contradictions, flags
-from checks.common.faults import WorkFolderError, folder_trouble
+from checks.common.faults import Loss, WorkFolderError, folder_trouble
 from checks.common.job_limits import limits_s
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
+from checks.common.preparation import NO_MODULE
 from checks.common.printed import Printed, last_line, read_printed
-from checks.common.scheduler import job_loss
+from checks.common.scheduler import job_loss, run_options
 from checks.common.slurm_answers import dead_nodes, leaves_processes
 from records.flags import BEYOND_LIMIT, PARTIAL
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
-
-#: Environment variable with the run's id; it marks the run's jobs in Slurm.
-RUN_ID = "ASSAY_RUN_ID"
-
 
 class MpiCheck(rfm.RunOnlyRegressionTest):
     """One launch of a program under MPI or PVM: base of all checks.
@@ -95,9 +91,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         self.exclusive_access = True
         self.job.launch_index = self.launch_index
         self.job.down_nodes_return = partition["down_nodes_return"]
-        comment = f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}"
-        # What Slurm would start anew would be two launches in one record.
-        self.job.options = [comment, "--no-requeue"]
+        self.job.options = run_options()
         nodes = self.nodes_asked()
         if nodes:
             self.job.options.append(f"--nodelist={','.join(nodes)}")
@@ -224,7 +218,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         return outcome
 
     def _judge(self, printed: Printed) -> Outcome:
-        loss, text = job_loss(self.job), printed.text
+        loss, text = job_loss(self.job) or self._unprepared(printed), printed.text
         if loss:
             return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
         metrics = self.definition.metrics_by_name if self.prints_metrics else {}
@@ -251,6 +245,13 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         kept = self.partial(text)
         reason = f"{failure}; {printed.problem}" if printed.problem else failure
         return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
+
+    def _unprepared(self, printed: Printed) -> Loss | None:
+        """The loss of a job that ended before its session, for a module is missing."""
+        if self.job.exitcode != NO_MODULE or json_lines.session_lines(printed.text, self.secrets).stamps:
+            return None
+        said = last_line(self._file(self.stderr)) or "its modules could not be loaded"
+        return Loss(said[:300], "environment", ran=False)
 
     def _other_times(self, output: json_lines.Output) -> str | None:
         """What is wrong where the session's stamps do not fit into its job's time, or None.

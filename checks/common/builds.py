@@ -11,13 +11,19 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_before, sanity_function, variable
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.runtime import runtime
 
 from checks.common.outcome import report_progress
+from checks.common.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
 #: Environment variable with the path of HPCC's source archive, which contains HPL.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
+#: Files that make compiles at a time: small machines have two cores.
+MAKE_JOBS = 2
+#: Longest time of a build in a job; one takes a minute.
+BUILD_LIMIT_S = 1800
 #: Characters kept of the head and of the tail of a build's immense output.
 KEPT_CHARACTERS = 1 << 22
 
@@ -29,7 +35,6 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     target = variable(str, value="")
 
     build_system: Any = "Make"
-    build_locally = True
     sourcesdir = str(LIBRARY)
     valid_systems = ["*"]
     valid_prog_environs = ["+mpi"]
@@ -44,6 +49,22 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         """The target for this environment."""
         return str(self.target)
 
+    @run_after("init")
+    def choose_place(self) -> None:
+        """Compile where the site says: here, or in a job of the partition."""
+        (partition,) = runtime().system.partitions
+        self.build_locally = partition.extras["build_on"] == "login"
+
+    @run_before("compile")
+    def set_job(self) -> None:
+        """Mark the job of the build as one of the run, and limit its time."""
+        if self.build_locally:
+            return
+        extras, processor = self.current_partition.extras, self.current_partition.processor
+        self.build_job.options = run_options()
+        self.build_job.num_cpus_per_task = min(MAKE_JOBS, processor.num_cpus)
+        self.build_time_limit = f"{min(BUILD_LIMIT_S, extras['longest_job_s'] or BUILD_LIMIT_S)}s"
+
     @run_before("compile")
     def copy_programs(self) -> None:
         """Copy the programs' folders into the stage, where ReFrame puts the library."""
@@ -55,7 +76,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 
     @run_before("compile")
     def set_make_options(self) -> None:
-        """Choose target and compiler; two jobs at once, because small machines have two cores."""
+        """Choose target and compiler."""
         ready_words: list[str] = []
         if self.ready:
             self.build_system.makefile = "ready.mk"
@@ -67,10 +88,19 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             "OUT=out",
             shlex.quote(f"FOLDERS={_copies(program_folders())}"),
             *(shlex.quote(word) for word in ready_words),
+            *(shlex.quote(word) for word in self.blas_words()),
             self.chosen_target,
         ]
         self.build_system.flags_from_environ = False
-        self.build_system.max_concurrency = 2
+        self.build_system.max_concurrency = MAKE_JOBS
+
+    def blas_words(self) -> list[str]:
+        """What make is told of the BLAS; nothing where the site says nothing of it."""
+        blas = self.current_environ.extras["blas"]
+        if blas is None:
+            return []
+        words = [*blas["ldflags"], *(f"-l{name}" for name in blas["libraries"])]
+        return [f"BLAS={' '.join(words)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]
 
     @sanity_function
     def built(self) -> Any:
@@ -80,6 +110,9 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def output(self) -> str:
         """All that the build printed, its head and tail where it is immense."""
         job = self.build_job
+        loss = getattr(job, "loss", None)
+        if loss:
+            return f"its job: {loss.reason}"
         names = [job.script_filename, job.stdout, job.stderr] if job else []
         return "\n".join(f"==> {name} <==\n{_text(Path(self.stagedir, name))}" for name in names)
 
@@ -102,38 +135,45 @@ def _copies(folders: list[Path]) -> str:
 class Programs(MakeBuild):
     """Our own programs for the environment's library, MPI or PVM, and their helpers."""
 
-    target = "all"
+    target = "programs"
     valid_prog_environs = ["+mpi", "+pvm"]
 
     @property
     def chosen_target(self) -> str:
         """An environment of PVM has no MPI, and a target of its own."""
-        return "pvm" if "pvm" in self.current_environ.features else "all"
+        return "pvm" if "pvm" in self.current_environ.features else "programs"
+
+
+class BlasPrograms(MakeBuild):
+    """Those of our programs that are linked with a BLAS."""
+
+    target = "blas-programs"
 
 
 class Hpl(MakeBuild):
-    """HPL of the archive named by HPL_ARCHIVE, linked with `blas`, with our own main()."""
+    """HPL of the archive named by HPL_ARCHIVE, with our own main(); nothing where the site has one."""
 
-    #: What to link for the BLAS.
-    blas = variable(str, value="-lopenblas")
-
-    target = "hpl"
+    @property
+    def chosen_target(self) -> str:
+        """An environment may bring an HPL of its own."""
+        return "none" if "hpl" in self.current_environ.extras["programs"] else "hpl"
 
     @run_before("compile")
     def unpack(self) -> None:
         """Unpack the archive beside the sources."""
-        if self.ready:
+        if self.ready or self.chosen_target == "none":
             return
         archive = os.environ.get(HPL_ARCHIVE, "")
         if not Path(archive).is_file():
             raise rfm.core.exceptions.BuildError(
-                f"no HPL source: {HPL_ARCHIVE}={archive!r} is no file (make setup fetches it)"
+                f"no HPL source: {HPL_ARCHIVE}={archive!r} is no file; name an archive as hpl_source"
+                " in the site.yaml, or a ready-made program as programs.hpl of the environment"
             )
         self.prebuild_cmds = [
             "mkdir -p hpcc",
             f"tar -xf {shlex.quote(archive)} -C hpcc --strip-components=1",
         ]
-        self.build_system.options += ["HPL_SOURCE=hpcc", shlex.quote(f"BLAS={self.blas}")]
+        self.build_system.options += ["HPL_SOURCE=hpcc"]
 
 
 class Su3Rmd(MakeBuild):

@@ -105,6 +105,8 @@ class CheckDefinition(ABC, Generic[P]):
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
     features: ClassVar[frozenset[str]] = frozenset({"mpi"})
+    #: A foreign program that runs in place of ours in environments that name it in `programs`.
+    site_program: ClassVar[str] = ""
     #: Parameters of a small launch: those without a default, and what keeps it short.
     example: ClassVar[Mapping[str, Any]] = {}
     #: Environment variables that the program runs with.

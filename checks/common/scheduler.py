@@ -16,6 +16,7 @@ infrastructure and never a result of the launch.
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,8 @@ from checks.common.slurm_answers import (
 )
 from records.queue_state import QueueState, State
 
+#: Environment variable with the run's id.
+RUN_ID = "ASSAY_RUN_ID"
 #: File in the job's working folder that its script creates last.
 END_MARKER = "launch.ended"
 #: Seconds between two polls of Slurm while a job waits or runs; of a long wait a share, up to a
@@ -77,6 +80,14 @@ _FINAL = {
 #: States before the job's script has begun.
 _BEFORE = {"PENDING", "CONFIGURING", "REQUEUED"}
 _SLURM_LOST = {"BOOT_FAIL", "NODE_FAIL"}
+
+
+def run_options() -> list[str]:
+    """Options of every job of a run: marked as its own, and started once.
+
+    What Slurm would start anew would be two launches in one record.
+    """
+    return [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}", "--no-requeue"]
 
 
 def job_loss(job: Any) -> Loss | None:

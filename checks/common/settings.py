@@ -36,6 +36,7 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
             "ready_programs",
         )
     }
+    extras["blas"] = described["blas"] or site["blas"]
     extras["seen"] = {
         described["settings"][setting]["seen_as"]: str(value)
         for setting, value in described["chosen"].items()
@@ -63,6 +64,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "max_jobs": site["concurrency"],
         "processor": {"num_cpus": site["cores_per_node"]},
         "extras": {
+            "build_on": site["build_on"],
             "wire_is_counted": site["network"]["counted"],
             "topology": site["topology"],
             "nominal": nominal(
@@ -72,7 +74,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 memory_bytes_per_second=site["memory_bytes_per_second"],
             ),
             "shared_cores": site["shared_cores"],
-            "longest_job_s": site.get("longest_job_s"),
+            "longest_job_s": site["longest_job_s"],
             "down_nodes_return": site.get("down_nodes_return", True),
         },
     }

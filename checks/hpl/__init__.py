@@ -103,6 +103,7 @@ class HplDefinition(CheckDefinition[HplParameters]):
     deciding = "rate"
     shown = "rate"
     parameters = HplParameters
+    site_program = "hpl"
     example = {"n": 1000, "p": 1, "q": 2}
     metrics = (
         RATE,

@@ -6,7 +6,7 @@ PROGRAMS := $(filter-out hpl,$(PROGRAMS))
 OPTIONAL += xhpl
 HPL_SOURCE ?=
 HPL_CFLAGS = $(OPTIMISE) -w -DHPL_CALL_CBLAS -include $(hpl_FOLDER)/mpi2_names.h -I. \
-             -I$(HPL_SOURCE)/hpl/include $(CFLAGS)
+             -I$(HPL_SOURCE)/hpl/include $(BLAS_CFLAGS) $(CFLAGS)
 HPL_FILES = $(filter-out %/HPL_pdinfo.c,$(wildcard $(HPL_SOURCE)/hpl/src/*/*.c \
             $(addprefix $(HPL_SOURCE)/hpl/testing/,matgen/*.c pmatgen/*.c ptest/*.c ptimer/*.c timer/*.c)))
 HPL_OBJECTS = $(patsubst $(HPL_SOURCE)/hpl/%.c,$(OUT)/obj/hpl/hpcc/%.o,$(HPL_FILES)) $(OUT)/obj/hpl/hpcc/HPL_pdinfo.o

@@ -70,31 +70,66 @@ class Run(MpiCheck):
 
     hpl = fixture(Hpl, scope="environment")
 
+    @property
+    def foreign(self) -> str | None:
+        """The site's own HPL, where the environment names one."""
+        return "hpl" if "hpl" in self.current_environ.extras["programs"] else None
+
     def command(self) -> list[str]:
         """HPL has its own build."""
+        if self.foreign:
+            return [str(self.foreign_path)]
         return [str(Path(self.hpl.stagedir) / "out" / "xhpl")]
 
     def write_inputs(self, stage: Path) -> None:
         """Write HPL.dat."""
         (stage / "HPL.dat").write_text(hpl_dat(self.params))
 
+    def came_to_its_end(self, output: Output, text: str) -> bool:
+        """Ours prints an end line; another says so in words."""
+        return "End of Tests." in text if self.foreign else super().came_to_its_end(output, text)
+
     def read(self, output: Output, text: str) -> Reading:
         """Rate and time of the one test that was asked for."""
-        return read_test(self.params, output, text)
+        reader = read_other_build if self.foreign else read_test
+        return reader(self.params, output, text)
 
 
-def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
-    """HPL prints hundredths of a second; our main program reports all digits, which must agree."""
+def read_other_build(asked: HplParameters, output: Output, text: str) -> Reading:
+    """The site's own HPL: what it prints is all there is, so the rate has four or five digits.
+
+    The time is that of the rate, for HPL prints hundredths of a second.
+    """
+    printed, wrong = _printed(asked, text)
+    wrong = wrong or died(text) or longer_than_launch(printed.time_s, output)
+    rate = printed.rate_flop_per_s
+    return Reading(wrong=wrong) if wrong else _reading(rate, hpl_text.operations(asked.n) / rate)
+
+
+def _printed(asked: HplParameters, text: str) -> tuple[hpl_text.HplResult, str | None]:
+    """The test that HPL printed, and how it differs from the one asked for, or None."""
     try:
         printed = hpl_text.parse(text)
     except hpl_text.UnfinishedError as error:
         raise OutputError(str(error)) from error
     hpl_text.check_settings(text, hpl_text.settings_of(asked), asked.threshold)
     test = (hpl_text.variant_of(asked), asked.n, asked.nb, asked.p, asked.q)
-    if (printed.variant, printed.n, printed.nb, printed.p, printed.q) != test:
-        return Reading(wrong=f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}")
+    if (printed.variant, printed.n, printed.nb, printed.p, printed.q) == test:
+        return printed, None
+    return printed, f"HPL ran {printed}; asked was (variant, N, NB, P, Q) = {test}"
+
+
+def _reading(rate_flop_per_s: float, time_s: float) -> Reading:
+    values = {"rate": rate_flop_per_s, "time": time_s}
+    return Reading([measured(CHECK.metrics_by_name[name], value) for name, value in values.items()])
+
+
+def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
+    """HPL prints hundredths of a second; our main program reports all digits, which must agree."""
+    printed, wrong = _printed(asked, text)
     other = (
-        died(text)
+        wrong
+        or died(text)
         or other_program("hpl", ["hpl"], output)
         or other_settings({}, output.program)
         or other_notes({"tests": 1}, output)
@@ -109,9 +144,7 @@ def read_test(asked: HplParameters, output: Output, text: str) -> Reading:
         wrong = "HPL's main program did not make one test"
     if wrong:
         return Reading(wrong=wrong)
-    time_s = result["time_s"]
-    values = {"rate": hpl_text.operations(asked.n) / time_s, "time": time_s}
-    return Reading([measured(CHECK.metrics_by_name[name], value) for name, value in values.items()])
+    return _reading(hpl_text.operations(asked.n) / result["time_s"], result["time_s"])
 
 
 def _other_result(

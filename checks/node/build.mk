@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+BLAS_PROGRAMS += node
 node_LIBS = $(BLAS)
 LOCAL_PROOFS += prove_node
 

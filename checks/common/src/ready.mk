@@ -4,16 +4,17 @@
 # the Makefile. Copied, so that a run keeps its programs when the folder is rebuilt.
 OUT ?= out
 OUTSIDE ?=
-NEEDED_all = stepkeeper libassay_evidence.so pt2pt
+NEEDED_programs = stepkeeper libassay_evidence.so pt2pt
+NEEDED_blas-programs = node
 NEEDED_hpl = xhpl
 NEEDED_su3_rmd = su3_rmd_single su3_rmd_double
 
-.PHONY: all hpl su3_rmd
-all hpl su3_rmd:
+.PHONY: programs blas-programs hpl su3_rmd
+programs blas-programs hpl su3_rmd:
 	@mkdir -p $(OUT)
 	@for name in $(NEEDED_$@); do test -f "$(READY)/$$name" || { \
 	  echo "$(READY): no $$name there; was the build complete?" >&2; exit 2; }; done
-	$(if $(and $(filter all,$@),$(strip $(OUTSIDE))),+$(MAKE) -f Makefile all FOLDERS="$(OUTSIDE)" OUT=$(OUT) CC=$(CC))
+	$(if $(and $(filter programs,$@),$(strip $(OUTSIDE))),+$(MAKE) -f Makefile programs FOLDERS="$(OUTSIDE)" OUT=$(OUT) CC=$(CC))
 	cp -Lf "$(READY)"/* $(OUT)/
 
 ready.mk: ;

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node can do: our own program, which needs a BLAS as others do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reframe.core.builtins import fixture
+
+from checks.common.base import OwnProgram
+from checks.common.builds import BlasPrograms
+
+
+class Run(OwnProgram):
+    """The kernels on one node or on all."""
+
+    blas_programs = fixture(BlasPrograms, scope="environment")
+
+    def command(self) -> list[str]:
+        """The program has a build of its own: where the BLAS is missing, others run."""
+        built = Path(self.blas_programs.stagedir) / "out"
+        return self.definition.command(self.params, built)
