@@ -40,6 +40,7 @@ from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
 
+
 class MpiCheck(rfm.RunOnlyRegressionTest):
     """One launch of a program under MPI or PVM: base of all checks.
 
@@ -248,7 +249,10 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
 
     def _unprepared(self, printed: Printed) -> Loss | None:
         """The loss of a job that ended before its session, for a module is missing."""
-        if self.job.exitcode != NO_MODULE or json_lines.session_lines(printed.text, self.secrets).stamps:
+        if (
+            self.job.exitcode != NO_MODULE
+            or json_lines.session_lines(printed.text, self.secrets).stamps
+        ):
             return None
         said = last_line(self._file(self.stderr)) or "its modules could not be loaded"
         return Loss(said[:300], "environment", ran=False)

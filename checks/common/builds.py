@@ -151,7 +151,7 @@ class BlasPrograms(MakeBuild):
 
 
 class Hpl(MakeBuild):
-    """HPL of the archive named by HPL_ARCHIVE, with our own main(); nothing where the site has one."""
+    """HPL of the archive named by HPL_ARCHIVE, with our own main(), unless the site has one."""
 
     @property
     def chosen_target(self) -> str:
@@ -166,8 +166,9 @@ class Hpl(MakeBuild):
         archive = os.environ.get(HPL_ARCHIVE, "")
         if not Path(archive).is_file():
             raise rfm.core.exceptions.BuildError(
-                f"no HPL source: {HPL_ARCHIVE}={archive!r} is no file; name an archive as hpl_source"
-                " in the site.yaml, or a ready-made program as programs.hpl of the environment"
+                f"no HPL source: {HPL_ARCHIVE}={archive!r} is no file; name an archive as"
+                " hpl_source in the site.yaml, or a ready-made program as programs.hpl of the"
+                " environment"
             )
         self.prebuild_cmds = [
             "mkdir -p hpcc",
