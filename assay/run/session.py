@@ -87,7 +87,8 @@ class Session:
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
         ]
-        reads = [CHECKS, ROOT / "records", Path(archive), *_python_folders(), *FOLDERS]
+        reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
+        reads += [Path(archive)] if Path(archive).exists() else []
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
         argv, environment = self.site.command(reframe, variables, reads)
