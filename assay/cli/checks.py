@@ -16,6 +16,7 @@ from assay.cli.options import add_checks, add_json
 from assay.schema.problems import allowed_text, did_you_mean, listed
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
+from checks.common.sizing import SizingKeys
 from records.errors import AssayError, ExitStatus
 
 #: Values of a default that a line shows.
@@ -88,6 +89,9 @@ def explanation(check: CheckDefinition[Any]) -> dict[str, Any]:
             }
             for name, node in schema["properties"].items()
         ],
+        "follows_the_site": {
+            name: SizingKeys.model_fields[name].description for name in sorted(check.sizing)
+        },
         "metrics": [
             {key: getattr(metric, key) for key in ("name", "unit", "better", "definition")}
             for metric in check.metrics
@@ -122,6 +126,10 @@ def page(told: dict[str, Any]) -> str:
         unit = "" if one["unit"] == "none" else f", in {one['unit']}"
         lines += [f"  {one['name']}: {default}{unit}; allowed is {one['allowed']}"]
         lines += _indented(one["meaning"])
+    if told["follows_the_site"]:
+        lines += ["", "in a campaign file also, for sizes that follow the site"]
+    for name, meaning in told["follows_the_site"].items():
+        lines += [f"  {name}", *_indented(meaning)]
     lines += ["", f"metrics; environments are compared by {told['compared_by'] or 'each'}"]
     for one in told["metrics"]:
         lines += [f"  {one['name']}, {one['unit']}, {one['better']} is better"]

@@ -13,21 +13,25 @@ from assay.schema import Campaign
 from assay.schema.combinations import combinations, refuse_too_many_cases
 from assay.schema.problems import model_problems
 from assay.sites.facts import SiteFacts
+from checks.common.definition import CheckDefinition
 from checks.common.parameters import Parameters
 from checks.common.registry import CHECKS
+from checks.common.sizing import is_relative, sized
 from records.errors import AssayError
 from records.identity import canonical_json, case_digest, case_ids
 
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """One set of parameters of an entry of `cases`, for one or more environments."""
+    """One set of parameters of an entry of `cases`, for one or more environments; `relative`: its
+    sizes follow the site."""
 
     entry: int
     check: str
     parameters: Parameters
     params: dict[str, Any]
     environments: list[str]
+    relative: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,37 +43,45 @@ class Case:
     combination: Combination
 
 
-def expand(campaign: Campaign, site: SiteFacts) -> list[Case]:
-    """The cases in the campaign's order: entries, combinations, environments of the site.
+def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
+    """The cases in the campaign's order: entries, combinations, environments of the site; and what
+    was left out because its sizes, which follow the site, make no case there.
 
-    Raises AssayError for parameters that are wrong together, for a case that comes twice, and for
-    more cases than allowed.
+    Of sizes that follow the site and give one case twice, the first is kept. Raises AssayError for
+    parameters that are wrong together, for another case that comes twice, and for more cases than
+    allowed.
     """
     refuse_too_many_cases(campaign)
     pairs: list[tuple[Combination, str]] = []
     digests: list[str] = []
-    owners: dict[str, int] = {}
-    for combination in _combinations(campaign, site):
+    owners: dict[str, Combination] = {}
+    left_out: list[str] = []
+    for combination in _combinations(campaign, site, left_out):
         params_json = canonical_json(combination.params)
         for environment in combination.environments:
             digest = case_digest(combination.check, environment, params_json)
-            if digest in owners:
+            owner = owners.setdefault(digest, combination)
+            if owner is not combination:
+                if owner.relative or combination.relative:
+                    continue
                 raise AssayError(
                     f"{campaign.place(combination.entry)} gives a case that"
-                    f" {campaign.place(owners[digest])} gives too: {combination.check} in"
+                    f" {campaign.place(owner.entry)} gives too: {combination.check} in"
                     f" {environment} with {brief(combination.params)}; keep one"
                 )
-            owners[digest] = combination.entry
             pairs.append((combination, environment))
             digests.append(digest)
     ids = case_ids([combination.check for combination, _ in pairs], digests)
-    return [
+    cases = [
         Case(id_, environment, combination)
         for id_, (combination, environment) in zip(ids, pairs, strict=True)
     ]
+    return cases, left_out
 
 
-def _combinations(campaign: Campaign, site: SiteFacts) -> Iterator[Combination]:
+def _combinations(
+    campaign: Campaign, site: SiteFacts, left_out: list[str]
+) -> Iterator[Combination]:
     for index, entry in enumerate(campaign.cases):
         place = campaign.place(index)
         if entry.check not in CHECKS:
@@ -79,21 +91,47 @@ def _combinations(campaign: Campaign, site: SiteFacts) -> Iterator[Combination]:
         if not environments:
             continue
         for given in combinations(entry):
-            try:
-                parameters = model.model_validate(given)
-            except ValidationError as error:
-                problem = next(model_problems(error, model, given))
-                name = f"{problem.location[0]}: " if problem.location else ""
-                raise AssayError(
-                    f"{place}: {name}{problem.message} (with {brief(given)})"
-                ) from None
-            in_these = environments
-            if entry.once:
-                needed = definition.features_of(parameters)
-                able = (name for name in environments if needed <= site.environments[name])
-                in_these = [next(able, environments[0])]
-            # Parameters are flat, so their fields are the dump: four times as fast as model_dump.
-            yield Combination(index, entry.check, parameters, parameters.complete(), in_these)
+            relative = is_relative(definition, given)
+            found = _on_site(definition, given, site) if relative else [given]
+            if isinstance(found, str):
+                left_out.append(f"cases[{index}] ({entry.check}): {found}")
+                continue
+            for params in found:
+                try:
+                    parameters = model.model_validate(params)
+                except ValidationError as error:
+                    fault = f"{_first_fault(error, model, params)} (with {brief(params)})"
+                    if not relative:
+                        raise AssayError(f"{place}: {fault}") from None
+                    left_out.append(f"cases[{index}] ({entry.check}): {fault}")
+                    continue
+                in_these = environments
+                if entry.once:
+                    needed = definition.features_of(parameters)
+                    able = (name for name in environments if needed <= site.environments[name])
+                    in_these = [next(able, environments[0])]
+                # Parameters are flat, so their fields are the dump: four times as fast as
+                # model_dump.
+                complete = parameters.complete()
+                yield Combination(index, entry.check, parameters, complete, in_these, relative)
+
+
+def _on_site(
+    definition: CheckDefinition[Any], given: dict[str, Any], site: SiteFacts
+) -> list[dict[str, Any]] | str:
+    """The parameters that sizes following the site stand for there, or why there are none."""
+    try:
+        found = list(sized(definition, given, site))
+    except ValidationError as error:
+        return f"{_first_fault(error, definition.parameters, given)} (with {brief(given)})"
+    except ValueError as error:
+        return f"{error} (with {brief(given)})"
+    return found or f"site {site.name} has no so many nodes (with {brief(given)})"
+
+
+def _first_fault(error: ValidationError, model: type[Parameters], value: object) -> str:
+    problem = next(model_problems(error, model, value))
+    return f"{problem.location[0]}: {problem.message}" if problem.location else problem.message
 
 
 def brief(params: dict[str, Any]) -> str:

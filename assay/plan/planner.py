@@ -27,8 +27,9 @@ def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE)
     """
     asked, site = narrowing.of_campaign(campaign), narrowing.of_site(site)
     campaign, absent = present(asked, site)
-    left_out = entries_left_out(asked, campaign)
-    planned = list(_lay_out(expand(campaign, site), site, narrowing.nodes is not None))
+    cases, unfit = expand(campaign, site)
+    left_out = [*entries_left_out(asked, campaign), *unfit]
+    planned = list(_lay_out(cases, site, narrowing.nodes is not None))
     if not planned:
         raise AssayError(
             f"campaign {campaign.name}: nothing is left of it on site {site.name}:"

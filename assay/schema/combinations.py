@@ -18,7 +18,8 @@ MAX_CASES = 1_000_000
 
 def axis_settings(check: str, axis: str, value: object) -> dict[str, Any]:
     """What one value of an axis sets: a mapping sets its keys, unless the axis is a parameter."""
-    if isinstance(value, Mapping) and axis not in CHECKS[check].parameters.model_fields:
+    known = CHECKS[check].parameters.model_fields.keys() | CHECKS[check].sizing
+    if isinstance(value, Mapping) and axis not in known:
         return dict(value)
     return {axis: value}
 
@@ -51,7 +52,7 @@ def probes(entry: CaseEntry) -> Iterator[dict[str, tuple[Any, Location]]]:
 
 def _placed(entry: CaseEntry, choice: Mapping[str, int]) -> dict[str, tuple[Any, Location]]:
     """The parameters of one combination, each with its place inside the entry."""
-    known = CHECKS[entry.check].parameters.model_fields
+    known = CHECKS[entry.check].parameters.model_fields.keys() | CHECKS[entry.check].sizing
     params: dict[str, tuple[Any, Location]] = {
         name: (value, ("fixed", name)) for name, value in entry.fixed.items()
     }

@@ -8,6 +8,7 @@ from typing import Any
 from assay import ROOT
 from assay.schema.model import Campaign
 from checks.common.registry import CHECKS
+from checks.common.sizing import SizingKeys
 
 SCHEMA_FILE = ROOT / "campaigns" / "campaign.schema.json"
 
@@ -34,8 +35,14 @@ def _branch(check: str, definitions: JsonSchema) -> JsonSchema:
     model = CHECKS[check].parameters.model_json_schema(
         by_alias=True, ref_template="#/$defs/{model}"
     )
-    definitions |= model.pop("$defs", {})
-    parameters: JsonSchema = model["properties"]
+    sizing = SizingKeys.model_json_schema(by_alias=True, ref_template="#/$defs/{model}")
+    definitions |= model.pop("$defs", {}) | sizing.pop("$defs")
+    parameters: JsonSchema = model["properties"] | {
+        name: sizing["properties"][name] for name in sorted(CHECKS[check].sizing)
+    }
+    for name, further in _words_of_the_site(sizing).items():
+        if name in parameters:
+            parameters[name] = _or(parameters[name], further)
     axes = {
         name: {
             "type": "array",
@@ -59,6 +66,24 @@ def _branch(check: str, definitions: JsonSchema) -> JsonSchema:
             }
         },
     }
+
+
+def _words_of_the_site(sizing: JsonSchema) -> dict[str, list[JsonSchema]]:
+    """What a parameter may be in a campaign beside what the check takes."""
+    at_most = sizing["properties"]["ranks_per_node"]["anyOf"][0]
+    return {
+        "ranks_per_node": [{"enum": ["fill", "half"]}, at_most],
+        "turns": [{"const": "auto"}],
+    }
+
+
+def _or(node: JsonSchema, further: list[JsonSchema]) -> JsonSchema:
+    """The schema `node`, or one of the further ones."""
+    about: JsonSchema = {
+        key: node[key] for key in ("description", "unit", "default") if key in node
+    }
+    own = node.get("anyOf") or [{k: v for k, v in node.items() if k not in about and k != "title"}]
+    return {"anyOf": [*own, *further], **about}
 
 
 def _without_titles(node: Any) -> Any:

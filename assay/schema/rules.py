@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.document import Location, Problem
 from assay.schema.model import Campaign, CaseEntry
 from assay.schema.problems import found, model_problems, one_of
+from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
+from checks.common.sizing import SizingKeys, is_relative, probed
 
 _NO_CRITERIA = (
     "a campaign holds no criteria; write them into a file like those in campaigns/criteria/ and"
@@ -102,18 +104,30 @@ def _parameter_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
 
 def _probe_problems(entry: CaseEntry, place: Location) -> Iterator[Problem]:
     """Faults that the check's model finds, each once, where the file gives the parameter."""
-    model = CHECKS[entry.check].parameters
     seen: set[Problem] = set()
     for placed in probes(entry):
         params = {name: value for name, (value, _) in placed.items()}
+        for problem in _faults(CHECKS[entry.check], params):
+            moved = _moved(problem, {name: where for name, (_, where) in placed.items()}, place)
+            if moved not in seen:
+                seen.add(moved)
+                yield moved
+
+
+def _faults(definition: CheckDefinition[Any], params: dict[str, Any]) -> Iterator[Problem]:
+    """Faults of parameters, on whatever site; sizes that follow the site are tried on one."""
+    model: type[BaseModel] = SizingKeys
+    try:
         try:
-            model.model_validate(params)
-        except ValidationError as error:
-            for problem in model_problems(error, model, params):
-                moved = _moved(problem, {name: where for name, (_, where) in placed.items()}, place)
-                if moved not in seen:
-                    seen.add(moved)
-                    yield moved
+            params = probed(definition, params) if is_relative(definition, params) else params
+        except (KeyError, TypeError):  # for want of a parameter, which its model names
+            params = {k: v for k, v in params.items() if k not in definition.sizing}
+        model = definition.parameters
+        model.model_validate(params)
+    except ValidationError as error:
+        yield from model_problems(error, model, params)
+    except ValueError as error:
+        yield Problem((), str(error))
 
 
 def _moved(problem: Problem, places: dict[str, Location], entry: Location) -> Problem:

@@ -38,6 +38,17 @@ class SiteFacts:
     longest_job_s: int | None = None
     absent: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def busy_nodes(self) -> int:
+        """Nodes that can be busy at the same time: those whose cores no other of them has."""
+        taken: set[int] = set()
+        apart = 0
+        for cores in self.shared_cores.values():
+            if taken.isdisjoint(cores):
+                taken.update(cores)
+                apart += 1
+        return min(apart, self.nodes) or self.nodes
+
     def __post_init__(self) -> None:
         for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
             if getattr(self, key) < 1:

@@ -18,6 +18,38 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+SIZED = GOOD.replace("grid: [{p: 1, q: 1}, {p: 1, q: 2}]\n    n: [1000, 2000]", "{matrix}").replace(
+    "fixed: {nb: 64}", "fixed: {fixed}"
+)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "fixed", "said"),
+    [
+        (
+            "nodes: [0]",
+            "{memory_share: 0.5}",
+            "nodes[0]: found 0 (an integer); allowed is an integer from 1",
+        ),
+        (
+            "nodes: [1, al]",
+            "{memory_share: 0.5}",
+            'c.yaml:10: cases[0].matrix.nodes[1]: found "al"',
+        ),
+        ("nodes: [all]", "{memory_share: 2}", "c.yaml:11: cases[0].fixed.memory_share: found 2"),
+        ("nodes: [all]", "{memory_share: 0.5, n: 5}", "memory_share sets n, which is given too"),
+        ("nodes: [all]", "{}", "the parameter n is missing"),
+        ("n: [5]", "{memory_share: 0.5}", "the parameter p is missing"),
+        ("nodes: [{from: 1, to: all}]", "{n: 5}", "exactly one of step and per_octave"),
+        ("nodes: [1]", "{n: 5, ranks_per_node: {most: 0}}", "fixed.ranks_per_node.most: found 0"),
+    ],
+)
+def test_faults_of_sizes_that_follow_the_site_are_told_where_they_stand(
+    matrix, fixed, said
+) -> None:
+    assert said in refusal(SIZED.replace("{matrix}", matrix).replace("{fixed}", fixed))
+
+
 def test_a_right_campaign_is_read_whole() -> None:
     campaign = campaign_from_text("c.yaml", GOOD)
     assert (campaign.name, campaign.blocks, campaign.seed) == ("small", 3, 7)

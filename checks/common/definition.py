@@ -116,6 +116,9 @@ class CheckDefinition(ABC, Generic[P]):
     #: How redundant values follow from others of the same launch, by metric. A value with samples
     #: and no relation is their median.
     relations: ClassVar[Mapping[str, Relation]] = {}
+    #: Keys of a campaign that follow the site (sizing.py), and that the check turns into its
+    #: parameters by `spread` and `filled`.
+    sizing: ClassVar[frozenset[str]] = frozenset()
     #: Significant digits that the program prints.
     digits: ClassVar[int] = 9
 
@@ -189,6 +192,20 @@ class CheckDefinition(ABC, Generic[P]):
         """Judge a complete answer further; its metrics, and those derived from them."""
         return Reading(output.metrics)
 
+    def ranks_given(self, given: Mapping[str, Any]) -> int:
+        """Ranks of a launch by its parameters as a campaign gives them."""
+        raise NotImplementedError(f"check {self.name} is not sized by its ranks")
+
+    def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
+        """Parameters that put `on_node` ranks on each of `nodes` nodes."""
+        raise NotImplementedError(f"check {self.name} takes no `nodes`")
+
+    def filled(
+        self, given: Mapping[str, Any], nodes: int, on_node: int, bytes_per_node: float
+    ) -> dict[str, Any]:
+        """Parameters by which the data fill so much memory of each node."""
+        raise NotImplementedError(f"check {self.name} takes no `memory_share`")
+
     def hops_asked(self, params: P) -> int:
         """Hops between the two nodes of the launch; 0: as Slurm places them."""
         return 0
@@ -218,9 +235,12 @@ class CheckDefinition(ABC, Generic[P]):
         """A rough time of one launch in seconds; the docstring states the assumptions."""
 
     def ranks_per_node(self, params: P, cores_per_node: int) -> int:
-        """The number asked for, or for "fill" the cores of a node, at most all ranks."""
+        """The number asked for, or for "fill" the cores of a node, for "half" half of them, at
+        most all ranks.
+        """
         asked = self.ranks_asked_per_node(params)
-        return min(cores_per_node, self.ranks(params)) if asked == "fill" else asked
+        words = {"fill": cores_per_node, "half": max(1, cores_per_node // 2)}
+        return min(words[asked], self.ranks(params)) if isinstance(asked, str) else asked
 
     def nodes(self, params: P, cores_per_node: int) -> int:
         """Nodes of one launch; the last one may be only partly used."""

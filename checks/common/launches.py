@@ -60,7 +60,7 @@ def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: 
     except ValidationError as error:
         raise RefusedError(_problems(error, "params.")) from None
     ranks, on_node = definition.ranks(params), definition.ranks_asked_per_node(params)
-    if launch.ranks != ranks or on_node not in {"fill", launch.ranks_per_node}:
+    if launch.ranks != ranks or on_node not in {"fill", "half", launch.ranks_per_node}:
         raise RefusedError(
             f"ranks = {launch.ranks}, ranks_per_node = {launch.ranks_per_node}; by its params"
             f" allowed is {ranks}, {on_node}"

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import model_validator
@@ -27,6 +27,17 @@ PVM_PAIR = "pvm_pair"
 
 class ManyRanksDefinition(CheckDefinition[P]):
     """Parameters have `ranks` and `ranks_per_node`."""
+
+    sizing = frozenset({"nodes"})
+
+    def ranks_given(self, given: Mapping[str, Any]) -> int:
+        """The parameter `ranks`."""
+        ranks: int = given.get("ranks", self.parameters.model_fields["ranks"].default)
+        return ranks
+
+    def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
+        """The parameter `ranks`."""
+        return {"ranks": nodes * on_node}
 
     def ranks(self, params: Any) -> int:
         """The parameter `ranks`."""

@@ -16,8 +16,8 @@ MAX_NODES = 4096
 #: Repetitions of anything that a program repeats.
 MAX_ITERATIONS = 1_000_000
 
-#: A number of ranks, or as many as a node has cores.
-RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill"]
+#: A number of ranks, or as many as a node has cores, or half as many.
+RanksPerNode = Annotated[int, Field(ge=1, le=MAX_RANKS)] | Literal["fill", "half"]
 
 
 class Parameters(BaseModel):
@@ -73,7 +73,8 @@ def warmup_field(unit: str, default: int) -> Any:
 def ranks_per_node_field() -> Any:
     """The parameter `ranks_per_node`, the same in every check that has it."""
     return quantity(
-        'Ranks on each node; "fill" takes as many as the site\'s node has cores, at most all.',
+        'Ranks on each node; "fill" takes as many as the site\'s node has cores, "half" half as'
+        " many, at most all.",
         "ranks",
         "fill",
     )

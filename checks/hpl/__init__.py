@@ -7,7 +7,9 @@ on an SMP Cluster, MSc thesis, Portland State University, 2003 (it has no PMAP l
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator
 
@@ -109,6 +111,7 @@ class HplDefinition(CheckDefinition[HplParameters]):
         RATE,
         time_metric("time", "time to factor and solve the linear system", "solution time"),
     )
+    sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -119,6 +122,27 @@ class HplDefinition(CheckDefinition[HplParameters]):
     def ranks_asked_per_node(self, params: HplParameters) -> RanksPerNode:
         """As the parameter says."""
         return params.ranks_per_node
+
+    def ranks_given(self, given: Mapping[str, Any]) -> int:
+        """P × Q."""
+        ranks: int = given["p"] * given["q"]
+        return ranks
+
+    def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
+        """The grid of so many ranks that is nearest to a square, no higher than wide."""
+        ranks = nodes * on_node
+        p = next(k for k in range(math.isqrt(ranks), 0, -1) if ranks % k == 0)
+        return {"p": p, "q": ranks // p}
+
+    def filled(
+        self, given: Mapping[str, Any], nodes: int, on_node: int, bytes_per_node: float
+    ) -> dict[str, Any]:
+        """N = √(bytes/8), a multiple of NB·lcm(P, Q) where there is one, else of NB."""
+        n = min(MAX_N, max(1, math.isqrt(int(nodes * bytes_per_node / 8))))
+        nb = given.get("nb", self.parameters.model_fields["nb"].default)
+        steps = (nb * math.lcm(given["p"], given["q"]), nb, 1)
+        step = next(step for step in steps if step <= n)
+        return {"n": n // step * step}
 
     def memory_bytes_per_node(self, params: HplParameters, cores_per_node: int) -> int:
         """The matrix's 8·N² bytes spread evenly over the nodes, and the allowance of each rank."""

@@ -113,6 +113,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     example = {"ranks": 2, "kernels": ["stream", "dgemm"]}
     metrics = METRICS
     points = ("node", "operand", "operation", "kernel")
+    sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -192,6 +193,18 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     def hosts_take_turns(self, params: NodeParameters) -> bool:
         """Ranks of other nodes sleep while a node measures, if so asked."""
         return params.turns
+
+    def filled(
+        self, given: Mapping[str, Any], nodes: int, on_node: int, bytes_per_node: float
+    ) -> dict[str, Any]:
+        """STREAM's three arrays of each rank; what the kernel `memory` allocates."""
+        kernels = given.get("kernels", KERNELS)
+        sizes = {}
+        if "stream" in kernels:
+            sizes["stream_bytes"] = max(8192, int(bytes_per_node / (3 * on_node)) // 4096 * 4096)
+        if "memory" in kernels:
+            sizes["memory_bytes"] = max(2**20, int(bytes_per_node))
+        return sizes
 
     def memory_bytes_per_node(self, params: NodeParameters, cores_per_node: int) -> int:
         """The greatest of what the kernels hold, one after the other, and the allowance."""

@@ -218,6 +218,12 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         original = {"program:su3_rmd"} if params.implementation == "milc" else set()
         return self.features | original
 
+    def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
+        """As many ranks as cut the lattice evenly, on at most so many nodes."""
+        lattice = tuple(int(given[axis]) for axis in ("nx", "ny", "nz", "nt"))
+        fitting = (k * on_node for k in range(nodes, 0, -1) if divides(lattice, k * on_node))
+        return {"ranks": next(fitting, nodes * on_node)}
+
     def memory_bytes_per_node(self, params: Su3RmdParameters, cores_per_node: int) -> int:
         """Links, momenta and a work field of the node's sites, and the allowance of each rank."""
         ranks = self.ranks_per_node(params, cores_per_node)
