@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A short job of the jobs' user: its folder, submitted, waited for, its output read, all removed.
+
+All is done by commands of the jobs' user, so that no name in the folder can lead a harness of root
+astray, and what fails fails as it would for a launch.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import secrets
+import subprocess
+import tarfile
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path, PurePosixPath
+
+from assay.sites.site import Site
+from records.errors import AssayError, InfrastructureError
+from records.plain_text import one_line
+
+#: Seconds that a command on the login node may take.
+COMMAND_LIMIT_S = 60.0
+#: Characters that are kept of what a job prints.
+KEPT_CHARACTERS = 1 << 24
+#: Seconds that a shared file system may take to show what a job wrote.
+_VISIBLE_WITHIN_S = 30.0
+#: Polls of a job follow each other after these seconds; the last repeats.
+_POLLS_S = (0.1, 0.1, 0.2, 0.2, 0.5, 0.5, 1.0, 1.0, 2.0, 2.0, 5.0)
+#: Seconds after which the same reason for waiting is said again.
+_SAID_AGAIN_S = 300.0
+#: Nothing is said of a job that starts within these seconds.
+_QUIET_S = 2.0
+#: Seconds that Slurm's controller may be silent.
+_SILENT_S = 300.0
+#: Slurm's reasons why a job waits that no time ends.
+_NEVER = re.compile(
+    r"PartitionTimeLimit|PartitionNodeLimit|BadConstraints|InvalidAccount|InvalidQOS|JobHeld"
+    r"|AccountNotAllowed|QOSNotAllowed|(QOS|Assoc)(Grp|Max)\w*(Wall|Minutes)\w*|QOSMaxNode\w*Job"
+)
+#: Slurm refuses now what it may take later.
+_PASSES = re.compile(
+    r"submit ?job ?limit|MaxSubmit|too many|temporarily|try again|timed? ?out|unable to contact",
+    re.IGNORECASE,
+)
+
+Say = Callable[[str], None]
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command of the jobs' user printed, and its status."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def said(self) -> str:
+        """Its last words, for a message."""
+        lines = [line for line in (self.stderr or self.stdout).splitlines() if line.strip()]
+        return one_line(lines[-1])[:300] if lines else f"status {self.status}"
+
+
+def ask(site: Site, argv: Sequence[str], given: bytes = b"", reads: Sequence[Path] = ()) -> Answer:
+    """What a command prints that runs where and as whom launches are submitted.
+
+    Status 127 where there is no such program. Raises InfrastructureError when it does not end.
+    """
+    command, environment = site.command(list(argv), {}, reads)
+    try:
+        ended = subprocess.run(
+            command,
+            env=environment,
+            cwd="/",
+            input=given,
+            capture_output=True,
+            timeout=COMMAND_LIMIT_S,
+            check=False,
+            start_new_session=True,  # out of reach of the terminal's signals
+        )
+    except OSError as error:
+        return Answer(127, "", f"{argv[0]}: {error.strerror}")
+    except subprocess.TimeoutExpired as error:
+        raise InfrastructureError(
+            f"{argv[0]} did not answer within {COMMAND_LIMIT_S:.0f} s"
+        ) from error
+    out, err = (
+        text[:KEPT_CHARACTERS].decode(errors="replace") for text in (ended.stdout, ended.stderr)
+    )
+    return Answer(ended.returncode, out, err)
+
+
+class JobFolder:
+    """A new folder of the jobs' user below `above`, which nodes see. Use as a context manager."""
+
+    def __init__(self, site: Site, above: str) -> None:
+        self.site = site
+        self.path = PurePosixPath(above) / f"assay-probe-{secrets.token_hex(6)}"
+        #: What the login node wrote there, for nodes to read.
+        self.token = secrets.token_hex(16)
+
+    def __enter__(self) -> JobFolder:
+        made = ask(self.site, ["mkdir", "-p", "-m", "700", "--", str(self.path)])
+        if made.status != 0:
+            raise AssayError(f"work folder {self.path.parent}: {made.said}; choose another")
+        self.put({"token": self.token.encode()})
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        ask(self.site, ["rm", "-rf", "--", str(self.path)])
+
+    def put(self, files: Mapping[str, bytes], executable: Iterable[str] = ()) -> None:
+        """Write files, folders among their names are made."""
+        packed, runs = io.BytesIO(), set(executable)
+        with tarfile.open(fileobj=packed, mode="w") as archive:
+            for name, content in files.items():
+                entry = tarfile.TarInfo(name)
+                entry.size, entry.mode = len(content), 0o755 if name in runs else 0o644
+                entry.mtime = int(time.time())
+                archive.addfile(entry, io.BytesIO(content))
+        written = ask(self.site, ["tar", "-x", "-C", str(self.path)], packed.getvalue())
+        if written.status != 0:
+            raise AssayError(f"{self.path}: cannot be written: {written.said}")
+
+    def text(self, name: str) -> str | None:
+        """What a file of the folder holds; None where it is not there."""
+        found = ask(self.site, ["head", "-c", str(KEPT_CHARACTERS), "--", str(self.path / name)])
+        return found.stdout if found.status == 0 else None
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """A job that has ended: Slurm's last word of it, and what it printed (None: not to be seen)."""
+
+    job_id: str
+    state: str
+    waited_s: float
+    output: str | None
+
+
+class Job:
+    """One job. Use as a context manager: leaving it cancels the job if it has not ended."""
+
+    def __init__(self, folder: JobFolder, name: str, say: Say, pause: Pause = time.sleep) -> None:
+        self._folder, self._site = folder, folder.site
+        self.name, self._say, self._pause = name, say, pause
+        self.job_id = ""
+        self._ended = False
+
+    def __enter__(self) -> Job:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.job_id and not self._ended:
+            ask(self._site, ["scancel", self.job_id])
+
+    def submit(self, script: str, options: Sequence[str]) -> None:
+        """Submit; what Slurm may take later is tried again, patiently.
+
+        Raises AssayError with Slurm's words for what it refuses for good.
+        """
+        words = [
+            *("sbatch", "--parsable", f"--job-name={self.name}", f"--chdir={self._folder.path}"),
+            *(f"--output={self._folder.path}/{self.name}.out", "--open-mode=truncate"),
+            *options,
+        ]
+        told = ""
+        while True:
+            answer = ask(self._site, words, script.encode())
+            found = re.match(r"\s*(\d+)", answer.stdout)
+            if answer.status == 0 and found:
+                self.job_id = found[1]
+                return
+            if answer.status == 127:
+                raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
+            if not _PASSES.search(answer.stderr):
+                raise AssayError(
+                    f"Slurm does not take the job ({' '.join(options)}): {answer.said}"
+                )
+            if answer.said != told:
+                told = answer.said
+                self._say(f"Slurm does not take {self.name} now, trying again: {told}")
+            self._pause(_POLLS_S[-1])
+
+    def wait(self) -> JobEnd:
+        """Wait until the job has ended, saying why it waits; no clock of ours ends that.
+
+        Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
+        """
+        begun = answered = time.monotonic()
+        started: float | None = None
+        told, told_at = ("", ""), 0.0
+        for poll in count():
+            state, reason, estimate = self._state()
+            now = time.monotonic()
+            answered = answered if state == "UNKNOWN" else now
+            if now - answered > _SILENT_S:
+                raise InfrastructureError(f"Slurm does not answer for {_SILENT_S:.0f} s: {reason}")
+            if started is None and state not in ("PENDING", "CONFIGURING", "UNKNOWN"):
+                started = now
+            if state not in _OPEN:
+                break
+            if state == "PENDING" and _NEVER.match(reason):
+                raise AssayError(f"job {self.job_id} can never start: Slurm says {reason}")
+            again = (reason, estimate) != told or now - told_at > _SAID_AGAIN_S
+            if state == "PENDING" and again and now - begun > _QUIET_S:
+                self._say(
+                    f"job {self.job_id} waits: {reason}{estimate} ({now - begun:.0f} s so far)"
+                )
+                told, told_at = (reason, estimate), now
+            self._pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
+        self._ended = True
+        return JobEnd(self.job_id, state, (started or now) - begun, self._output())
+
+    def _state(self) -> tuple[str, str, str]:
+        """State, reason, and when Slurm thinks that it starts."""
+        answer = ask(self._site, ["squeue", "-h", "-j", self.job_id, "-o", "%T|%r|%S"])
+        fields = answer.stdout.strip().split("|")
+        if answer.status == 0 and len(fields) == 3:
+            known = fields[2] not in ("", "N/A")
+            return fields[0], fields[1], f", to start {fields[2]} by Slurm's estimate" * known
+        if answer.status != 0 and "invalid job id" not in answer.stderr.lower():
+            return "UNKNOWN", answer.said, ""  # the controller does not answer: the job goes on
+        last = ask(self._site, ["scontrol", "show", "job", "-o", self.job_id])
+        found = re.search(r"\bJobState=(\w+)", last.stdout)
+        return (found[1] if found else "ENDED"), "", ""
+
+    def _output(self) -> str | None:
+        """What the job printed, as soon as this side sees it whole."""
+        deadline, text = time.monotonic() + _VISIBLE_WITHIN_S, None
+        while time.monotonic() < deadline:
+            text = self._folder.text(f"{self.name}.out")
+            if text is not None and END_MARK in text:
+                break
+            self._pause(0.5 if text is None else 0.2)
+            if text is not None and time.monotonic() > deadline - _VISIBLE_WITHIN_S + 5:
+                break  # its script was ended before its last line
+        return text
+
+
+#: The last line that a script of ours prints.
+END_MARK = "== end"
+_OPEN = {
+    "PENDING",
+    "CONFIGURING",
+    "RUNNING",
+    "SUSPENDED",
+    "STAGE_OUT",
+    "RESIZING",
+    "REQUEUED",
+    "STOPPED",
+    "SIGNALING",
+    "UNKNOWN",
+}

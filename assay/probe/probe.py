@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes of a site: one folder, programs built there, jobs that try environments on nodes.
+
+A probe job runs as the jobs' user through the site's own access options. It tells the facts of its
+nodes, and of each environment whether it compiles, starts, on the right nodes, with which library,
+over the network.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.probe.job import Job, JobFolder, Pause, Say, ask
+from assay.probe.reading import ProbeResult, read_probe
+from assay.probe.script import Trial, job_script, login_build_script
+from assay.sites.site import Site
+from checks.common.sources import CHECKS, LIBRARY, c_sources
+from records.errors import AssayError
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Order:
+    """One probe job: how many nodes, ranks on each, and the options that lead it there."""
+
+    name: str
+    nodes: int
+    ranks_per_node: int
+    options: Sequence[str]
+    trials: Sequence[Trial]
+    limit_s: int = 300
+
+
+class Probes:
+    """Probe jobs of one site, in one folder below `above`. Use as a context manager."""
+
+    def __init__(self, site: Site, above: str, say: Say, pause: Pause = time.sleep) -> None:
+        self._site, self._say, self._pause = site, say, pause
+        self.folder = JobFolder(site, above)
+        self._outs: dict[tuple[str, str], str] = {}
+        self._jobs: list[Job] = []
+
+    def __enter__(self) -> Probes:
+        self.folder.__enter__()
+        try:
+            self.folder.put({"facts.sh": (HERE / "facts.sh").read_bytes()})
+        except BaseException:
+            self.folder.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for job in self._jobs:
+            job.__exit__()
+        self.folder.__exit__()
+
+    def build_on_login(self, trials: Sequence[Trial]) -> None:
+        """Compile all trials where commands of the site run; what fails is tried in the job."""
+        self._unpack()
+        script = login_build_script(str(self.folder.path), trials, self._outs_of(trials))
+        ask(self._site, ["bash", "-s"], script.encode())
+
+    def submit(self, order: Order) -> Job:
+        """Submit a probe job; Slurm's refusal is an AssayError."""
+        if order.trials:
+            self._unpack()
+        ranks = order.nodes * order.ranks_per_node
+        script = job_script(
+            str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
+        )
+        job = Job(self.folder, order.name, self._say, self._pause)
+        self._jobs.append(job)
+        job.submit(
+            script,
+            [
+                *order.options,
+                f"--nodes={order.nodes}",
+                f"--ntasks-per-node={order.ranks_per_node}",
+                f"--time={max(1, -(-order.limit_s // 60))}",
+                "--exclusive",
+            ],
+        )
+        return job
+
+    def result(self, order: Order, job: Job) -> ProbeResult:
+        """Wait for a job and read what it found.
+
+        Raises AssayError where the folder is not the same on the nodes.
+        """
+        end = job.wait()
+        result = read_probe(end, order.trials, self.folder.token)
+        if not result.shared:
+            raise AssayError(
+                f"work folder {self.folder.path.parent}: the nodes do not see it as this machine"
+                f" does ({result.said or f'job {end.job_id} ended {end.state}, nothing came'});"
+                " choose a folder on a shared file system"
+            )
+        return result
+
+    def _outs_of(self, trials: Sequence[Trial]) -> list[str]:
+        """The folder of each trial's build; trials that are alike share one."""
+        return [self._outs.setdefault(trial.build_key, f"b{len(self._outs)}") for trial in trials]
+
+    def _unpack(self) -> None:
+        """Put the sources and the session's scripts into the folder, once."""
+        if self._outs:
+            return
+        files = {f"src/{path.relative_to(LIBRARY)}": path for path in c_sources(LIBRARY)}
+        scripts = {f"launch/{path.name}": path for path in (CHECKS / "common/launch").iterdir()}
+        content = {name: path.read_bytes() for name, path in {**files, **scripts}.items()}
+        self.folder.put(content, executable=scripts)

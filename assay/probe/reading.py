@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a probe job printed to what it found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from assay.probe.job import JobEnd
+from assay.probe.node_text import node_facts
+from assay.probe.script import Trial
+from checks.common.evidence import Evidence, read_evidence
+from checks.common.marked_lines import marked_lines, whole_object
+from records.node_facts import NodeFacts
+from records.plain_text import one_line
+
+_SECTION = re.compile(r"^== ([\w./-]+)\n", re.MULTILINE)
+_STATUS = re.compile(r"status=(\d+) begun=([\d.]+) ended=([\d.]+)")
+
+
+class AttemptResult(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to start ranks as it went: what it printed in full, and the ranks' own evidence."""
+
+    label: str
+    status: int
+    seconds: float
+    output: str
+    errors: str
+    evidence: Evidence | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether the ranks were as many as asked for, evenly on as many nodes."""
+        return self.status == 0 and self.evidence is not None
+
+    @property
+    def reason(self) -> str:
+        """Why it was not right, in a line."""
+        said = [line for line in self.output.splitlines() if line.startswith("placement: ")]
+        said += [
+            line.strip()
+            for line in self.errors.splitlines()
+            if line.strip() and not re.fullmatch(r"[-=*\s]+", line)
+        ]
+        if self.status in (124, 137):
+            said.insert(0, f"did not end within its {self.seconds:.0f} s")
+        return one_line(said[0])[:300] if said else f"ended with status {self.status}, said nothing"
+
+
+class TrialResult(msgspec.Struct, frozen=True, kw_only=True):
+    """An environment as a job found it; `build_status` None: the job did not come so far.
+
+    `ready`: modules and other preparations succeeded, which print `prepared`.
+    """
+
+    name: str
+    ready: bool = False
+    modules: list[str] = []
+    prepared: str = ""
+    compiler: str | None = None
+    compiler_version: str | None = None
+    compiles_with: str | None = None
+    build_status: int | None = None
+    build_output: str = ""
+    attempts: list[AttemptResult] = []
+
+    @property
+    def right(self) -> AttemptResult | None:
+        """The attempt that started ranks right."""
+        return next((attempt for attempt in self.attempts if attempt.right), None)
+
+
+class ProbeResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a job found: its nodes in order, their facts, its trials by name.
+
+    `shared`: every node reads and writes the folder that the login node sees.
+    """
+
+    job_id: str
+    state: str
+    waited_s: float
+    shared: bool
+    said: str
+    allocated: list[str]
+    nodes: dict[str, NodeFacts]
+    trials: dict[str, TrialResult]
+
+
+def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
+    """What a job found that has ended."""
+    text = end.output or ""
+    parts = _SECTION.split(text)
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    allocated = re.search(r"^nodes=(.*)$", found.get("job", ""), re.MULTILINE)
+    texts = {
+        name.removeprefix("node/"): re.sub(r"^=== ", "== ", content, flags=re.MULTILINE)
+        for name, content in found.items()
+        if name.startswith("node/")
+    }
+    nodes = allocated[1].split() if allocated else []
+    seen = [name for name, content in texts.items() if token in content]
+    unshared = re.findall(r"^not shared: .*$", text, re.MULTILINE)
+    return ProbeResult(
+        job_id=end.job_id,
+        state=end.state,
+        waited_s=end.waited_s,
+        shared=bool(seen) and not unshared and found.get("token", "").strip() == token,
+        said="; ".join(map(one_line, unshared[:3])) or one_line(text.strip()[-300:]),
+        allocated=nodes,
+        nodes={name: node_facts(content) for name, content in sorted(texts.items())},
+        trials={
+            trial.name: _trial(f"trial/{number}", trial, found)
+            for number, trial in enumerate(trials)
+        },
+    )
+
+
+def _trial(place: str, trial: Trial, found: Mapping[str, str]) -> TrialResult:
+    modules, prepared = (found.get(f"{place}/{part}", "") for part in ("modules", "prepare"))
+    loaded = re.search(r"^loaded=(.*)$", modules, re.MULTILINE)
+    lines = found.get(f"{place}/compiler", "").splitlines()
+    compiler = dict(line.split("=", 1) for line in lines if "=" in line)
+    status, _, printed = found.get(f"{place}/build", "").partition("\n")
+    return TrialResult(
+        name=trial.name,
+        ready="ready=yes" in prepared.partition("\n")[0],
+        modules=[name for name in (loaded[1] if loaded else "").split(":") if name],
+        prepared=_unquoted(prepared),
+        compiler=one_line(compiler.get("path", ""))[:300] or None,
+        compiler_version=one_line(compiler.get("version", ""))[:300] or None,
+        compiles_with=one_line(compiler.get("shows", ""))[:2000] or None,
+        build_status=int(status) if re.fullmatch(r"\d{1,3}", status) else None,
+        build_output=_unquoted(printed),
+        attempts=[
+            _attempt(f"{place}/{{}}/{number}", attempt.label, found)
+            for number, attempt in enumerate(trial.attempts)
+            if f"{place}/attempt/{number}" in found
+        ],
+    )
+
+
+def _attempt(place: str, label: str, found: Mapping[str, str]) -> AttemptResult:
+    told = _STATUS.search(found[place.format("attempt")])
+    output = _unquoted(found.get(place.format("out"), ""))
+    return AttemptResult(
+        label=label,
+        status=int(told[1]) if told else -1,
+        seconds=float(told[3]) - float(told[2]) if told else 0.0,
+        output=output,
+        errors=_unquoted(found.get(place.format("err"), "")),
+        evidence=_evidence(output),
+    )
+
+
+def _unquoted(text: str) -> str:
+    """What a program printed: each line without the mark before it."""
+    return "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
+
+
+def _evidence(output: str) -> Evidence | None:
+    """The one line of evidence; None where there is none, or several (ranks alone)."""
+    found = []
+    for line in marked_lines(output):
+        try:
+            entry = whole_object(line)
+            if entry.get("assay") == "evidence":
+                found.append(read_evidence(entry))
+        except ValueError:
+            return None
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nodes and probe jobs print becomes facts; what is absent or odd becomes none."""
+
+from assay.probe.job import JobEnd
+from assay.probe.node_text import node_facts
+from assay.probe.reading import read_probe
+from assay.probe.script import Attempt, Trial
+
+#: A node of an InfiniBand cluster as facts.sh printed it there, shortened.
+INFINIBAND = """
+== token
+abc
+
+== lscpu
+Architecture:                    x86_64
+CPU(s):                          128
+Model name:                      AMD EPYC 7742 64-Core Processor
+Thread(s) per core:              1
+Core(s) per socket:              64
+Socket(s):                       2
+NUMA node(s):                    8
+
+== cpuinfo
+microcode\t: 0x8301055
+
+== dmi
+sys_vendor=Dell Inc.
+product_name=PowerEdge C6525
+bios_vendor=Dell Inc.
+bios_version=2.8.4
+bios_date=06/29/2022
+
+== kernel
+Linux 4.18.0-477.27.1.el8_8.x86_64
+
+== os
+Rocky Linux 8.8 (Green Obsidian)
+
+== governor
+performance
+
+== settings
+smt=off
+transparent_hugepage=[always] madvise never
+memlock=unlimited
+
+== memory
+MemTotal:       263745896 kB
+
+== nics
+nic=ethernet eno1
+state=up
+type=1
+megabits=25000
+mtu=1500
+driver=mlx5_core
+driver_version=5.8-2.0.3
+firmware=16.35.2000
+counters=yes
+nic=ethernet ib0
+state=up
+type=32
+megabits=100000
+mtu=2044
+driver=mlx5_core
+counters=yes
+nic=ethernet virbr0
+state=down
+type=1
+nic=infiniband mlx5_0/1
+state=4: ACTIVE
+rate=100 Gb/sec (4X EDR)
+layer=InfiniBand
+driver=mlx5_core
+firmware=20.33.1048
+counters=yes
+
+== gpus
+
+== mounts
+proc /proc proc rw 0 0
+/dev/sda2 / xfs rw 0 0
+tmpfs /dev/shm tmpfs rw 0 0
+tmpfs /run/user/0 tmpfs rw 0 0
+nfs01:/home /home nfs4 rw,vers=4.2 0 0
+10.0.0.1@o2ib:/scratch /scratch lustre rw 0 0
+/etc/auto.home /misc autofs rw 0 0
+"""
+
+
+def test_facts_of_an_infiniband_node():
+    facts = node_facts(INFINIBAND)
+    assert facts.processor == "AMD EPYC 7742 64-Core Processor"
+    assert (facts.sockets, facts.cores, facts.threads_per_core, facts.numa_nodes) == (2, 128, 1, 8)
+    assert facts.microcode == "0x8301055"
+    assert facts.firmware == "Dell Inc. 2.8.4 06/29/2022"
+    assert facts.memory_bytes == 263745896 * 1024
+    assert facts.settings == {
+        "smt": "off",
+        "transparent_hugepage": "always",
+        "memlock": "unlimited",
+    }
+    assert set(facts.nics) == {"eno1", "mlx5_0/1"}
+    port = facts.nics["mlx5_0/1"]
+    assert (port.bits_per_second, port.state, port.counters_readable) == (100e9, "active", True)
+    assert facts.nics["eno1"].driver == "mlx5_core 5.8-2.0.3"
+    assert facts.file_systems == {
+        "/": "xfs",
+        "/dev/shm": "tmpfs",  # noqa: S108  a mount point
+        "/home": "nfs4",
+        "/scratch": "lustre",
+    }
+
+
+def test_facts_of_slingshot_and_of_a_wire_without_a_speed():
+    text = """== nics
+nic=cxi cxi0
+speed=BS_200G
+state=up
+driver=cxi_core
+firmware=1.5.41
+nic=ethernet eth0
+state=up
+type=1
+megabits=10000
+mtu=1500
+driver=veth
+nic=ethernet eth1
+state=up
+type=1
+megabits=-1
+driver=virtio_net
+"""
+    nics = node_facts(text).nics
+    assert nics["cxi0"].bits_per_second == 200e9
+    assert not nics["cxi0"].counters_readable
+    assert nics["eth0"].bits_per_second is None
+    assert nics["eth1"].bits_per_second is None
+
+
+def test_odd_text_gives_no_facts():
+    for text in ("", "== lscpu\nCore(s) per socket: many\n", "== memory\nMemTotal: -1 kB\n", "\0"):
+        facts = node_facts(text)
+        assert facts.processor is None
+        assert facts.cores is None
+        assert facts.memory_bytes is None
+
+
+TRIAL = Trial("mpich", "mpicc", [Attempt("srun --mpi=pmix", ""), Attempt("mpirun", "")])
+EVIDENCE = (
+    '{"assay":"evidence","library":"MPICH 4.0.2","library_file":"/lib/libmpi.so","standard":"4.0",'
+    '"variables":{},"ranks":[{"rank":0,"host":"c1","cpus":[0],"boot_id":"x"}],"links":[]}'
+)
+PRINTED = f"""
+== job
+nodes=c1
+
+== token
+abc
+== node/c1
+=== token
+abc
+=== kernel
+Linux 5.14
+
+== trial/0/modules
+loaded=gcc/12:mpich/4.0
+
+== trial/0/compiler
+path=/opt/mpich/bin/mpicc
+version=gcc (GCC) 12.3.0
+shows=gcc -I/opt=odd -lmpi
+
+== trial/0/build
+0
+| make: nothing to be done
+| == end
+
+== trial/0/attempt/0
+status=3 begun=100.5 ended=101.0
+
+== trial/0/out/0
+| placement: 1 ranks instead of 2 on 1 nodes; rank 0 is on c1
+| {EVIDENCE}
+| placement: 1 ranks instead of 2 on 1 nodes; rank 0 is on c1
+| {EVIDENCE}
+
+== trial/0/err/0
+| srun: error: c1: tasks 0-1: Exited with exit code 3
+
+== trial/0/attempt/1
+status=0 begun=102.0 ended=102.5
+
+== trial/0/out/1
+| {EVIDENCE}
+
+== trial/0/err/1
+
+== trial/0/prepare
+ready=yes status=0
+| loading
+== end
+"""
+
+
+def read(text, told="abc"):
+    return read_probe(JobEnd("7", "COMPLETED", 0.0, text), [TRIAL], told)
+
+
+def test_the_first_start_that_places_ranks_right_is_kept():
+    result = read(PRINTED)
+    trial = result.trials["mpich"]
+    assert result.shared
+    assert result.nodes["c1"].kernel == "Linux 5.14"
+    assert (trial.ready, trial.modules) == (True, ["gcc/12", "mpich/4.0"])
+    assert trial.compiles_with == "gcc -I/opt=odd -lmpi"
+    assert trial.build_output == "make: nothing to be done\n== end"
+    assert "1 ranks instead of 2" in trial.attempts[0].reason
+    assert trial.right is trial.attempts[1]
+    assert trial.right.evidence.library == "MPICH 4.0.2"
+
+
+def test_a_folder_that_a_node_does_not_see_is_not_shared():
+    assert not read(PRINTED, told="other").shared
+    assert not read(PRINTED.replace("== node/c1", "not shared: c1 cannot write\n== x/y")).shared
+    assert not read_probe(JobEnd("7", "FAILED", 0.0, None), [TRIAL], "abc").shared
+
+
+def test_a_job_cut_short_leaves_what_it_had_found():
+    cut = PRINTED[: PRINTED.index("== trial/0/attempt/1")]
+    trial = read(cut).trials["mpich"]
+    assert trial.build_status == 0
+    assert trial.right is None
+    assert read(PRINTED[:20]).trials["mpich"].build_status is None
