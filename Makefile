@@ -4,37 +4,47 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 ASSAY := .venv/bin/assay
 PHYSICS_CC ?= mpicc.mpich
+PYTHON ?=
+WHEELS ?=
 .DEFAULT_GOAL := help
+# Packages before the environment that needs them.
+.NOTPARALLEL:
 
 help: ## list every target
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 22
 
-setup: ## install all that is missing (no-op when nothing is)
-	@setup/install.sh
+setup: ## the Python environment .venv; needs Python 3.11, no root (WHEELS=FOLDER: no internet)
+	@PYTHON="$(PYTHON)" WHEELS="$(WHEELS)" setup/environment.sh
 
-demo: setup ## the main job: virtual cluster up, campaign quick, report, cluster down
+wheels: ## carry this to a site without internet: WHEELS=FOLDER receives all Python packages
+	@PYTHON="$(PYTHON)" setup/wheels.sh "$(WHEELS)"
+
+packages: ## what the virtual cluster and the tests need: Debian packages (root), HPL's source
+	@setup/packages.sh
+
+demo: packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
 	@setup/demo.sh
 
-test: setup ## pass the tests
+test: packages setup ## pass the tests
 	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope
 
-test-other-processor: setup ## the numerical tests as on a processor with fewer vector instructions
+test-other-processor: packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh
 
-check: setup ## format, lint, types, shell, YAML, spelling; then the tests
+check: packages setup ## format, lint, types, shell, YAML, spelling; then the tests
 	@.venv/bin/pre-commit run --all-files
 	@$(MAKE) --no-print-directory test
 
-lint: setup ## format, lint, types, shell, YAML, spelling
+lint: packages setup ## format, lint, types, shell, YAML, spelling
 	@.venv/bin/pre-commit run --all-files
 
-bench: setup ## measure the harness itself (overhead a launch, plan and report at scale)
+bench: packages setup ## measure the harness itself (overhead a launch, plan and report at scale)
 	@.venv/bin/python -m bench
 
 spack: setup ## bring Spack itself, at a pinned release, unless there is one
 	@setup/spack.sh
 
-test-spack: setup ## build every library with Spack without the web, run campaign quick on them
+test-spack: packages setup ## build every library with Spack without the web, run campaign quick on them
 	@setup/test-spack.sh
 
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
@@ -57,4 +67,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup demo test test-other-processor check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help setup wheels packages demo test test-other-processor check lint bench spack test-spack physics doctor schema picture lock clean

@@ -91,7 +91,7 @@ def require_programs() -> None:
         packages = " ".join(sorted(set(missing.values())))
         raise InfrastructureError(
             f"the virtual cluster needs {', '.join(missing)}, not found in {SYSTEM_PATH}. "
-            f"Run: make setup, or: apt-get install -y {packages}"
+            f"Run, as root on Debian: make packages, or: apt-get install -y {packages}"
         )
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="builder",
         choices=["spack", "distribution"],
         default="spack",
-        help="spack (default); distribution: its packages, installed by make setup",
+        help="spack (default); distribution: its packages, installed by make packages",
     )
     parser.add_argument("--offline", action="store_true", help="sources from the mirror only")
     parser.add_argument("--anew", action="store_true", help="choose all versions anew, not by lock")
@@ -39,7 +39,7 @@ def _build(arguments: argparse.Namespace) -> int:
         if arguments.offline or arguments.environments:
             raise AssayError(
                 "--with distribution takes neither --offline nor --environments: its packages are"
-                " installed as a whole by make setup, and our programs are compiled as a run begins"
+                " installed as a whole by make packages, and our programs compiled as a run begins"
             )
         return tell(machine_findings())
     asked = tuple(word for word in arguments.environments.split(",") if word)

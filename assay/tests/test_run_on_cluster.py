@@ -28,7 +28,7 @@ MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is 
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
-    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup"),
+    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages"),
 ]
 
 HEAD = """
@@ -236,7 +236,7 @@ PVM_ECHO = """
     fixed: {sizes: [0, 1000], iterations: 5}
 """
 VARIANT = "variants: {lam-short: {of: lam-tcp, settings: {short_message_bytes: 16384}}}"
-needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make setup")
+needs_pvm = pytest.mark.skipif(shutil.which("pvmd") is None, reason="needs PVM: run make packages")
 
 
 def _left_behind(cluster, records):

@@ -11,7 +11,7 @@ from virtual_cluster import host
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
-    pytest.mark.skipif(bool(host.missing_programs()), reason="needs Slurm: run make setup"),
+    pytest.mark.skipif(bool(host.missing_programs()), reason="needs Slurm: run make packages"),
 ]
 
 

@@ -183,7 +183,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
 
 @pytest.mark.cluster
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo")
-@pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup")
+@pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make packages")
 @pytest.mark.parametrize("page", [p for p in PAGES if needs_cluster(p)], ids=lambda page: page.name)
 def test_commands_run_as_shown_on_a_virtual_cluster(page, folder):
     for block in to_follow(page, with_cluster=True):

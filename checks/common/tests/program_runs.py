@@ -65,7 +65,7 @@ def build_folder(library: str) -> Path:
     """The folder in which all tests of this process build with `library`; removed at its end."""
     compiler = COMPILERS[library]
     if shutil.which(compiler) is None:
-        pytest.skip(f"needs {compiler}: run make setup")
+        pytest.skip(f"needs {compiler}: run make packages")
     out = Path(tempfile.mkdtemp(prefix="assay-programs-", dir="/tmp"))
     atexit.register(shutil.rmtree, out, ignore_errors=True)
     # LAM refuses root, so its programs run as nobody, who must be able to read them.

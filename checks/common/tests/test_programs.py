@@ -148,7 +148,9 @@ def hello(tmp_path):
     return folder
 
 
-@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make setup")
+@pytest.mark.skipif(
+    shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make packages"
+)
 def test_a_folder_outside_the_tree_is_a_program(hello, tmp_path):
     built = make(tmp_path / "out", f"FOLDERS={hello}", "all")
     assert built.returncode == 0, built.stderr
@@ -157,7 +159,9 @@ def test_a_folder_outside_the_tree_is_a_program(hello, tmp_path):
     assert '{"assay":"evidence"' in run.stdout
 
 
-@pytest.mark.skipif(shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make setup")
+@pytest.mark.skipif(
+    shutil.which("mpicc.mpich") is None, reason="needs mpicc.mpich: run make packages"
+)
 def test_a_folder_outside_the_tree_joins_programs_that_were_built_beforehand(hello, tmp_path):
     ready = tmp_path / "ready"
     ready.mkdir()

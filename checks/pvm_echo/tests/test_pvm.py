@@ -23,7 +23,7 @@ from checks.netpipe import output as netpipe
 
 PVMD = shutil.which("pvmd")
 needs_pvm = pytest.mark.skipif(
-    PVMD is None or not Path("/usr/include/pvm3.h").exists(), reason="needs PVM: run make setup"
+    PVMD is None or not Path("/usr/include/pvm3.h").exists(), reason="needs PVM: run make packages"
 )
 NPPVM = Path("/usr/bin/NPpvm")
 #: PVM refuses root.
@@ -190,7 +190,7 @@ def test_mpi_checks_and_pvm_checks_are_skipped_in_each_others_environments():
 
 
 @needs_pvm
-@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: run make setup")
+@pytest.mark.skipif(not NPPVM.exists(), reason="needs NetPIPE for PVM: run make packages")
 def test_netpipe_finds_its_other_end_and_leaves_nothing(program, daemon):
     options = ["-l", "1", "-u", "4096", "-n", "20", "-p", "0", "-o", "/dev/null"]
     answer = subprocess.run(

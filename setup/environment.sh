@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Makes the Python environment .venv from requirements.lock, with `make setup`; does nothing when it
+# is complete. Installs nothing else, needs no root. PYTHON names the interpreter (3.11 or newer),
+# WHEELS a folder of packages that was carried over, for a machine without internet.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+# The system's interpreter first: jobs of another user can execute it.
+find_python() {
+    local candidate
+    for candidate in /usr/bin/python3 python3 python3.{14,13,12,11} /usr/bin/python3.{14,13,12,11}; do
+        is_new_enough "$candidate" && command -v "$candidate" && return
+    done
+    echo "setup: no Python 3.11 or newer is on PATH. Load it as a module (module avail python), or name" \
+        "one: make setup PYTHON=/path/python3" >&2
+    exit 4
+}
+
+# Runs a command; what it says is shown only when it fails.
+quietly() {
+    "$@" >"$log" 2>&1 || {
+        cat "$log" >&2
+        echo "setup: failed: $*" >&2
+        [ -n "${WHEELS:-}" ] || echo "setup: without internet, carry the packages over and say" \
+            "make setup WHEELS=FOLDER: docs/sites.md, \"Without internet\"" >&2
+        exit 4
+    }
+}
+
+python=${PYTHON:-$(find_python)}
+is_new_enough "$python" || {
+    echo "setup: $python is no Python 3.11 or newer; name another: make setup PYTHON=…" >&2
+    exit 4
+}
+wanted=$(cat requirements.lock pyproject.toml | sha256sum)
+[ "$(cat .venv/installed.sha256 2>/dev/null)" = "$wanted" ] && exit 0
+from=()
+if [ -n "${WHEELS:-}" ]; then
+    [ -d "$WHEELS" ] || { echo "setup: WHEELS=$WHEELS is no folder" >&2; exit 2; }
+    from=(--no-index --find-links "$WHEELS")
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+echo "setup: making the Python environment .venv with $python"
+rm -rf .venv
+"$python" -m venv .venv >"$log" 2>&1 || {
+    cat "$log" >&2
+    echo "setup: $python cannot make an environment (on Debian and Ubuntu that is the package" \
+        "python3-venv); name another: make setup PYTHON=…" >&2
+    exit 4
+}
+pip=(.venv/bin/pip install --disable-pip-version-check)
+quietly "${pip[@]}" "${from[@]}" --require-hashes -r requirements.lock
+quietly "${pip[@]}" --no-index --no-deps --no-build-isolation -e .
+echo "$wanted" >.venv/installed.sha256

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what the virtual cluster and the tests need and is missing: Debian packages and HPL's source,
+# by `make packages`. Needs Debian and, when a package is missing, root. A site needs none of it.
+# Arguments: files with names of packages; default packages.txt.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+lists=("${@:-setup/packages.txt}")
+
+dpkg-query --version >/dev/null 2>&1 || {
+    echo "setup: the virtual cluster and the tests need packages of Debian 12, and this machine has no" \
+        "dpkg. To run on a Slurm site, \`make setup\` is enough: docs/sites.md" >&2
+    exit 4
+}
+mapfile -t missing < <(sed 's/#.*//' "${lists[@]}" | while read -r package; do
+    [ -z "$package" ] && continue
+    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed$' ||
+        echo "$package"
+done)
+if [ ${#missing[@]} -gt 0 ]; then
+    if [ "$(id -u)" -ne 0 ]; then
+        echo "setup: the virtual cluster and the tests need packages, which only root can install:" \
+            "sudo apt-get install ${missing[*]}. To run on a Slurm site, \`make setup\` is enough" >&2
+        exit 4
+    fi
+    echo "setup: installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    # Services of these packages are not wanted: the harness starts its own.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+        trap 'rm -f "$policy"' EXIT
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+    fi
+    apt-get -q update
+    apt-get -q -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${missing[@]}"
+fi
+setup/hpl-source.sh

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`make setup` makes the environment and nothing else: no root, no Debian, no internet needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from setup.tests.repacked import repack
+
+ROOT = Path(__file__).resolve().parents[2]
+NOBODY = 65534
+#: As an ordinary user of a site has it.
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "PIP_NO_COMPILE": "1", "LANG": "C.UTF-8"}
+#: A host without Debian's tools, and without network.
+_NO_DEBIAN = 'for tool; do mount --bind /dev/null "$tool"; done; exec setpriv --reuid=65534'
+_NO_DEBIAN += ' --regid=65534 --clear-groups --no-new-privs -- "${command[@]}"'
+
+
+@pytest.fixture
+def checkout() -> Iterator[Path]:
+    """What set-up reads, with a lock of two packages, in a folder of an ordinary user."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        for part in ("setup", "Makefile", "pyproject.toml"):
+            copy = shutil.copytree if (ROOT / part).is_dir() else shutil.copy
+            copy(ROOT / part, folder / part)
+        (folder / "assay").mkdir()
+        (folder / "assay" / "__init__.py").touch()
+        (folder / "wheels").mkdir()
+        lines = [repack(package, folder / "wheels") for package in ("PyYAML", "setuptools")]
+        (folder / "requirements.lock").write_text("".join(lines))
+        if os.geteuid() == 0:
+            subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", name], check=True)
+        yield folder
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command in the checkout: of root, as an ordinary user on a host that is not Debian."""
+    command = ["env", "-i", f"HOME={folder}", *(f"{k}={v}" for k, v in ENVIRONMENT.items()), *words]
+    if os.geteuid() == 0:
+        tools = [t for n in ("dpkg", "dpkg-query", "apt-get") if (t := shutil.which(n)) is not None]
+        script = f'command=("${{@:1:{len(command)}}}"); shift {len(command)}; {_NO_DEBIAN}'
+        spaces = ["unshare", "--mount", "--net", "--propagation", "private"]
+        command = [*spaces, "bash", "-c", script, "bash", *command, *tools]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_set_up_needs_no_root_no_debian_and_no_internet(checkout):
+    done = run(checkout, "make", "setup", "WHEELS=wheels")
+    assert done.returncode == 0, done.stderr
+    tried = run(checkout, ".venv/bin/python", "-c", "import yaml, setuptools, assay")
+    assert tried.returncode == 0, tried.stderr
+    again = run(checkout, "make", "setup")
+    assert (again.returncode, again.stdout, again.stderr) == (0, "", "")
+
+
+def test_without_internet_the_way_out_is_named(checkout):
+    if os.geteuid() != 0:
+        pytest.skip("only root can take the network away")
+    done = run(checkout, "env", "PIP_RETRIES=0", "make", "setup")
+    assert done.returncode != 0
+    assert "make setup WHEELS=FOLDER" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["make", "setup", "PYTHON=/bin/false"], "/bin/false is no Python 3.11 or newer"),
+        (["make", "setup", "WHEELS=/nowhere"], "WHEELS=/nowhere is no folder"),
+        (["make", "wheels"], "make wheels WHEELS=FOLDER"),
+    ],
+)
+def test_what_set_up_cannot_use_is_said(checkout, words, said):
+    done = run(checkout, *words)
+    assert done.returncode != 0
+    assert said in done.stderr
+
+
+def test_what_needs_debian_says_what_does_not(checkout):
+    if os.geteuid() != 0:
+        pytest.skip("only root can take dpkg away")
+    done = run(checkout, "make", "demo")
+    assert done.returncode != 0
+    assert "has no dpkg" in done.stderr
+    assert "`make setup` is enough" in done.stderr
