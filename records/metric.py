@@ -69,13 +69,14 @@ class CheckDescription(msgspec.Struct, frozen=True, omit_defaults=True):
     """How a check is named to readers, and which of its metrics stand for it.
 
     `deciding` is what environments are compared by ("" for every metric), `shown` what a launch's
-    progress line prints.
+    progress line prints; a history keeps the metrics `beside` it too.
     """
 
     name: str
     title: str
     deciding: str
     shown: str
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,6 +131,11 @@ class Register:
         """
         known = self.checks.get(check)
         return known is None or known.deciding in ("", metric)
+
+    def is_kept(self, check: str, metric: str) -> bool:
+        """Whether a history keeps a metric of a check: it decides, or stands beside that."""
+        known = self.checks.get(check)
+        return self.decides(check, metric) or (known is not None and metric in known.beside)
 
 
 def point_fault(name: str, at: Mapping[str, Any]) -> str | None:

@@ -273,7 +273,8 @@ class Driver:
             ended_at=outcome.ended_at,
             job_id=outcome.job_id,
             nodes=outcome.nodes,
-            metrics=outcome.metrics,
+            # A run begun before a metric was defined goes on without it.
+            metrics=[m for m in outcome.metrics if m.name in self.plan.register.metrics],
             flags=outcome.flags,
             artifacts=artifacts,
             profile=UNSET if outcome.profile is None else outcome.profile,

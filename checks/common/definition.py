@@ -90,7 +90,8 @@ class CheckDefinition(ABC, Generic[P]):
     """What can be asked of one check, what it needs, and what a right answer is.
 
     `metrics` is all that it can report; `deciding` is the metric that environments are compared by
-    ("" for every one), `shown` the one that a launch's progress line prints. `points` are the keys
+    ("" for every one), `shown` the one that a launch's progress line prints; a history keeps those
+    `beside` it too. `points` are the keys
     of a metric's `at`; `features` are what an environment must offer. Every method is pure.
 
     A check without a `run.py` runs a program of its own name that prints JSON lines; it says in
@@ -101,6 +102,7 @@ class CheckDefinition(ABC, Generic[P]):
     title: ClassVar[str]
     deciding: ClassVar[str]
     shown: ClassVar[str]
+    beside: ClassVar[tuple[str, ...]] = ()
     parameters: type[P]
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
@@ -139,7 +141,7 @@ class CheckDefinition(ABC, Generic[P]):
 
     def description(self) -> CheckDescription:
         """What readers of a run must know of the check."""
-        return CheckDescription(self.name, self.title, self.deciding, self.shown)
+        return CheckDescription(self.name, self.title, self.deciding, self.shown, self.beside)
 
     def features_of(self, params: P) -> frozenset[str]:
         """What an environment must offer for these parameters."""

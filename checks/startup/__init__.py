@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Start-up: from the launcher's start until rank 0 has a message of every rank."""
+"""Start-up: what starting and ending a job takes, with the daemons that its library needs."""
 
 from __future__ import annotations
 
@@ -43,11 +43,19 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
 
     name = "startup"
     title = "Start-up"
-    deciding = "all_heard"
-    shown = "all_heard"
+    deciding = "whole_start"
+    shown = "whole_start"
+    beside = ("all_heard",)
     parameters = StartupParameters
     example = {"ranks": 4}
     metrics = (
+        time_metric(
+            "whole_start",
+            "what a job pays to start and end: booting the daemons that the library needs, the"
+            " launcher's whole run without our probe of the links, halting the daemons; stamps of"
+            " one host",
+            "whole start, daemons included",
+        ),
         time_metric(
             "first_instruction",
             "from the start of the launcher to the first instruction of rank 0, same host's clock",
@@ -89,6 +97,8 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
             ),
         ]
         times = {metric.name: metric.value for metric in metrics}
+        probe_s = (output.evidence and output.evidence.probe_s) or 0.0
+        whole_s = sum(times[name] for name in phases) - probe_s
         # The program's clock begins when session.sh is about to stamp the launch's begin.
         settings = (output.program or {})["settings"]
         begun = settings.get("launched-at")
@@ -117,7 +127,13 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
                 return Reading(
                     wrong=f"{part} took {times[part]:.9g} s, {whole} {times[whole]:.9g} s"
                 )
-        return Reading(metrics)
+        # The links are probed once all ranks are heard.
+        if times["all_heard"] + probe_s > times["the launch"] + ROUNDING_S:
+            return Reading(
+                wrong=f"all_heard took {times['all_heard']:.9g} s and the probe {probe_s:.9g} s,"
+                f" the launch {times['the launch']:.9g} s"
+            )
+        return Reading([measured(self.metrics_by_name["whole_start"], whole_s), *metrics])
 
     def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
         """The allowance of each rank; the program keeps no data."""

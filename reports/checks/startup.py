@@ -7,7 +7,15 @@ from reports.analysis import Analysis
 from reports.show.lines import Curves, Picture, XAxis, grouped, joined, lines_picture
 from reports.show.section import Section
 
-_METRICS = ("first_instruction", "init", "all_heard", "launch", "daemon_boot", "daemon_halt")
+_METRICS = (
+    "whole_start",
+    "first_instruction",
+    "init",
+    "all_heard",
+    "launch",
+    "daemon_boot",
+    "daemon_halt",
+)
 
 
 def against_ranks(analysis: Analysis) -> Picture | None:
@@ -24,7 +32,7 @@ def against_ranks(analysis: Analysis) -> Picture | None:
         anchor="picture-startup",
         title="Start-up against ranks",
         caption="Times from the start of the launcher (MPI_Init: its own time); daemon boot and"
-        " halt are not part of the launch.",
+        " halt are part of the whole start, not of the launch.",
         from_zero=True,
     )
 

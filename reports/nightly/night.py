@@ -18,7 +18,8 @@ MOST_FAILURES = 50
 def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
     """The night of a run directory: its context, its counts, the values of its ok launches.
 
-    Of each check its deciding metric is kept, all metrics where none decides. A metric that is not
+    Of each check its deciding metric and those beside it are kept, all metrics where none decides.
+    A metric that is not
     positive (and may not be zero) is left out with a warning. Raises AssayError for a directory
     that is no run or whose records are damaged: nothing of it may then enter a history.
     """
@@ -28,7 +29,7 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
     register = run.plan.register
     for series in run.series:
         case = run.plan.cases[series.case]
-        if not register.decides(case.check, series.metric):
+        if not register.is_kept(case.check, series.metric):
             continue
         metric = register.metrics[series.metric]
         if (series.values <= 0).any() and not metric.may_be_zero:

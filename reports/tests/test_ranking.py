@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
+from records.metric import MetricDefinition, schema_1_register
+from records.plan import Plan
 from reports.analysis import Analysis, analyse
 from reports.choice.failures import FailureRate
 from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
+from reports.nightly.night import read_night
 from reports.show.choice.tables import choice_tables
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
@@ -177,3 +181,39 @@ def test_startup_cost_is_the_paired_difference(tmp_path: Path) -> None:
     assert value == pytest.approx(1.5, rel=0.02)
     assert difference == pytest.approx(0.5, rel=0.05)
     assert "% interval +0.4" in table.rows[0][2].title
+
+
+def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
+    whole = MetricDefinition("whole_start", "s", "lower", "a start", title="whole start")
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        if record["check"] == "startup":
+            heard = next(m for m in record["metrics"] if m["name"] == "all_heard")
+            record["metrics"] = [heard, {**heard, "name": "whole_start"}]
+        factor(mpich=1.0, lam=1.0)(record)
+        if record["environment"] == "lam":
+            for metric in record["metrics"]:
+                metric["value"] *= {"all_heard": 0.5, "whole_start": 3.0}.get(metric["name"], 1.0)
+        return record
+
+    run = write_run(tmp_path / "run", cases(("mpich", "lam")), blocks=9, edit=edit)
+    file, former = run / "plan.json", schema_1_register()
+    startup = replace(former.checks["startup"], deciding="whole_start", beside=("all_heard",))
+    plan = replace(
+        Plan.from_json(file.read_bytes()),
+        schema=2,
+        metrics=[*former.metrics.values(), whole],
+        checks=[startup, former.checks["hpl"]],
+    )
+    file.write_text(plan.to_json())
+    analysis = analyse(load_run(run))
+    assert {cell.metric for cell in analysis.comparisons.overall} == {"rate", "whole_start"}
+    score = analysis.comparisons.score
+    assert score is not None
+    assert {s.environment: s.score for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
+    (table,) = (t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
+    assert table.note.startswith("Whole start, medians in s;")
+    assert table.note.endswith("Every job pays this once.")
+    _, values = read_night(run)
+    kept = {value.series.metric for value in values if value.series.check == "startup"}
+    assert kept == {"whole_start", "all_heard"}

@@ -62,7 +62,10 @@ def _what_ran(analysis: Analysis) -> Sentence:
     )
 
 
-_NOUN = {"all_heard": "time until all ranks are heard"}
+_NOUN = {
+    "all_heard": "time until all ranks are heard",
+    "whole_start": "time of a whole start, daemons included",
+}
 
 
 def _best(analysis: Analysis, ranking: Ranking) -> Sentence:

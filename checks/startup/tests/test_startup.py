@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a start costs: the daemons that a library needs are part of it, our probe is not."""
+
+import re
+
+import pytest
+
+from checks.common import json_lines
+from checks.common.registry import CHECKS
+
+STARTUP = CHECKS["startup"]
+SAMPLES = STARTUP.folder / "samples"
+
+
+def times_of(variant, change=lambda text: text):
+    params = STARTUP.parameters.model_validate_json(
+        (SAMPLES / f"{variant}.params.json").read_text()
+    )
+    text = change((SAMPLES / f"{variant}.out").read_text())
+    reading = STARTUP.read(params, json_lines.parse(text, STARTUP.metrics_by_name))
+    return reading.wrong or {metric.name: metric.value for metric in reading.metrics}
+
+
+def test_a_start_is_compared_by_all_that_a_job_pays():
+    assert (STARTUP.deciding, STARTUP.shown) == ("whole_start", "whole_start")
+    assert STARTUP.description().beside == ("all_heard",)
+
+
+def test_booting_and_halting_daemons_is_part_of_a_start():
+    times = times_of("lam")
+    boot, halt = 1795317056.892276 - 1795317056.402501, 1795317058.538791 - 1795317057.467215
+    launch = 1795317057.467128 - 1795317056.895132
+    assert times["whole_start"] == pytest.approx(boot + launch + halt - 0.00513195992, abs=1e-5)
+    assert times["whole_start"] > 30 * times["all_heard"]
+
+
+def test_without_daemons_a_start_is_the_launchers_run_without_our_probe():
+    times = times_of("mpich")
+    assert times["whole_start"] == pytest.approx(times["launch"] - 0.094014647, abs=1e-6)
+    assert times["whole_start"] > times["all_heard"]
+
+
+def test_daemons_change_which_library_starts_faster():
+    lam, mpich = times_of("lam"), times_of("mpich")
+    assert lam["all_heard"] < mpich["all_heard"]
+    assert lam["whole_start"] > mpich["whole_start"]
+
+
+def test_a_probe_longer_than_the_rest_of_the_launch_is_wrong():
+    wrong = times_of("mpich", lambda text: re.sub(r'"probe_s":[\d.e-]+', '"probe_s":0.4', text))
+    assert re.fullmatch(r"all_heard took \S+ s and the probe 0.4 s, the launch \S+ s", wrong)
