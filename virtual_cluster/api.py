@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from virtual_cluster import account, faults, lifecycle, power, processes, slurm, view
+from virtual_cluster import account, faults, lifecycle, node_view, power, processes, slurm, view
 from virtual_cluster import spec as plans
 from virtual_cluster.lifecycle import Progress, silent
 from virtual_cluster.network import enter_login, namespace_file
@@ -83,6 +83,18 @@ class Cluster:
         """
         shown = view.command(reads, self._state.uid, self._state.gid, self._folders.view)
         return [*enter_login(self.name), "--", *shown, *self._as_user(argv, env)]
+
+    def show(self, folders: Sequence[Path]) -> None:
+        """Show folders of the machine to jobs, at their own paths, read-only.
+
+        Nodes see those that lie neither below /tmp nor below private folders anyhow. Raises
+        InfrastructureError where something is in the way.
+        """
+
+        def first_process(state: State, node: str) -> int | None:
+            return power.first_process(state, node) if power.has_power(state, node) else None
+
+        node_view.show(self._state, folders, first_process)
 
     def node_command(self, node: str, argv: Sequence[str]) -> list[str]:
         """Command list which, run by root, executes argv inside a node as the ordinary user."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from records.errors import InfrastructureError
+from virtual_cluster import node_view
 from virtual_cluster.host import tries
 from virtual_cluster.network import enter_login, node_file
 from virtual_cluster.processes import Process, start
@@ -16,9 +17,10 @@ from virtual_cluster.state import State, folders
 #: Process 1 of a node. It stays, because it must reap the orphans of jobs.
 _NODE = """\
 set -e
-node=$1; hosts=$2; conf=$3; own_shm=$4; dress=$5
+node=$1; hosts=$2; conf=$3; own_shm=$4; dress=$5; aside=$6; shift 6
 hostname "$node"
 mount --bind "$hosts" /etc/hosts
+[ -z "$aside" ] || { mkdir -p "$aside/tmp"; mount --rbind /tmp "$aside/tmp"; }
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /tmp
 # A /sys of this network: libraries look there for the interfaces. Control groups move over.
 mkdir /tmp/cgroup
@@ -29,6 +31,7 @@ umount -l /tmp/cgroup
 rmdir /tmp/cgroup
 [ "$own_shm" = no ] || mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /dev/shm
 [ -z "$dress" ] || sh -e "$dress"
+while [ $# -gt 1 ]; do show "$1" "$2" || :; shift 2; done
 export SLURM_CONF="$conf"
 slurmd -D -N "$node" &
 wait $!
@@ -71,6 +74,8 @@ def start_node(state: State, node: str) -> None:
         where.hosts,
         where.slurm_conf,
         isolated=state.spec.isolated,
+        aside=where.aside(node),
+        shown=node_view.shown_words(state),
     )
     start(argv, where.console(node), lambda process: state.record(node, process))
 
@@ -84,14 +89,20 @@ def node_command(
     *,
     isolated: bool = True,
     dress: Path | None = None,
+    aside: Path | None = None,
+    shown: Sequence[str] = (),
 ) -> list[str]:
-    """Command list that root runs as process 1 of a node; `dress` is a script for its mounts."""
+    """Command list that root runs as process 1 of a node; `dress` is a script for its mounts.
+
+    `aside`: where it binds what is covered in it, and `shown`: what it shows (node_view.py).
+    """
     spaces = ["--uts", "--mount", "--propagation", "private"]
     if isolated:
         spaces += ["--ipc", "--pid", "--fork", "--mount-proc", "--kill-child"]
     argv = ["nsenter", f"--net={namespace}", "unshare", *spaces]
-    argv += ["taskset", "-c", ",".join(map(str, cores)), "sh", "-c", _NODE, "sh", node]
-    return [*argv, str(hosts), str(conf), "yes" if isolated else "no", str(dress or "")]
+    argv += ["taskset", "-c", ",".join(map(str, cores)), "sh", "-c"]
+    argv += [node_view.FUNCTION + _NODE, "sh", node, str(hosts), str(conf)]
+    return [*argv, "yes" if isolated else "no", str(dress or ""), str(aside or ""), *shown]
 
 
 def _start_in_login(state: State, name: str, argv: list[str]) -> Process:

@@ -53,6 +53,10 @@ class Folders:
         """The output of a daemon or node as it starts; its own log lies beside it."""
         return self.root / "log" / f"{name}.console"
 
+    def aside(self, node: str) -> Path:
+        """Where a node binds what is covered in it; only root comes there (node_view.py)."""
+        return self.root / "nodes" / node / "aside"
+
     def make(self, nodes: list[str]) -> None:
         """Make all of them, readable to everybody."""
         names = ["bin", "etc", "log", "spool", "nodes", "runs", "work", "home", "munge"]
@@ -61,6 +65,8 @@ class Folders:
         for folder in (self.root / name for name in names):
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o755)
+        for node in nodes:
+            self.aside(node).mkdir(mode=0o700, exist_ok=True)
 
 
 def folders(cluster: str) -> Folders:
@@ -84,6 +90,8 @@ class State:
     cores: dict[str, list[int]] = field(default_factory=dict)
     memory_bytes_per_node: int = 0
     processes: dict[str, Process] = field(default_factory=dict)
+    #: Folders that the nodes show, with what covers each and its identity (node_view.py).
+    shown: dict[str, list[str]] = field(default_factory=dict)
 
     def save(self) -> None:
         """Write the state file whole; it is on disk when this returns."""

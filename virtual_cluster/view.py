@@ -56,7 +56,7 @@ def command(reads: Sequence[Path], uid: int, gid: int, aside: Path) -> list[str]
                 f" what is in {folder}; say: chmod -R go+rX {folder}"
             )
         cover = next(
-            (above for above in reversed(folder.parents) if not _may(above, uid, gid, 1)), None
+            (above for above in reversed(folder.parents) if not may(above, uid, gid, 1)), None
         )
         if cover is not None:
             covers.add(cover.resolve())
@@ -72,18 +72,18 @@ def command(reads: Sequence[Path], uid: int, gid: int, aside: Path) -> list[str]
 
 def _unreadable(folder: Path, uid: int, gid: int, depth: int = _DEPTH) -> Iterator[Path]:
     """Folders and sources, down to a depth, that the user could not read if it came so far."""
-    if not _may(folder, uid, gid, 5):
+    if not may(folder, uid, gid, 5):
         yield folder
         return
     for entry in os.scandir(folder):
         if entry.is_dir(follow_symlinks=False):
             if depth and not entry.name.startswith("."):
                 yield from _unreadable(Path(entry.path), uid, gid, depth - 1)
-        elif Path(entry.name).suffix in _SUFFIXES and not _may(Path(entry.path), uid, gid, 4):
+        elif Path(entry.name).suffix in _SUFFIXES and not may(Path(entry.path), uid, gid, 4):
             yield Path(entry.path)
 
 
-def _may(path: Path, uid: int, gid: int, rights: int) -> bool:
+def may(path: Path, uid: int, gid: int, rights: int) -> bool:
     """Whether the modes let the user read (4) and enter (1)."""
     try:
         found = path.stat()

@@ -6,7 +6,9 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from contextlib import nullcontext
+from pathlib import Path
 
+from assay import ROOT
 from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import WHOLE, Narrowing, make_plan
@@ -22,6 +24,7 @@ from assay.schema import load_campaign
 from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
 from assay.sites.site import Site
+from assay.sites.values import expanded, unset_fault
 from checks.common.registry import CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
@@ -148,6 +151,7 @@ def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
     lock = run.lock()
     try:
         progress.say(f"run {run.path} on site {site.name}")
+        site.show_to_jobs(_read_by_jobs(site))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, site, progress, interruption).run()
@@ -164,6 +168,17 @@ def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
         progress.end()
         os.close(lock)
     return status
+
+
+def _read_by_jobs(site: Site) -> list[Path]:
+    """The checkout, what Spack built, and folders of programs that the site names."""
+    named = [
+        Path(expanded(program)).parent
+        for environment in site.description.environments.values()
+        for program in environment.programs.values()
+        if "/" in program and not unset_fault(program)
+    ]
+    return [ROOT, spack_home(), *(folder for folder in named if folder.is_dir())]
 
 
 def _resumable(run: RunDirectory, problem: str) -> InfrastructureError:

@@ -50,6 +50,10 @@ class Site(ABC):
         command, environment = self.command(list(argv), {})
         return output_of(command, Path("/"), environment)
 
+    @abstractmethod
+    def show_to_jobs(self, folders: Sequence[Path]) -> None:
+        """Let jobs read folders of this machine, where that does not go without saying."""
+
     def jobs_user(self) -> tuple[int, int] | None:
         """User and group id of who owns the jobs; None: the caller."""
         return None

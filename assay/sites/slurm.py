@@ -35,3 +35,6 @@ class SlurmSite(Site):
         """`argv`, killed when its starter ends, in the caller's environment."""
         del reads  # the caller reads what is the caller's
         return ["setpriv", "--pdeathsig", "KILL", *argv], {**os.environ, **variables}
+
+    def show_to_jobs(self, folders: Sequence[Path]) -> None:
+        """Nothing: nodes see what the site has made so."""

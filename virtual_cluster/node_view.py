@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of the machine shown to jobs in the nodes, at their own paths, read-only.
+
+A node has a /tmp of its own, and a job may not enter private folders, so what lies below these is
+hidden. While a node starts, the machine's /tmp is bound aside, where only root comes; a private
+folder on the way is bound aside, too, and covered by an empty one. What is shown is bound below
+that. It stays for as long as the node has power, and is shown again when it is restored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from virtual_cluster import host
+from virtual_cluster.state import State, cluster_lock, folders, load_state
+from virtual_cluster.view import may
+
+#: What a node has of its own in place of the machine's.
+_OWN = Path("/tmp")  # noqa: S108 the folder itself
+
+#: `show COVER FOLDER`, in a node; $aside is where covered folders are bound. The user's jobs can
+#: make names in /tmp: nothing is followed or entered there that is not root's.
+FUNCTION = """\
+show() {
+    if ! mountpoint -q "$aside$1"; then
+        mkdir -p "$aside$1"
+        mount --rbind "$1" "$aside$1"
+        mount -t tmpfs -o mode=0755,size=1m,nosuid,nodev tmpfs "$1"
+    fi
+    [ -d "$aside$2" ] || return 0
+    [ ! "$aside$2" -ef "$2" ] || return 0
+    path=$1 rest=${2#"$1"/}
+    while [ -n "$rest" ]; do
+        part=${rest%%/*}
+        path=$path/$part
+        mkdir -m 755 "$path" 2>/dev/null || :
+        if [ -L "$path" ] || [ ! -d "$path" ] || [ ! -O "$path" ]; then
+            echo "$path in node $(hostname) is in the way; remove it" >&2
+            return 1
+        fi
+        [ "$rest" = "$part" ] && rest= || rest=${rest#*/}
+    done
+    mount --rbind "$aside$2" "$2" && mount -o remount,bind,ro "$2"
+}
+"""
+_SHOW_ALL = (
+    "aside=$1; shift\n"
+    + FUNCTION
+    + 'while [ $# -gt 1 ]; do show "$1" "$2" || exit 1; shift 2; done\n'
+)
+
+
+def show(
+    state: State, wanted: Iterable[Path], first_process: Callable[[State, str], int | None]
+) -> None:
+    """Show folders in all nodes that have power; those that nodes see anyhow are left alone.
+
+    `first_process` gives a node's, None where it has no power. Raises InfrastructureError where
+    something is in the way.
+    """
+    asked = {
+        str(folder): [str(cover), _identity(folder)]
+        for folder in sorted({path.resolve() for path in wanted})
+        if folder.is_dir() and (cover := _cover(folder, state)) is not None
+    }
+    if asked.items() <= state.shown.items():
+        return
+    with cluster_lock(state.spec.name):
+        now = load_state(state.spec.name) or state
+        now.shown.update(asked)
+        for node in now.spec.node_names():
+            if (first := first_process(now, node)) is not None:
+                enter = ["nsenter", f"--target={first}", "--mount", "--"]
+                words = [str(folders(now.spec.name).aside(node)), *shown_words(now)]
+                host.run([*enter, "sh", "-c", _SHOW_ALL, "sh", *words])
+        now.save()
+    state.shown = now.shown
+
+
+def shown_words(state: State) -> list[str]:
+    """Cover and folder of all that the cluster's nodes show, one after the other."""
+    return [word for folder, (cover, _) in state.shown.items() for word in (cover, folder)]
+
+
+def _cover(folder: Path, state: State) -> Path | None:
+    """What hides a folder in the nodes; None: nothing does, or it is hidden itself."""
+    if folder.is_relative_to(_OWN):
+        return _OWN if folder != _OWN else None
+    above = reversed(folder.parents)
+    return next((path for path in above if not may(path, state.uid, state.gid, 1)), None)
+
+
+def _identity(folder: Path) -> str:
+    """Tells a folder from a later one of the same path."""
+    found = folder.stat()
+    return f"{found.st_dev}:{found.st_ino}"
