@@ -20,7 +20,11 @@ set -e
 node=$1; hosts=$2; conf=$3; own_shm=$4; dress=$5; aside=$6; shift 6
 hostname "$node"
 mount --bind "$hosts" /etc/hosts
-[ -z "$aside" ] || { mkdir -p "$aside/tmp"; mount --rbind /tmp "$aside/tmp"; }
+if [ -n "$aside" ]; then
+    mount -t tmpfs -o mode=0700,size=1m,nosuid,nodev tmpfs "$aside"
+    mkdir "$aside/tmp"
+    mount --rbind /tmp "$aside/tmp"
+fi
 mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs /tmp
 # A /sys of this network: libraries look there for the interfaces. Control groups move over.
 mkdir /tmp/cgroup

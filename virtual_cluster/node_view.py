@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from records.errors import InfrastructureError
 from virtual_cluster import host
 from virtual_cluster.state import State, cluster_lock, folders, load_state
 from virtual_cluster.view import may
@@ -23,20 +24,21 @@ _OWN = Path("/tmp")  # noqa: S108 the folder itself
 #: make names in /tmp: nothing is followed or entered there that is not root's.
 FUNCTION = """\
 show() {
-    if ! mountpoint -q "$aside$1"; then
+    if [ ! -d "$aside$1" ]; then
         mkdir -p "$aside$1"
         mount --rbind "$1" "$aside$1"
         mount -t tmpfs -o mode=0755,size=1m,nosuid,nodev tmpfs "$1"
     fi
     [ -d "$aside$2" ] || return 0
     [ ! "$aside$2" -ef "$2" ] || return 0
+    umount -l "$2" 2>/dev/null  # an earlier folder of this name
     path=$1 rest=${2#"$1"/}
     while [ -n "$rest" ]; do
         part=${rest%%/*}
         path=$path/$part
         mkdir -m 755 "$path" 2>/dev/null || :
         if [ -L "$path" ] || [ ! -d "$path" ] || [ ! -O "$path" ]; then
-            echo "$path in node $(hostname) is in the way; remove it" >&2
+            echo "$path, which a job has made there, is in the way; remove it" >&2
             return 1
         fi
         [ "$rest" = "$part" ] && rest= || rest=${rest#*/}
@@ -44,11 +46,12 @@ show() {
     mount --rbind "$aside$2" "$2" && mount -o remount,bind,ro "$2"
 }
 """
-_SHOW_ALL = (
-    "aside=$1; shift\n"
-    + FUNCTION
-    + 'while [ $# -gt 1 ]; do show "$1" "$2" || exit 1; shift 2; done\n'
-)
+_SHOW_ALL = f"""\
+aside=$1; shift
+[ -d "$aside/tmp" ] || {{ echo "an earlier Assay started it; bring it up anew" >&2; exit 1; }}
+{FUNCTION}
+while [ $# -gt 1 ]; do show "$1" "$2" || exit 1; shift 2; done
+"""
 
 
 def show(
@@ -68,14 +71,24 @@ def show(
         return
     with cluster_lock(state.spec.name):
         now = load_state(state.spec.name) or state
-        now.shown.update(asked)
+        now.shown = {name: how for name, how in now.shown.items() if Path(name).is_dir()} | asked
         for node in now.spec.node_names():
             if (first := first_process(now, node)) is not None:
-                enter = ["nsenter", f"--target={first}", "--mount", "--"]
-                words = [str(folders(now.spec.name).aside(node)), *shown_words(now)]
-                host.run([*enter, "sh", "-c", _SHOW_ALL, "sh", *words])
+                _show_in(now, node, first)
         now.save()
     state.shown = now.shown
+
+
+def _show_in(state: State, node: str, first: int) -> None:
+    spaces = ["--mount", "--pid"] if state.spec.isolated else ["--mount"]
+    words = [str(folders(state.spec.name).aside(node)), *shown_words(state)]
+    enter = ["nsenter", f"--target={first}", *spaces, "--"]
+    ended = host.run([*enter, "sh", "-c", _SHOW_ALL, "sh", *words], check=False)
+    if ended.returncode != 0:
+        said = ended.stderr.strip() or f"status {ended.returncode}"
+        raise InfrastructureError(
+            f"cluster {state.spec.name}: node {node} cannot show what jobs read: {said}"
+        )
 
 
 def shown_words(state: State) -> list[str]:

@@ -25,6 +25,7 @@ import msgspec
 
 from assay import ROOT
 from assay.run.work_folder import WorkFolder
+from assay.sites.builds import spack_folders
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from checks.common.registry import FOLDERS
@@ -88,6 +89,7 @@ class Session:
             *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
         ]
         reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
+        reads += spack_folders(site.description, {launch.environment for launch in launches})
         reads += [Path(archive)] if Path(archive).exists() else []
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)

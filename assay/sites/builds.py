@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,13 @@ def modules_folder(site: str) -> Path:
 def view_folder(site: str, view: str) -> Path:
     """Where a view's `bin` and `libexec` are."""
     return environment_folder(site) / "views" / view
+
+
+def spack_folders(described: SiteDescription, environments: Iterable[str]) -> list[Path]:
+    """What builds and launches in these environments read of the Spack home."""
+    if not any(described.environments[name].spack_view for name in environments):
+        return []
+    return [spack_home() / "install", environment_folder(described.name)]
 
 
 def facts_file(site: str, view: str) -> Path:

@@ -9,6 +9,7 @@ import pwd
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -345,6 +346,43 @@ def test_a_command_sees_what_it_reads_below_private_folders_and_nothing_else(
     written = shared.user_command(["touch", str(private / "new")], reads=[private])
     assert status_of(written) == 1
     assert str(private) not in Path("/proc/self/mountinfo").read_text()
+
+
+def test_jobs_see_what_is_shown_below_tmp_and_nothing_else_and_cannot_change_it(
+    shared: Cluster, private: Path
+) -> None:
+    text, other = private / "text.py", private.parent / "other"
+
+    def in_job(*argv: str) -> int:
+        return status_of(shared.user_command(["srun", "-N2", *argv]))
+
+    assert in_job("cat", str(text)) != 0
+    shared.show([private])
+    assert in_job("cat", str(text)) == 0
+    assert in_job("cat", str(other)) != 0
+    private.chmod(0o777)
+    assert in_job("touch", str(private / "new")) != 0
+    assert not (private / "new").exists()
+    # A folder made anew under the same name, and a node that was without power.
+    private.rename(private.parent / "away")
+    private.mkdir()
+    text.write_text("anew")
+    shared.show([private])
+    node = shared.site_facts()["nodes"][0]
+    shared.kill_node(node)
+    shared.restore_node(node)
+    assert in_job("grep", "anew", str(text)) == 0
+
+
+def test_nothing_is_shown_through_a_link_that_a_job_has_made(shared: Cluster) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        folder = Path(top, "shown")
+        folder.mkdir()
+        link = ["srun", "-w", shared.site_facts()["nodes"][0], "ln", "-s", "/etc", top]
+        assert status_of(shared.user_command(link)) == 0
+        with pytest.raises(InfrastructureError, match="is in the way"):
+            shared.show([folder])
+    assert not Path("/etc/shown").exists()
 
 
 @pytest.mark.parametrize(("name", "mode"), [("text.py", 0o600), ("", 0o711)])
