@@ -16,7 +16,8 @@ RAW_CUT = "raw-cut-to-64-MiB"
 MEANINGS = {
     OVERSUBSCRIBED: "busy ranks shared a core: the times are those of the scheduler",
     PARTIAL: "the launch failed before its end; what it had measured by then is kept",
-    NETWORK_UNPROVEN: "the site's network has no counters that show the traffic of MPI",
+    NETWORK_UNPROVEN: "network not proven: no counter that can be read shows the traffic of MPI"
+    " between nodes",
     INVALID_ON_PURPOSE: "the reply was sent before the message had arrived: wrong on purpose",
     BEYOND_LIMIT: "more than the nominal link less headers, cores or memory can give: no speed of"
     " the machine",

@@ -71,8 +71,8 @@ driver_of() { basename "$(readlink -f "$1/device/driver" 2>/dev/null)" 2>/dev/nu
         echo "driver=$(driver_of "$device")"
         of driver_version "$device/device/driver/module/version"
         of firmware "$device/fw_ver"
-        [ -r "$port/counters/port_rcv_data" ] && cat "$port/counters/port_rcv_data" >/dev/null 2>&1 &&
-            echo "counters=yes"
+        grep -qs '^[0-9]' "$port"/counters/port_rcv_data "$port"/hw_counters/RxWords \
+            "$port"/hw_counters/rx_bytes && echo "counters=yes"
     done
     for folder in /sys/class/cxi/*; do
         [ -e "$folder" ] || continue
@@ -81,9 +81,7 @@ driver_of() { basename "$(readlink -f "$1/device/driver" 2>/dev/null)" 2>/dev/nu
         of state "$folder/device/port/link"
         echo "driver=$(driver_of "$folder")"
         of firmware "$folder/device/uc/fw_version"
-        for counter in "$folder"/device/telemetry/hni_sts_rx_ok_octets* "$folder"/device/telemetry/*rx_ok*; do
-            [ -r "$counter" ] && echo "counters=yes" && break
-        done
+        grep -qs '^[0-9]' "$folder/device/telemetry/hni_sts_rx_ok_octets" && echo "counters=yes"
     done
     section gpus
     timeout 10 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null

@@ -51,6 +51,8 @@ class Link(
     arrived_bytes: int
     from_rank: int | None = None
     to_rank: int | None = None
+    #: Why the receiver's counters say nothing, if they do not.
+    problem: str = ""
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -180,7 +182,7 @@ def _wire(evidence: Evidence, claim: Claim) -> list[str]:
         f" {link.sent_bytes} bytes were sent, {link.arrived_bytes} came in on the"
         " receiver's interfaces (shared memory of one kernel?)"
         for link in evidence.links
-        if link.arrived_bytes < link.sent_bytes
+        if link.arrived_bytes < link.sent_bytes and not link.problem
     ]
 
 
@@ -245,7 +247,8 @@ def flags(evidence: Evidence | None, claim: Claim) -> list[str]:
         hosts = {facts.host for facts in evidence.ranks}
         busy_together = [[one for one in evidence.ranks if one.host == host] for host in hosts]
     found = [OVERSUBSCRIBED] if any(map(oversubscribed, busy_together)) else []
-    if claim.ranks > claim.ranks_per_node and not claim.wire_is_counted:
+    blind = any(link.problem for link in evidence.links)
+    if claim.ranks > claim.ranks_per_node and (blind or not claim.wire_is_counted):
         found.append(NETWORK_UNPROVEN)
     return found
 

@@ -98,6 +98,15 @@ def test_cores_of_different_kernels_are_not_shared(evidence):
     assert flags(evidence, CLAIM) == []
 
 
+def test_counters_that_cannot_be_read_are_said_once_and_contradict_nothing(evidence):
+    for link in evidence["links"]:
+        link.update(arrived_bytes=0, problem="interface counters of to_host cannot be read")
+    assert contradictions(evidence, CLAIM) == []
+    assert flags(evidence, CLAIM) == [NETWORK_UNPROVEN]
+    evidence["links"][0].update(problem="")
+    assert "the network was not used" in contradictions(evidence, CLAIM)[0]
+
+
 def test_a_network_without_counters_is_said(evidence):
     claim = Claim(["n1", "n2"], 2, 1, "^MPICH", wire_is_counted=False)
     evidence["links"] = []

@@ -62,10 +62,10 @@ static long measure(const struct ring *ring, MPI_Comm comm, long bytes) {
         memset(out, 0x5A, (size_t)bytes);
     long few = bytes < 8 ? bytes : 8;
     exchange(ring, comm, 1, out, in, few); /* establish the connections */
-    long before = arrivals_read();
+    struct arrivals before = arrivals_read("");
     exchange(ring, comm, -1, out, in, few); /* the predecessor sends only after that */
     exchange(ring, comm, 1, out, in, bytes);
-    long arrived = arrivals_since(before, bytes);
+    long arrived = arrivals_since("", &before, bytes);
     free(out);
     free(in);
     return arrived;

@@ -39,11 +39,11 @@ static void probe_out(int other, char *buffer) {
 }
 
 static long probe_in(int other, char *buffer) {
-    long before = arrivals_read();
+    struct arrivals before = arrivals_read("");
     send_long(other, ARRIVED_TAG, 0);
     pvm_done(pvm_precv(other, PROBE_TAG, buffer, PROBE_BYTES, PVM_BYTE, NULL, NULL, NULL),
              "pvm_precv");
-    return arrivals_since(before, PROBE_BYTES);
+    return arrivals_since("", &before, PROBE_BYTES);
 }
 
 static void ask(int other, const char *facts, const char *host, char *buffer) {
