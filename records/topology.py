@@ -20,9 +20,10 @@ from math import prod
 from pathlib import Path
 
 from ClusterShell.NodeSet import NodeSet, NodeSetParseError
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from records.errors import AssayError
+from records.sections import key
 
 Pair = tuple[str, str]
 
@@ -60,8 +61,8 @@ class SwitchDescription(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    nodes: str = Field(default="", description='nodes at this switch, e.g. "n[1-4]"')
-    switches: str = Field(default="", description='switches below this switch, e.g. "s[1-2]"')
+    nodes: str = key('Nodes at this switch, e.g. "n[1-4]".', default="")
+    switches: str = key('Switches below this switch, e.g. "s[1-2]".', default="")
 
 
 class TopologyDescription(BaseModel):
@@ -69,22 +70,17 @@ class TopologyDescription(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    slurm: str | None = Field(default=None, description="path of the site's topology.conf, a tree")
-    switches: dict[str, SwitchDescription] = Field(
-        default={}, description="a tree of switches, by name"
+    slurm: str | None = key("Path of the site's topology.conf, a tree.", default=None)
+    switches: dict[str, SwitchDescription] = key("A tree of switches, by name.", default={})
+    torus: list[int] = key(
+        "Nodes in each ring of a torus; a hypercube of 2^d nodes has d rings of 2.", "nodes", []
     )
-    torus: list[int] = Field(
-        default=[],
-        description="nodes in each ring of a torus; a hypercube of 2^d nodes has d rings of 2",
-    )
-    nodes: str = Field(
+    nodes: str = key(
+        "Nodes of the torus, the last coordinate changing first: in a hypercube by ascending"
+        " number.",
         default="",
-        description="nodes of the torus, the last coordinate changing first: in a hypercube by"
-        " ascending number",
     )
-    left_out: list[str] = Field(
-        default=[], description="nodes that launches are kept off; filled in by a run"
-    )
+    left_out: list[str] = key("Nodes that launches are kept off; filled in by a run.", default=[])
 
     @model_validator(mode="after")
     def _one_kind(self) -> TopologyDescription:
@@ -119,7 +115,7 @@ def switches_of(text: str, file: str) -> dict[str, SwitchDescription]:
     """The switches of a Slurm topology.conf; `file` is its name for messages."""
     found: dict[str, SwitchDescription] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        words = {key.lower(): value for key, value in _LINE.findall(line.partition("#")[0])}
+        words = {word.lower(): value for word, value in _LINE.findall(line.partition("#")[0])}
         if not words:
             continue
         name = words.get("switchname")

@@ -10,18 +10,27 @@ import sys
 from assay.cli.options import add_checks
 from assay.criteria.json_schema import criteria_schema
 from assay.schema import campaign_schema
-from records.errors import ExitStatus
+from assay.sites.json_schema import key_tables, site_schema
+from records.errors import AssayError, ExitStatus
+
+_SCHEMAS = {"campaign": campaign_schema, "criteria": criteria_schema, "site": site_schema}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("of", nargs="?", choices=["campaign", "criteria"], default="campaign")
+    parser.add_argument("of", nargs="?", choices=[*_SCHEMAS], default="campaign")
+    text = "the keys of a site.yaml as tables, in place of the schema"
+    parser.add_argument("--markdown", action="store_true", help=text)
     add_checks(parser)
     parser.set_defaults(run=_schema)
 
 
 def _schema(arguments: argparse.Namespace) -> int:
-    schema = criteria_schema() if arguments.of == "criteria" else campaign_schema()
-    json.dump(schema, sys.stdout, indent=2, ensure_ascii=False)
+    if arguments.markdown:
+        if arguments.of != "site":
+            raise AssayError(f"--markdown: allowed with `schema site`, not with {arguments.of}")
+        print(key_tables())
+        return ExitStatus.PASS
+    json.dump(_SCHEMAS[arguments.of](), sys.stdout, indent=2, ensure_ascii=False)
     print()
     return ExitStatus.PASS

@@ -60,7 +60,7 @@ class BlasDescription(Section):
         return [*self.ldflags, *(f"-l{name}" for name in self.libraries)]
 
 
-class EnvironmentDescription(Section):
+class EnvironmentKeys(Section):
     """An MPI implementation in one mode: how to compile for it, start it and recognise it."""
 
     like: str | None = key(
@@ -114,12 +114,9 @@ class EnvironmentDescription(Section):
     source: str = key("Who built it: distribution, spack or site.", default="site")
     ready_programs: str = key("Folder of our programs, built beforehand for it.", default="")
     packages: list[str] = key("Packages of the distribution that it consists of.", default=[])
-    variant_of: str | None = key("Filled in: the environment that a variant changes.", default=None)
-    chosen: dict[str, int] = key("Filled in: values of settings, in a variant.", default={})
-    spack_view: str | None = key("Filled in: the view that Spack built it in.", default=None)
 
     @model_validator(mode="after")
-    def _one_launcher(self) -> EnvironmentDescription:
+    def _one_launcher(self) -> EnvironmentKeys:
         template = self.launcher == "assay-template"
         if template and self.launcher_command is None:
             raise ValueError(
@@ -132,6 +129,14 @@ class EnvironmentDescription(Section):
                 " what `like` brings)"
             )
         return self
+
+
+class EnvironmentDescription(EnvironmentKeys):
+    """An environment in use."""
+
+    variant_of: str | None = key("The environment that a variant changes.", default=None)
+    chosen: dict[str, int] = key("Values of settings, in a variant.", default={})
+    spack_view: str | None = key("The view that Spack built it in.", default=None)
 
 
 class NetworkDescription(Section):
@@ -279,7 +284,6 @@ class SiteKeys(Section):
         " their values.",
         default=[],
     )
-    environments: dict[str, EnvironmentDescription] = key("MPI implementations, by name.")
     spack: SpackDescription | None = key("What Spack builds for this site.", default=None)
 
 
@@ -294,6 +298,7 @@ class SiteFile(SiteKeys, PartitionKeys):
         " --site NAME is the first.",
         min_length=1,
     )
+    environments: dict[str, EnvironmentKeys] = key("MPI implementations, by name.")
 
 
 class SiteDescription(SiteKeys, PartitionKeys):
@@ -304,8 +309,9 @@ class SiteDescription(SiteKeys, PartitionKeys):
 
     partition: str = key("The chosen one of `partitions`.")
     slurm_partition: str = key("Slurm's name of it.")
+    environments: dict[str, EnvironmentDescription] = key("MPI implementations, by name.")
     shared_cores: dict[str, list[int]] = key(
-        "Filled in by a virtual cluster: the cores of each node, as nodes share one machine.",
+        "The cores of each node of a virtual cluster, whose nodes share one machine.",
         default={},
     )
 
@@ -314,9 +320,13 @@ def of_partition(file: SiteFile, name: str) -> SiteDescription:
     """The site with the partition `name` chosen."""
     chosen = file.partitions[name]
     slurm_partition = chosen.slurm_partition or name
-    site = {key: getattr(file, key) for key in SiteKeys.model_fields}
-    partition = {key: getattr(chosen, key) for key in PartitionKeys.model_fields}
-    if chosen.environments is not None:
-        partition["environments"] = {e: file.environments[e] for e in chosen.environments}
-    partition["access"] = [f"--partition={slurm_partition}", *chosen.access]
-    return SiteDescription(**{**site, **partition}, partition=name, slurm_partition=slurm_partition)
+    serving = file.environments if chosen.environments is None else chosen.environments
+    keys = {
+        **{key: getattr(file, key) for key in SiteKeys.model_fields},
+        **{key: getattr(chosen, key) for key in PartitionKeys.model_fields},
+        "access": [f"--partition={slurm_partition}", *chosen.access],
+        "environments": {
+            name: EnvironmentDescription(**dict(file.environments[name])) for name in serving
+        },
+    }
+    return SiteDescription(**keys, partition=name, slurm_partition=slurm_partition)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema of site.yaml, for editors, and its keys as tables for docs/sites.md.
+
+`make schema` writes the shipped files again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from assay import ROOT
+from assay.schema.problems import allowed_text
+from assay.sites.description import PartitionKeys, SiteFile
+from checks.common.launch_commands import LAUNCHERS
+
+SCHEMA_FILE = ROOT / "site-config" / "site.schema.json"
+PAGE = ROOT / "docs" / "sites.md"
+#: Between these lines of the page stand the tables.
+MARKERS = ("<!-- keys: written by make schema -->", "<!-- end of keys -->")
+
+JsonSchema = dict[str, Any]
+
+#: The parts of a file in the order of the page: definition, and how the heading names it.
+_PARTS = {
+    "SiteFile": "The site",
+    "PartitionDescription": "`partitions.NAME`; those in italics may stand at the top, as default",
+    "EnvironmentKeys": "`environments.NAME`",
+    "SettingDescription": "`environments.NAME.settings.NAME`",
+    "BlasDescription": "`blas`",
+    "NetworkDescription": "`network`",
+    "TopologyDescription": "`topology`",
+    "SwitchDescription": "`topology.switches.NAME`",
+    "ReframeDescription": "`reframe`",
+    "SpackDescription": "`spack`",
+}
+
+
+def site_schema() -> JsonSchema:
+    """A JSON Schema (draft 2020-12) with a description and a unit on every key."""
+    schema = SiteFile.model_json_schema(by_alias=True)
+    definitions = schema["$defs"]
+    environment = definitions["EnvironmentKeys"]
+    environment["properties"]["launcher"] |= {"enum": list(LAUNCHERS)}
+    required = environment.pop("required")
+    environment["anyOf"] = [{"required": ["like"]}, {"required": required}]
+    # null removes what `like` brings.
+    for name, property_ in environment["properties"].items():
+        environment["properties"][name] = _or_null(property_)
+    definitions["TopologyDescription"]["properties"].pop("left_out")
+    partitions = schema["properties"]["partitions"]
+    partitions["additionalProperties"] = _or_null(partitions["additionalProperties"])
+    schema["title"] = "Assay site"
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _or_null(node: JsonSchema) -> JsonSchema:
+    told = {name: node[name] for name in ("description", "unit", "default") if name in node}
+    rest = {name: value for name, value in node.items() if name not in told}
+    options = rest.get("anyOf", [rest])
+    if {"type": "null"} in options:
+        return node
+    return {"anyOf": [*options, {"type": "null"}], **told}
+
+
+def key_tables() -> str:
+    """Every key with its meaning, unit, allowed values and default, a Markdown table a part."""
+    schema = SiteFile.model_json_schema(by_alias=True)
+    parts = {"SiteFile": schema, **schema["$defs"]}
+    lines = []
+    for name, heading in _PARTS.items():
+        lines += [f"### {heading}", ""]
+        lines += ["| key | meaning | unit | allowed | default |", "|---|---|---|---|---|"]
+        lines += [*_rows(name, parts[name], schema), ""]
+    return "\n".join(lines)
+
+
+def _rows(part: str, node: JsonSchema, schema: JsonSchema) -> Iterator[str]:
+    required = node.get("required", [])
+    for name, key in node["properties"].items():
+        if (part, name) == ("TopologyDescription", "left_out"):
+            continue
+        if part == "SiteFile" and name in PartitionKeys.model_fields:
+            continue
+        named = f"`{name}`"
+        if part == "PartitionDescription" and name in PartitionKeys.model_fields:
+            named = f"*{named}*"
+        allowed = ", ".join(f"`{one}`" for one in LAUNCHERS) if name == "launcher" else ""
+        allowed = allowed or allowed_text(key, schema)
+        cells = (named, key["description"], _unit(key), allowed, _default(name, key, required))
+        yield f"| {' | '.join(cells)} |".replace("\n", " ")
+
+
+def _unit(key: JsonSchema) -> str:
+    return "" if key["unit"] == "none" else str(key["unit"])
+
+
+def _default(name: str, key: JsonSchema, required: list[str]) -> str:
+    if name in required:
+        return "required"
+    value = key.get("default")
+    empty = value in (None, "", 0) or value == [] or isinstance(value, dict)
+    return "" if empty and value is not False else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def with_tables(page: str) -> str:
+    """The page with the tables between its markers as they are now."""
+    before, _, rest = page.partition(f"{MARKERS[0]}\n")
+    _, _, after = rest.partition(MARKERS[1])
+    return f"{before}{MARKERS[0]}\n\n{key_tables()}\n{MARKERS[1]}{after}"
