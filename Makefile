@@ -53,9 +53,12 @@ physics: ## plaquettes and the square law of the lattice program (about ten minu
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor
 
-schema: setup ## write the JSON Schemas of campaign and criteria files anew
+schema: setup ## write the JSON Schemas of campaign, criteria and site files anew, and the keys in docs/sites.md
 	@$(ASSAY) schema > campaigns/campaign.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
+	@$(ASSAY) schema site > site-config/site.schema.json
+	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
+		< <($(ASSAY) schema site --markdown)
 
 picture: ## docs/report.png anew: the head of the newest report of campaign quick
 	@docs/picture.sh "$$(ls -td results/quick/*/report | head -n 1)/.."

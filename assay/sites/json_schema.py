@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The JSON Schema of site.yaml, for editors, and its keys as tables for docs/sites.md.
 
-`make schema` writes the shipped files again.
+`make schema` writes both again.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from assay.sites.description import PartitionKeys, SiteFile
 from checks.common.launch_commands import LAUNCHERS
 
 SCHEMA_FILE = ROOT / "site-config" / "site.schema.json"
-PAGE = ROOT / "docs" / "sites.md"
-#: Between these lines of the page stand the tables.
-MARKERS = ("<!-- keys: written by make schema -->", "<!-- end of keys -->")
 
 JsonSchema = dict[str, Any]
 
@@ -45,9 +42,13 @@ def site_schema() -> JsonSchema:
     environment["properties"]["launcher"] |= {"enum": list(LAUNCHERS)}
     required = environment.pop("required")
     environment["anyOf"] = [{"required": ["like"]}, {"required": required}]
-    # null removes what `like` brings.
-    for name, property_ in environment["properties"].items():
-        environment["properties"][name] = _or_null(property_)
+    definitions["SettingDescription"].pop("required")
+    # null removes what `like` brings, at every depth.
+    for name in ("EnvironmentKeys", "SettingDescription", "BlasDescription"):
+        for key, node in definitions[name]["properties"].items():
+            if "additionalProperties" in node:
+                node = {**node, "additionalProperties": _or_null(node["additionalProperties"])}
+            definitions[name]["properties"][key] = _or_null(node)
     definitions["TopologyDescription"]["properties"].pop("left_out")
     partitions = schema["properties"]["partitions"]
     partitions["additionalProperties"] = _or_null(partitions["additionalProperties"])
@@ -73,12 +74,15 @@ def key_tables() -> str:
         lines += [f"### {heading}", ""]
         lines += ["| key | meaning | unit | allowed | default |", "|---|---|---|---|---|"]
         lines += [*_rows(name, parts[name], schema), ""]
+    lines += ["### Launchers", "", "| launcher | what it is |", "|---|---|"]
+    lines += [f"| `{name}` | {one.meaning} |" for name, one in LAUNCHERS.items()]
     return "\n".join(lines)
 
 
 def _rows(part: str, node: JsonSchema, schema: JsonSchema) -> Iterator[str]:
     required = node.get("required", [])
-    for name, key in node["properties"].items():
+    # A reader looks for what must be there first.
+    for name, key in sorted(node["properties"].items(), key=lambda item: item[0] not in required):
         if (part, name) == ("TopologyDescription", "left_out"):
             continue
         if part == "SiteFile" and name in PartitionKeys.model_fields:
@@ -86,8 +90,7 @@ def _rows(part: str, node: JsonSchema, schema: JsonSchema) -> Iterator[str]:
         named = f"`{name}`"
         if part == "PartitionDescription" and name in PartitionKeys.model_fields:
             named = f"*{named}*"
-        allowed = ", ".join(f"`{one}`" for one in LAUNCHERS) if name == "launcher" else ""
-        allowed = allowed or allowed_text(key, schema)
+        allowed = "one of the launchers below" if name == "launcher" else allowed_text(key, schema)
         cells = (named, key["description"], _unit(key), allowed, _default(name, key, required))
         yield f"| {' | '.join(cells)} |".replace("\n", " ")
 
@@ -102,10 +105,3 @@ def _default(name: str, key: JsonSchema, required: list[str]) -> str:
     value = key.get("default")
     empty = value in (None, "", 0) or value == [] or isinstance(value, dict)
     return "" if empty and value is not False else f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
-def with_tables(page: str) -> str:
-    """The page with the tables between its markers as they are now."""
-    before, _, rest = page.partition(f"{MARKERS[0]}\n")
-    _, _, after = rest.partition(MARKERS[1])
-    return f"{before}{MARKERS[0]}\n\n{key_tables()}\n{MARKERS[1]}{after}"
