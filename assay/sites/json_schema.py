@@ -45,10 +45,11 @@ def site_schema() -> JsonSchema:
     definitions["SettingDescription"].pop("required")
     # null removes what `like` brings, at every depth.
     for name in ("EnvironmentKeys", "SettingDescription", "BlasDescription"):
-        for key, node in definitions[name]["properties"].items():
+        properties = definitions[name]["properties"]
+        for key, node in properties.items():
             if "additionalProperties" in node:
-                node = {**node, "additionalProperties": _or_null(node["additionalProperties"])}
-            definitions[name]["properties"][key] = _or_null(node)
+                node["additionalProperties"] = _or_null(node["additionalProperties"])
+            properties[key] = _or_null(node)
     definitions["TopologyDescription"]["properties"].pop("left_out")
     partitions = schema["properties"]["partitions"]
     partitions["additionalProperties"] = _or_null(partitions["additionalProperties"])
@@ -57,7 +58,7 @@ def site_schema() -> JsonSchema:
 
 
 def _or_null(node: JsonSchema) -> JsonSchema:
-    told = {name: node[name] for name in ("description", "unit", "default") if name in node}
+    told = {name: node[name] for name in node.keys() & {"description", "unit", "default"}}
     rest = {name: value for name, value in node.items() if name not in told}
     options = rest.get("anyOf", [rest])
     if {"type": "null"} in options:
