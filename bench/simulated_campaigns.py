@@ -24,7 +24,7 @@ SIZES = tuple(8 * 2**step for step in range(13))
 CHECKS: tuple[tuple[str, str, tuple[dict[str, Any], ...], int], ...] = (
     ("hpl", "rate", ({"n": 1500}, {"n": 3000}), 1),
     ("pt2pt", "half_round_trip", ({"placement": "between-nodes"},), len(SIZES)),
-    ("startup", "whole_start", ({"ranks": 2}, {"ranks": 4}), 1),
+    ("startup", "all_heard", ({"ranks": 2}, {"ranks": 4}), 1),
 )
 WEIGHTS = {"hpl": 6.0, "pt2pt": 3.0, "startup": 1.0}
 POINTS = sum(len(cases) * points for _, _, cases, points in CHECKS)
