@@ -8,6 +8,7 @@ PARTIAL = "partial"
 NETWORK_UNPROVEN = "network-unproven"
 INVALID_ON_PURPOSE = "invalid-reply-before-wait"
 BEYOND_LIMIT = "beyond-limit"
+TOO_SHORT = "too-short"
 #: Of a longer raw file, half of this from its begin and half from its end are kept.
 RAW_LIMIT_BYTES = 64 * 2**20
 RAW_CUT = "raw-cut-to-64-MiB"
@@ -21,6 +22,8 @@ MEANINGS = {
     INVALID_ON_PURPOSE: "the reply was sent before the message had arrived: wrong on purpose",
     BEYOND_LIMIT: "more than the nominal link less headers, cores or memory can give: no speed of"
     " the machine",
+    TOO_SHORT: "it measured for so short a time (less than 0.2 s in one go, 1 ms of samples) that"
+    " a clock change or another task decides its values; `assay plan` proposes a size",
     RAW_CUT: "a raw file was longer than 64 MiB: of its begin and of its end 32 MiB are kept",
 }
 

@@ -74,7 +74,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     `metrics` and `checks` define what the planned checks can report (schema 2); `checks_folders`
     are folders outside the tree that some of them came from. Nothing is read from there.
     `absent` says why the site cannot give an environment that the campaign names, `left_out` which
-    entries of it were left out and why, `narrowed` what the command line left, by option.
+    entries of it were left out and why, `narrowed` what the command line left, by option,
+    `short` which launches may be too short to say something, and what would be long enough.
     `sequential` is None where all `blocks` are run, whatever comes out.
     """
 
@@ -96,6 +97,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     absent: dict[str, str] = {}
     left_out: list[str] = []
     narrowed: dict[str, list[str] | Count] = {}
+    short: list[str] = []
     cases: list[PlannedCase]
 
     @cached_property

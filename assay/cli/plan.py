@@ -7,10 +7,11 @@ import argparse
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.cli.options import add_campaign, add_json, add_site
-from assay.plan import make_plan, render_plan
+from assay.plan import make_plan, measured_in, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from records.errors import ExitStatus
+from records.run_directory import open_run
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser)
     add_site(parser)
     add_narrowing(parser)
+    parser.add_argument(
+        "--measured", metavar="RUN", help="judge by this run's times which launches are too short"
+    )
     add_json(parser)
     parser.set_defaults(run=_plan)
 
@@ -26,6 +30,7 @@ def _plan(arguments: argparse.Namespace) -> int:
     add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
     site = load_site(arguments.site).with_possible_variants(campaign.variants)
-    plan = make_plan(campaign, site.facts(), narrowing_of(arguments))
+    measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
+    plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured)
     print(plan.to_json() if arguments.json else render_plan(plan))
     return ExitStatus.PASS

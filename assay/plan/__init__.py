@@ -5,5 +5,14 @@ from assay.plan.narrowing import WHOLE, Narrowing
 from assay.plan.order import block_order
 from assay.plan.planner import launch_limit_s, make_plan
 from assay.plan.render import render_plan
+from assay.plan.short import measured_in
 
-__all__ = ["WHOLE", "Narrowing", "block_order", "launch_limit_s", "make_plan", "render_plan"]
+__all__ = [
+    "WHOLE",
+    "Narrowing",
+    "block_order",
+    "launch_limit_s",
+    "make_plan",
+    "measured_in",
+    "render_plan",
+]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from assay.plan.expand import Case, expand
 from assay.plan.interims import sequential_design
 from assay.plan.narrowing import WHOLE, Narrowing, entries_left_out, present
+from assay.plan.short import Measured, short_launches
 from assay.schema import Campaign
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
@@ -19,9 +20,15 @@ LEAST_LAUNCH_LIMIT_S = 60.0
 LAUNCH_LIMIT_FACTOR = 10.0
 
 
-def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE) -> Plan:
+def make_plan(
+    campaign: Campaign,
+    site: SiteFacts,
+    narrowing: Narrowing = WHOLE,
+    measured: Measured | None = None,
+) -> Plan:
     """The plan of what `narrowing` leaves of a campaign on a site.
 
+    `measured`: what launches of the cases timed in an earlier run.
     Environments that the site lacks are left out, and named in the plan. Raises AssayError when
     nothing is left, for a case given twice, and for an estimate above the campaign's limits.
     """
@@ -65,6 +72,7 @@ def make_plan(campaign: Campaign, site: SiteFacts, narrowing: Narrowing = WHOLE)
         absent=absent,
         left_out=left_out,
         narrowed=narrowing.as_plain(),
+        short=short_launches(cases, planned, site, measured or {}),
         cases=planned,
     )
     _refuse_above_limits(plan)

@@ -3,11 +3,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
-
-from assay.plan.expand import brief
-from checks.common.registry import CHECKS
+from assay.plan.expand import brief, telling
 from records.plan import Plan
 
 HEADINGS = ("case", "check", "environment", "parameters", "ranks", "nodes", "MB/node", "time")
@@ -23,10 +19,7 @@ def render_plan(plan: Plan) -> str:
     rows: list[tuple[str, ...]] = [HEADINGS]
     skipped = []
     for case in plan.cases:
-        defaults = _defaults(case.check)
-        params = brief(
-            {k: v for k, v in case.params.items() if k not in defaults or v != defaults[k]}
-        )
+        params = brief(telling(case.check, case.params))
         if case.skipped is not None:
             skipped.append(f"  {case.id}  {case.environment}  {params}: {case.skipped}")
             continue
@@ -47,6 +40,12 @@ def render_plan(plan: Plan) -> str:
         lines += [pattern.format(*row) for row in rows]
     if skipped:
         lines += ["", f"skipped ({len(skipped)}):", *skipped]
+    if plan.short:
+        lines += [
+            "",
+            "may be too short to say something (--measured RUN: by the times of an earlier run):",
+            *(f"  {text}" for text in plan.short),
+        ]
     totals = plan.totals
     return "\n".join(
         [
@@ -59,12 +58,6 @@ def render_plan(plan: Plan) -> str:
             "",
         ]
     )
-
-
-@cache
-def _defaults(check: str) -> dict[str, Any]:
-    fields = CHECKS[check].parameters.model_fields.items()
-    return {name: field.default for name, field in fields if not field.is_required()}
 
 
 def _duration(time_s: float) -> str:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import AfterValidator
@@ -13,9 +14,11 @@ from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
     SiteCapacity,
+    fast_start_s,
     gigabytes,
     link_bytes_per_s,
 )
+from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import Sizes
 from checks.common.metrics import time_metric
@@ -144,6 +147,27 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         """All calls."""
         calls = params.repetitions if params.procedure == "loop" else 1
         return calls * sum(sum(metric.samples or []) for metric in metrics)
+
+    def timed(self, params: CollectivesParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The samples of each operation and size."""
+        calls = params.repetitions if params.procedure == "loop" else 1
+        for metric in metrics:
+            if metric.name == self.deciding:
+                samples = metric.samples or [metric.value]
+                yield Timed(calls * sum(samples), LEAST_REPEATED_S)
+
+    def soonest(
+        self, params: CollectivesParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """One short message a call, or the messages over the link."""
+        calls = params.repetitions * (params.runs if params.procedure == "loop" else 1)
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        for _, size in params.measured:
+            yield Timed(calls * (start_s + size / bytes_per_s), LEAST_REPEATED_S)
+
+    def longer(self, params: CollectivesParameters, factor: float) -> dict[str, int]:
+        """Repetitions."""
+        return {"repetitions": math.ceil(params.repetitions * factor)}
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""

@@ -26,6 +26,7 @@ from checks.common import json_lines
 from checks.common.answer import Reading
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
+from checks.common.durations import shortfall
 from checks.common.evidence import Claim, contradictions, flags
 from checks.common.faults import Loss, WorkFolderError, folder_trouble
 from checks.common.job_limits import limits_s
@@ -35,7 +36,7 @@ from checks.common.preparation import NO_MODULE
 from checks.common.printed import Printed, last_line, read_printed
 from checks.common.scheduler import job_loss, run_options
 from checks.common.slurm_answers import dead_nodes, leaves_processes
-from records.flags import BEYOND_LIMIT, PARTIAL
+from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
@@ -300,9 +301,14 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             "wrong" if wrong else "ok",
             wrong,
             metrics=[*reading.metrics, *hops],
-            flags=[*marks, *reading.flags, *self._beyond_limit(reading.metrics)],
+            flags=[*marks, *reading.flags, *self._doubts(reading.metrics)],
             profile=output.profile_by_rank(self.ranks) if self.profiled else None,
         )
+
+    def _doubts(self, metrics: list[Metric]) -> list[str]:
+        """Flags of values that cannot stand for the machine."""
+        short = shortfall(self.definition.timed(self.params, metrics)) is not None
+        return [*self._beyond_limit(metrics), *([TOO_SHORT] if short else [])]
 
     def _beyond_limit(self, metrics: list[Metric]) -> list[str]:
         """The flag, if a value is better than the site's nominal rates allow."""

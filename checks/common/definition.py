@@ -25,6 +25,7 @@ from checks.common.answer import (
     other_program,
     other_settings,
 )
+from checks.common.durations import Timed
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
@@ -190,6 +191,19 @@ class CheckDefinition(ABC, Generic[P]):
         """A time that what was measured took at least; it must fit into the launch."""
         return 0.0
 
+    def timed(self, params: P, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The time behind each value that the launch is judged by; none where length is no
+        matter."""
+        return ()
+
+    def soonest(self, params: P, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
+        """What `timed` may find at least, on fast cores and links."""
+        return ()
+
+    def longer(self, params: P, factor: float) -> dict[str, int]:
+        """Parameters by which the launch measures `factor` times as long."""
+        return {}
+
     def conclude(self, params: P, output: Output) -> Reading:
         """Judge a complete answer further; its metrics, and those derived from them."""
         return Reading(output.metrics)
@@ -295,6 +309,14 @@ class CheckDefinition(ABC, Generic[P]):
 def link_bytes_per_s(layout: Layout, site: SiteCapacity) -> float:
     """Assumed speed of messages: the link's between nodes, 1 GB/s within a node."""
     return site.network_bytes_per_s if layout.nodes > 1 else 1e9
+
+
+def fast_start_s(layout: Layout, site: SiteCapacity) -> float:
+    """Time of a short message, one way, as little as one may expect: within a node, over a link
+    above 10 Gbit/s, over Ethernet up to that."""
+    if layout.nodes == 1:
+        return 2e-7
+    return 1e-6 if site.network_bytes_per_s > 1.25e9 else 2.5e-5
 
 
 def gigabytes(size_bytes: float) -> str:

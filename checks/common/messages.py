@@ -15,9 +15,11 @@ from checks.common.definition import (
     CheckDefinition,
     Layout,
     SiteCapacity,
+    fast_start_s,
     gigabytes,
     link_bytes_per_s,
 )
+from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
 from checks.common.parameters import Parameters, quantity
 from records.metric import Metric
@@ -175,3 +177,24 @@ class MessagesDefinition(CheckDefinition[P]):
         """
         sizes = self.message_bytes(params)
         return sum(sizes) / link_bytes_per_s(layout, site) + start_s * len(sizes)
+
+
+class EchoesDefinition(MessagesDefinition[P]):
+    """Parameters have `iterations`, round trips of every size that are timed one by one."""
+
+    def timed(self, params: P, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The round trips of each size."""
+        for metric in metrics:
+            if metric.name == HALF_ROUND_TRIPS[0].name and metric.samples:
+                yield Timed(2 * sum(metric.samples), LEAST_REPEATED_S)
+
+    def soonest(self, params: Any, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
+        """The round trips of each size by a fast start and the link's speed."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        for size in self.message_bytes(params):
+            one_way_s = start_s + size / bytes_per_s
+            yield Timed(2 * params.iterations * one_way_s, LEAST_REPEATED_S)
+
+    def longer(self, params: Any, factor: float) -> dict[str, int]:
+        """Round trips."""
+        return {"iterations": math.ceil(params.iterations * factor)}

@@ -20,7 +20,7 @@ from checks.common.layouts import (
     two_ends,
 )
 from checks.common.messages import (
-    MessagesDefinition,
+    EchoesDefinition,
     Sizes,
     expand_sizes,
     round_trips_s,
@@ -91,7 +91,7 @@ class EchoParameters(TwoRankParameters):
         return self
 
 
-class EchoDefinition(TwoRankDefinition[EchoParameters], MessagesDefinition[EchoParameters]):
+class EchoDefinition(TwoRankDefinition[EchoParameters], EchoesDefinition[EchoParameters]):
     """Layout and cost of the echo."""
 
     name = "echo"

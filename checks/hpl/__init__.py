@@ -8,7 +8,7 @@ on an SMP Cluster, MSc thesis, Portland State University, 2003 (it has no PMAP l
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator
@@ -20,6 +20,7 @@ from checks.common.definition import (
     SiteCapacity,
     gigabytes,
 )
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S, Timed
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
@@ -28,6 +29,7 @@ from checks.common.parameters import (
     quantity,
     ranks_per_node_field,
 )
+from records.metric import Metric
 
 MAX_N = 2_000_000
 
@@ -156,6 +158,18 @@ class HplDefinition(CheckDefinition[HplParameters]):
             f"N = {params.n} needs 8·N² = {gigabytes(matrix)} over {layout.nodes} nodes"
             f" = {gigabytes(matrix / layout.nodes)} a node"
         )
+
+    def timed(self, params: HplParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The solution, in one go."""
+        return (Timed(metric.value, LEAST_ONCE_S) for metric in metrics if metric.name == "time")
+
+    def soonest(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
+        """The operations on fast cores; messages take no time."""
+        return [Timed(2 * params.n**3 / 3 / (layout.ranks * FAST_CORE_FLOP_PER_S), LEAST_ONCE_S)]
+
+    def longer(self, params: HplParameters, factor: float) -> dict[str, int]:
+        """N, with whose cube the time grows; whole hundreds."""
+        return {"n": math.ceil(params.n * factor ** (1 / 3) / 100) * 100}
 
     def estimate_s(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + operations at the cores' speed + panels and rows over the links.

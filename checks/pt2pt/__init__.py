@@ -14,7 +14,7 @@ from checks.common.definition import Layout, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import (
-    MessagesDefinition,
+    EchoesDefinition,
     Sizes,
     echoes,
     refuse_many_samples,
@@ -73,7 +73,7 @@ class Pt2ptParameters(TwoRankParameters):
         return self
 
 
-class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], MessagesDefinition[Pt2ptParameters]):
+class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2ptParameters]):
     """Layout and cost of the ping-pong between two ranks."""
 
     name = "pt2pt"

@@ -12,7 +12,7 @@ from checks.common.answer import Asked
 from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
 from checks.common.layouts import Placement, TwoRankDefinition
 from checks.common.messages import (
-    MessagesDefinition,
+    EchoesDefinition,
     SizesFromZero,
     echoes,
     refuse_many_samples,
@@ -87,9 +87,7 @@ class PvmEchoParameters(Parameters):
         return self
 
 
-class PvmEchoDefinition(
-    TwoRankDefinition[PvmEchoParameters], MessagesDefinition[PvmEchoParameters]
-):
+class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[PvmEchoParameters]):
     """Layout and cost of the echo between two PVM tasks."""
 
     name = "pvm_echo"

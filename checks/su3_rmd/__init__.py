@@ -8,13 +8,14 @@ ran the program (B. P. Kearns, MSc thesis, Portland State University) does not s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeGuard
 
 from pydantic import model_validator
 
 from checks.common.answer import Asked, Reading, mean_is_possible
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S, Timed
 from checks.common.json_lines import Output, OutputError, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH
@@ -229,6 +230,22 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         ranks = self.ranks_per_node(params, cores_per_node)
         sites = -(-params.sites * ranks // params.ranks)
         return int(sites * BYTES_PER_SITE + ranks * RANK_ALLOWANCE_BYTES)
+
+    def timed(self, params: Su3RmdParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The program, in one go."""
+        return (
+            Timed(metric.value, LEAST_ONCE_S) for metric in metrics if metric.name == "program_time"
+        )
+
+    def soonest(
+        self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """All operations at half the speed of fast cores; messages take no time."""
+        return [Timed(2 * params.operations / (layout.ranks * FAST_CORE_FLOP_PER_S), LEAST_ONCE_S)]
+
+    def longer(self, params: Su3RmdParameters, factor: float) -> dict[str, int]:
+        """Trajectories; warm-ups, which are in the program's time too, stay."""
+        return {"trajectories": math.ceil((params.trajectories + params.warmups) * factor)}
 
     def estimate_s(self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + the original's operations at a quarter of the cores' speed.

@@ -94,6 +94,7 @@ class Launch:
     _judge_answer = MpiCheck._judge_answer
     _other_times = MpiCheck._other_times
     _beyond_limit = MpiCheck._beyond_limit
+    _doubts = MpiCheck._doubts
     _failure = MpiCheck._failure
     _file = MpiCheck._file
     _hops = MpiCheck._hops

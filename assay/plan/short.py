@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches that are too short to say something, and the sizes that take long enough."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from assay.plan.expand import Case, brief, telling
+from assay.sites.facts import SiteFacts
+from checks.common.definition import Layout
+from checks.common.durations import Timed, shortfall
+from checks.common.registry import CHECKS
+from records.plan import PlannedCase
+from records.record import CASE_ID, latest_attempts
+from records.run_directory import RunDirectory
+
+#: How many times the least duration a proposed size takes: launches differ.
+ROOM = 1.25
+#: Sentences that a plan keeps.
+MOST_TOLD = 50
+
+#: What was timed in the launches of an earlier run, by case.
+Measured = Mapping[str, list[Timed]]
+
+
+def measured_in(run: RunDirectory) -> Measured:
+    """What the ok launches of a run timed."""
+    found: defaultdict[str, list[Timed]] = defaultdict(list)
+    for record in latest_attempts(run.records(), CASE_ID).values():
+        definition = CHECKS.get(record.check)
+        if record.status == "ok" and definition is not None:
+            params = definition.parameters.model_validate(record.params)
+            found[record.case_id] += definition.timed(params, record.metrics)
+    return found
+
+
+def short_launches(
+    cases: Iterable[Case], planned: Iterable[PlannedCase], site: SiteFacts, measured: Measured
+) -> list[str]:
+    """A sentence for each set of parameters whose launches are too short, with a size that is not.
+
+    By what was measured where it was, else by what fast cores and links may take. Of the
+    environments the one that lacks most is told.
+    """
+    worst: dict[str, tuple[float, str]] = {}
+    for case, place in zip(cases, planned, strict=True):
+        if place.skipped is not None:
+            continue
+        definition, params = CHECKS[place.check], case.combination.parameters
+        layout = Layout(place.ranks, place.ranks_per_node, place.nodes, place.memory_bytes_per_node)
+        known = measured.get(place.id)
+        found = shortfall(known or definition.soonest(params, layout, site))
+        if found is None:
+            continue
+        timed, factor = found
+        longer = definition.longer(params, ROOM * factor)
+        took = (
+            f"took {timed.time_s:.3g} s in {place.environment}"
+            if known
+            else (f"may take only {timed.time_s:.3g} s")
+        )
+        name = f"{place.check} {brief(telling(place.check, place.params))}"
+        told = f"{name}: {took}, needed are {timed.least_s:g} s; long enough: {brief(longer)}"
+        worst[name] = max(worst.get(name, (0.0, "")), (factor, told))
+    lines = [text for _, text in worst.values()]
+    further = len(lines) - MOST_TOLD
+    return [*lines[:MOST_TOLD], *([f"… and {further} further"] if further > 0 else [])]

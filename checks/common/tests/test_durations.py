@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch that measured for too short a time is told, and what would be long enough."""
+
+from __future__ import annotations
+
+import pytest
+
+from checks.common.durations import LEAST_ONCE_S, LEAST_REPEATED_S, Timed, shortfall
+from checks.common.registry import CHECKS
+from checks.common.sizing import NominalSite
+from checks.common.tests.judged import Launch
+from records.flags import MEANINGS, TOO_SHORT
+from records.metric import Metric
+
+SITE = NominalSite()
+
+
+def params_of(check, **given):
+    return CHECKS[check].parameters.model_validate({**CHECKS[check].example, **given})
+
+
+def time_metric(name, value, samples=None):
+    return Metric(name, "s", "lower", value, samples=samples)
+
+
+def test_a_value_in_one_go_needs_longer_than_the_samples_of_a_median():
+    assert LEAST_ONCE_S > 100 * LEAST_REPEATED_S
+    assert shortfall([Timed(LEAST_ONCE_S, LEAST_ONCE_S)]) is None
+    assert shortfall([Timed(0.05, 0.2)]) == (Timed(0.05, 0.2), 4)
+    assert shortfall([]) is None
+
+
+def test_a_launch_is_short_if_more_than_half_of_its_values_are():
+    short, long = Timed(1e-5, 1e-3), Timed(1e-2, 1e-3)
+    assert shortfall([short, long]) is None
+    assert shortfall([short, short, long]) == (short, pytest.approx(100))
+    assert shortfall([Timed(0.0, 1e-3)])[1] > 1e6
+
+
+@pytest.mark.parametrize(
+    ("check", "given", "metric", "short"),
+    [
+        ("hpl", {}, time_metric("time", 0.025), True),
+        ("hpl", {}, time_metric("time", 0.3), False),
+        ("su3_rmd", {}, time_metric("program_time", 0.1), True),
+        ("pt2pt", {}, time_metric("half_round_trip", 1e-6, [1e-6] * 20), True),
+        ("pt2pt", {}, time_metric("half_round_trip", 5e-5, [5e-5] * 20), False),
+        ("echo", {}, time_metric("half_round_trip", 1e-6, [1e-6] * 500), False),
+        ("collectives", {}, time_metric("collective_time", 1e-5, [1e-5] * 5), True),
+        ("collectives", {}, time_metric("collective_time", 1e-3, [1e-3] * 5), False),
+        ("startup", {}, time_metric("whole_start", 0.01), False),
+    ],
+)
+def test_what_was_timed_decides_by_check(check, given, metric, short):
+    timed = CHECKS[check].timed(params_of(check, **given), [metric])
+    assert (shortfall(timed) is not None) == short
+
+
+@pytest.mark.parametrize(
+    ("check", "given"),
+    [
+        ("hpl", {"n": 200}),
+        ("hpl", {"n": 1000, "p": 4, "q": 4}),
+        ("su3_rmd", {"trajectories": 1}),
+        ("pt2pt", {"iterations": 1, "sizes": [8]}),
+        ("echo", {"iterations": 2, "sizes": [8]}),
+        ("collectives", {"repetitions": 1, "ranks": 4}),
+    ],
+)
+def test_a_proposed_size_is_long_enough_and_no_more_than_it_must(check, given):
+    definition = CHECKS[check]
+
+    def short_by(**change):
+        params = params_of(check, **{**given, **change})
+        layout = definition.layout(params, SITE.cores_per_node)
+        return params, shortfall(definition.soonest(params, layout, SITE))
+
+    params, found = short_by()
+    assert found is not None
+    longer = definition.longer(params, found[1])
+    again, cured = short_by(**longer)
+    assert cured is None
+    timed = list(definition.soonest(again, definition.layout(again, SITE.cores_per_node), SITE))
+    assert min(one.time_s / one.least_s for one in timed) < 2
+
+
+def test_the_record_of_a_short_launch_is_flagged():
+    launch = Launch("pt2pt", "mpich")
+    assert launch.outcome(launch.text).flags == []
+    launch.definition = replaced(launch.definition)
+    assert launch.outcome(launch.text).flags == [TOO_SHORT]
+    assert TOO_SHORT in MEANINGS
+    start = Launch("startup", "mpich")
+    assert TOO_SHORT not in start.outcome(start.text).flags
+
+
+def replaced(definition):
+    """The definition, its clock a thousand times as fast."""
+
+    class Faster(type(definition)):
+        def timed(self, params, metrics):
+            for one in super().timed(params, metrics):
+                yield Timed(one.time_s / 1000, one.least_s)
+
+    return Faster()
