@@ -53,6 +53,7 @@ class Launch:
         daemons = json.loads(self.text.split("\n", 1)[0])["daemons"]
         self.job = SimpleNamespace(
             loss=None,
+            exitcode=0,
             state="COMPLETED",
             slurm={},
             nodelist=[f"n{number}" for number in range(1, self.ranks // self.ranks_per_node + 1)],
@@ -93,6 +94,7 @@ class Launch:
     _judge = MpiCheck._judge
     _judge_answer = MpiCheck._judge_answer
     _other_times = MpiCheck._other_times
+    _unprepared = MpiCheck._unprepared
     _beyond_limit = MpiCheck._beyond_limit
     _doubts = MpiCheck._doubts
     _failure = MpiCheck._failure
