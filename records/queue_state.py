@@ -69,11 +69,10 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
         return f"waits since {since}{job}: {self.reason or 'no reason'}; estimated start: {start}"
 
 
-class CurrentLaunch(msgspec.Struct, frozen=True, kw_only=True):
-    """What `assay status` shows of the launch that a driver is at."""
+class CurrentJob(msgspec.Struct, frozen=True, kw_only=True):
+    """What `assay status` shows of the job that a driver is at; `what` it is for, in words."""
 
-    case_id: str
-    block: int
+    what: str
     queue: QueueState
 
 
@@ -82,7 +81,7 @@ def readable_time(time: str) -> str:
     return f"{time[:10]} {time[11:19]} UTC"
 
 
-def write_current(run: Path, current: CurrentLaunch | None) -> None:
+def write_current(run: Path, current: CurrentJob | None) -> None:
     """Keep what the run's driver is at; None: it is at nothing that is worth telling."""
     file = run / FILE
     if current is None:
@@ -91,10 +90,10 @@ def write_current(run: Path, current: CurrentLaunch | None) -> None:
         write_whole(file, msgspec.json.encode(current))
 
 
-def read_current(run: Path) -> CurrentLaunch | None:
+def read_current(run: Path) -> CurrentJob | None:
     """What the run's driver is at, as far as it was told; None where nothing fit is kept."""
     try:
-        current = msgspec.json.decode(read_whole(run / FILE), type=CurrentLaunch)
+        current = msgspec.json.decode(read_whole(run / FILE), type=CurrentJob)
     except (AssayError, msgspec.MsgspecError, ValueError, RecursionError):
         return None
     return current if current.queue.fits() else None

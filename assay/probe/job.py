@@ -19,8 +19,12 @@ from itertools import count
 from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
+from checks.common.outcome import iso_time
+from checks.common.queue_reasons import pending_verdict, refusal_verdict, with_meaning
+from checks.common.slurm_answers import slurm_seconds
 from records.errors import AssayError, InfrastructureError
 from records.plain_text import one_line
+from records.queue_state import QueueState, State
 
 #: Seconds that a command on the login node may take.
 COMMAND_LIMIT_S = 60.0
@@ -36,19 +40,11 @@ _SAID_AGAIN_S = 300.0
 _QUIET_S = 2.0
 #: Seconds that Slurm's controller may be silent.
 _SILENT_S = 300.0
-#: Slurm's reasons why a job waits that no time ends.
-_NEVER = re.compile(
-    r"PartitionTimeLimit|PartitionNodeLimit|BadConstraints|InvalidAccount|InvalidQOS|JobHeld"
-    r"|AccountNotAllowed|QOSNotAllowed|(QOS|Assoc)(Grp|Max)\w*(Wall|Minutes)\w*|QOSMaxNode\w*Job"
-)
-#: Slurm refuses now what it may take later.
-_PASSES = re.compile(
-    r"submit ?job ?limit|MaxSubmit|too many|temporarily|try again|timed? ?out|unable to contact",
-    re.IGNORECASE,
-)
 
 Say = Callable[[str], None]
 Pause = Callable[[float], None]
+#: Is told where a job is at each question, e.g. for `assay status`.
+Watch = Callable[[QueueState], None]
 
 
 @dataclass(frozen=True)
@@ -146,10 +142,18 @@ class JobEnd:
 class Job:
     """One job. Use as a context manager: leaving it cancels the job if it has not ended."""
 
-    def __init__(self, folder: JobFolder, name: str, say: Say, pause: Pause = time.sleep) -> None:
+    def __init__(
+        self,
+        folder: JobFolder,
+        name: str,
+        say: Say,
+        pause: Pause = time.sleep,
+        watch: Watch | None = None,
+    ) -> None:
         self._folder, self._site = folder, folder.site
-        self.name, self._say, self._pause = name, say, pause
+        self.name, self._say, self._pause, self._watch = name, say, pause, watch
         self.job_id = ""
+        self._handed_in = time.time()
         self._ended = False
 
     def __enter__(self) -> Job:
@@ -169,7 +173,7 @@ class Job:
             *(f"--output={self._folder.path}/{self.name}.out", "--open-mode=truncate"),
             *options,
         ]
-        told = ""
+        told, answered = "", time.monotonic()
         while True:
             answer = ask(self._site, words, script.encode())
             found = re.match(r"\s*(\d+)", answer.stdout)
@@ -178,10 +182,18 @@ class Job:
                 return
             if answer.status == 127:
                 raise InfrastructureError("sbatch is not there: is this a login node of Slurm?")
-            if not _PASSES.search(answer.stderr):
+            verdict = refusal_verdict(answer.stderr)
+            if verdict != "unreached":
+                answered = time.monotonic()
+            if time.monotonic() - answered > _SILENT_S:
+                raise InfrastructureError(
+                    f"Slurm does not answer for {_SILENT_S:.0f} s: {answer.said}"
+                )
+            if verdict not in ("waits", "unreached"):
                 raise AssayError(
                     f"Slurm does not take the job ({' '.join(options)}): {answer.said}"
                 )
+            self._tell("not-taken", answer.said)
             if answer.said != told:
                 told = answer.said
                 self._say(f"Slurm does not take {self.name} now, trying again: {told}")
@@ -196,7 +208,8 @@ class Job:
         started: float | None = None
         told, told_at = ("", ""), 0.0
         for poll in count():
-            state, reason, estimate = self._state()
+            state, reason, start = self._state()
+            estimate = f", to start {start} by Slurm's estimate" if start else ""
             now = time.monotonic()
             answered = answered if state == "UNKNOWN" else now
             if now - answered > _SILENT_S:
@@ -205,8 +218,12 @@ class Job:
                 started = now
             if state not in _OPEN:
                 break
-            if state == "PENDING" and _NEVER.match(reason):
-                raise AssayError(f"job {self.job_id} can never start: Slurm says {reason}")
+            if state == "PENDING" and pending_verdict(reason) == "never":
+                raise AssayError(
+                    f"job {self.job_id} can never start: Slurm says {with_meaning(reason)}"
+                )
+            if state == "PENDING" and now - begun > _QUIET_S:
+                self._tell("pending", with_meaning(reason), start)
             again = (reason, estimate) != told or now - told_at > _SAID_AGAIN_S
             if state == "PENDING" and again and now - begun > _QUIET_S:
                 self._say(
@@ -222,13 +239,26 @@ class Job:
         answer = ask(self._site, ["squeue", "-h", "-j", self.job_id, "-o", "%T|%r|%S"])
         fields = answer.stdout.strip().split("|")
         if answer.status == 0 and len(fields) == 3:
-            known = fields[2] not in ("", "N/A")
-            return fields[0], fields[1], f", to start {fields[2]} by Slurm's estimate" * known
+            return fields[0], fields[1], fields[2].removesuffix("N/A")
         if answer.status != 0 and "invalid job id" not in answer.stderr.lower():
             return "UNKNOWN", answer.said, ""  # the controller does not answer: the job goes on
         last = ask(self._site, ["scontrol", "show", "job", "-o", self.job_id])
         found = re.search(r"\bJobState=(\w+)", last.stdout)
         return (found[1] if found else "ENDED"), "", ""
+
+    def _tell(self, state: State, reason: str, start: str = "") -> None:
+        """Tell whoever watches where the job is."""
+        if self._watch is not None:
+            self._watch(
+                QueueState(
+                    state=state,
+                    job_id=self.job_id or None,
+                    reason=one_line(reason)[:300],
+                    since=str(iso_time(self._handed_in)),
+                    waited_s=max(0.0, time.time() - self._handed_in),
+                    expected_start=iso_time(slurm_seconds(start)),
+                )
+            )
 
     def _output(self) -> str | None:
         """What the job printed, as soon as this side sees it whole."""

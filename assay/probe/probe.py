@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.probe.job import Job, JobFolder, Pause, Say, ask
+from assay.probe.job import Job, JobFolder, Pause, Say, Watch, ask
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
@@ -38,8 +38,15 @@ class Order:
 class Probes:
     """Probe jobs of one site, in one folder below `above`. Use as a context manager."""
 
-    def __init__(self, site: Site, above: str, say: Say, pause: Pause = time.sleep) -> None:
-        self._site, self._say, self._pause = site, say, pause
+    def __init__(
+        self,
+        site: Site,
+        above: str,
+        say: Say,
+        pause: Pause = time.sleep,
+        watch: Watch | None = None,
+    ) -> None:
+        self._site, self._say, self._pause, self._watch = site, say, pause, watch
         self.folder = JobFolder(site, above)
         self._outs: dict[tuple[str, str], str] = {}
         self._jobs: list[Job] = []
@@ -72,7 +79,7 @@ class Probes:
         script = job_script(
             str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
         )
-        job = Job(self.folder, order.name, self._say, self._pause)
+        job = Job(self.folder, order.name, self._say, self._pause, self._watch)
         self._jobs.append(job)
         job.submit(
             script,

@@ -18,6 +18,8 @@ from msgspec import UNSET
 from assay.plan import block_order, launch_limit_s
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interruption import Interruption
+from assay.run.preflight import Preflight, lately_right
+from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
 from assay.run.raw_output import keep_raw
 from assay.run.session import Launch, Session
@@ -105,6 +107,7 @@ class Driver:
         with self.work:
             try:
                 with RecordWriter(self.run_directory.records_file) as writer:
+                    self._prove(self._to_come())
                     self._record_skipped(writer)
                     self._run_all(writer)
             finally:
@@ -121,6 +124,23 @@ class Driver:
             if case.skipped is not None and case.id not in recorded:
                 skipped = Outcome("skipped", reason=case.skipped)
                 writer.append(self._as_record(case, skipped, {}))
+
+    def _prove(self, coming: list[Launch]) -> None:
+        """Raise AssayError unless the environments of these launches do what is said of them."""
+        names = list(dict.fromkeys(launch.environment for launch in coming))
+        proved = lately_right(self.run_directory.records())
+        names = [name for name in names if name not in proved]
+        if not names:
+            return
+        begun = time.monotonic()
+        self.work.fresh_session()
+        preflight = Preflight(self.site, self.work, self.waiting, self.interruption.sleep)
+        broken = preflight.broken(names, max(launch.nodes for launch in coming))
+        self.waiting.over()
+        if broken:
+            raise AssayError(preflight_told(broken, self.plan, self.run_directory.path))
+        took_s = time.monotonic() - begun
+        self.progress.say(f"each environment was proved ({', '.join(names)}; {took_s:.0f} s)")
 
     def _to_come(self) -> list[Launch]:
         retries = int(self.plan.limits.get("retries") or 0)
@@ -172,7 +192,9 @@ class Driver:
                 elif message.build is not None:
                     self._keep_build(message.build)
                 elif message.queue is not None:
-                    self.waiting.heed(message.queue, waiting.get(message.queue.launch))
+                    one = waiting.get(message.queue.launch)
+                    what = f"{one.case_id}, block {one.block}" if one else "a build"
+                    self.waiting.heed(message.queue, what)
                 elif message.launch_index < 0:
                     self.progress.say(message.progress or "")
                 elif launch := waiting.pop(message.launch_index, None):

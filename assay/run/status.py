@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from records.plain_text import one_line
-from records.queue_state import CurrentLaunch, read_current
+from records.queue_state import CurrentJob, read_current
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
 
@@ -29,7 +29,7 @@ class RunStatus:
     #: Whether a driver is at it, None: not looked for; where its current launch is, if that takes
     #: long enough to tell.
     driven: bool | None = None
-    current: CurrentLaunch | None = None
+    current: CurrentJob | None = None
 
     @property
     def complete(self) -> bool:
@@ -93,4 +93,4 @@ def _now(status: RunStatus) -> str:
     if status.current is None:
         return "it is running"
     current = status.current
-    return one_line(f"{current.case_id}, block {current.block} {current.queue.told()}")
+    return one_line(f"{current.what} {current.queue.told()}")

@@ -11,9 +11,8 @@ import time
 from contextlib import suppress
 
 from assay.run.progress import Progress
-from assay.run.session import Launch
 from records.errors import AssayError, ExitStatus
-from records.queue_state import CurrentLaunch, QueueState, write_current
+from records.queue_state import CurrentJob, QueueState, write_current
 from records.run_directory import RunDirectory
 
 
@@ -32,8 +31,8 @@ class Waiting:
         current = time.monotonic() - self._since if self._since is not None else 0.0
         return self._ended_s + current
 
-    def heed(self, state: QueueState, launch: Launch | None) -> None:
-        """Take over what a session tells; `launch`: whose job it is, None for a build.
+    def heed(self, state: QueueState, what: str) -> None:
+        """Take over what is told of the job of `what`, e.g. "startup-16ffe605, block 1".
 
         Raises AssayError when a job has waited for longer than the campaign allows.
         """
@@ -41,26 +40,24 @@ class Waiting:
             self._since = time.monotonic() - state.waited_s
         elif not state.waiting:
             self._end_wait()
-        what = f"{launch.case_id}, block {launch.block}" if launch else "a build"
         told = state.told()
         self._progress.doing(f"{what} {told}")
         if state.waiting and state.reason != self._said:
             self._progress.say(f"{what} {told}")
             self._said = state.reason
-        if launch is not None and told != self._kept:
-            current = CurrentLaunch(case_id=launch.case_id, block=launch.block, queue=state)
-            self._keep(current, told)
+        if told != self._kept:
+            self._keep(CurrentJob(what=what, queue=state), told)
         self._refuse_longer(what, state)
 
     def over(self) -> None:
-        """The launch has ended, or the session has."""
+        """The job has ended, or nobody asks for it any more."""
         self._end_wait()
         self._progress.doing(None)
         self._said = ""
         if self._kept:
             self._keep(None, "")
 
-    def _keep(self, current: CurrentLaunch | None, told: str) -> None:
+    def _keep(self, current: CurrentJob | None, told: str) -> None:
         # It is for readers: a full disk shows at the next record.
         with suppress(OSError):
             write_current(self._run.path, current)

@@ -48,7 +48,8 @@ def view_folder(site: str, view: str) -> Path:
 
 def spack_folders(described: SiteDescription, environments: Iterable[str]) -> list[Path]:
     """What builds and launches in these environments read of the Spack home."""
-    if not any(described.environments[name].spack_view for name in environments):
+    used = described.environments.keys() & set(environments)
+    if not any(described.environments[name].spack_view for name in used):
         return []
     return [spack_home() / "install", environment_folder(described.name)]
 

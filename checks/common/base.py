@@ -41,6 +41,9 @@ from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
 from records.topology import Pair, Topology, TopologyDescription
 
+#: How session.sh ends where the launcher itself is not there: statuses of `timeout`, and its words.
+_NOT_RUN, _NO_LAUNCHER = (126, 127), "timeout: failed to run command"
+
 
 class MpiCheck(rfm.RunOnlyRegressionTest):
     """One launch of a program under MPI or PVM: base of all checks.
@@ -244,6 +247,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         dead = dead_nodes(self.job.nodelist or [])
         if dead:
             return Outcome("lost", f"{dead}; {failure}", fault="nodes")
+        if output.exit_status in _NOT_RUN and _NO_LAUNCHER in failure:
+            return Outcome(None, f"its launcher cannot be run: {failure}", fault="environment")
         kept = self.partial(text)
         reason = f"{failure}; {printed.problem}" if printed.problem else failure
         return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])

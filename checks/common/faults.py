@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Literal
 
 #: `refused`: Slurm will not take the job as it is; `slurm`: it does not answer; `nodes`: too few
-#: are up; `work-folder`: it is full, gone or not writable; `environment`: a module is missing.
+#: are up; `work-folder`: it is full, gone or not writable; `environment`: a module or its launcher
+#: is missing.
 Fault = Literal["refused", "slurm", "nodes", "work-folder", "environment"]
 
 #: What a launch writes at least; less than this left of a disk counts as full.

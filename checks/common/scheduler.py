@@ -41,6 +41,7 @@ from checks.common.slurm_answers import (
     fields,
     nodes_not_down,
     nothing_else_runs,
+    slurm_seconds,
 )
 from records.queue_state import QueueState, State
 
@@ -251,8 +252,8 @@ def _tell(job: Any, state: State, reason: str) -> None:
     start = job.slurm.get("StartTime", "Unknown")
     since = job.submit_time or job.handed_in
     if state == "running":
-        since = _seconds(start) or since
-    expected = _seconds(start) if state == "pending" else None
+        since = slurm_seconds(start) or since
+    expected = slurm_seconds(start) if state == "pending" else None
     report_queue(
         QueueState(
             state=state,
@@ -264,11 +265,3 @@ def _tell(job: Any, state: State, reason: str) -> None:
             expected_start=iso_time(expected),
         )
     )
-
-
-def _seconds(slurm_time: str) -> float | None:
-    """Slurm's "2026-11-22T08:00:00", of its own time zone, in seconds since 1970."""
-    try:
-        return time.mktime(time.strptime(slurm_time, "%Y-%m-%dT%H:%M:%S"))
-    except (ValueError, OverflowError):
-        return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import socket
 import subprocess
+import time
 from collections.abc import Collection
 from contextlib import suppress
 from functools import cache
@@ -37,6 +38,14 @@ def described(kind: str, name: str) -> subprocess.CompletedProcess[str]:
 def fields(description: str) -> dict[str, str]:
     """The KEY=value pairs of `scontrol show … -o`."""
     return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
+
+
+def slurm_seconds(slurm_time: str) -> float | None:
+    """Slurm's "2026-11-22T08:00:00", of its own time zone, in seconds since 1970."""
+    try:
+        return time.mktime(time.strptime(slurm_time, "%Y-%m-%dT%H:%M:%S"))
+    except (ValueError, OverflowError):
+        return None
 
 
 def cancel(*words: str) -> None:

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proves the environments of a run by one short job before its first launch.
+
+The job lies in the run's own work folder and runs as launches do. What is broken is said before
+anything is recorded, and is a matter of the set-up, not of a library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from assay.probe.environments import fault_of, trials_of
+from assay.probe.probe import Order, Probes
+from assay.probe.reading import ProbeResult
+from assay.probe.script import Trial
+from assay.run.waiting import Waiting
+from assay.run.work_folder import WorkFolder
+from assay.sites.site import Site
+from records.errors import InfrastructureError
+from records.plan import Plan
+from records.queue_state import QueueState
+from records.record import Record
+
+#: Seconds of the job: for itself, and for each environment.
+_JOB_S, _ENVIRONMENT_S = 60, 60
+#: Seconds that a good launch of a run proves its environment to a driver that resumes it.
+_PROVED_S = 3600.0
+#: How often an environment is tried before it counts as broken: a start may fail by chance.
+_TRIES = 2
+#: States in which Slurm, not the environment, has ended the job.
+_LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
+
+
+class Preflight:
+    """The proof of a run's environments; `pause` sleeps, but not longer than the run may."""
+
+    def __init__(
+        self, site: Site, work: WorkFolder, waiting: Waiting, pause: Callable[[float], None]
+    ) -> None:
+        self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
+
+    def broken(self, names: Sequence[str], nodes: int) -> dict[str, str]:
+        """What is wrong with which environment, by its name; none is right.
+
+        Raises AssayError where nodes do not see the work folder, InfrastructureError where the
+        job did not come to its end.
+        """
+        nodes = max(1, min(2, nodes, self._site.description.nodes or 2))
+        left = trials_of(self._site, names, ranks=nodes, ranks_per_node=1)
+        faults: dict[str, str] = {}
+        with Probes(
+            self._site, str(self._work.session), _silent, self._pause, self._heard
+        ) as probes:
+            if self._site.description.build_on == "login":
+                probes.build_on_login(left)
+            for _ in range(_TRIES):
+                if not left:
+                    break
+                faults = self._faults(probes, left, nodes)
+                left = [trial for trial in left if trial.name in faults]
+        return faults
+
+    def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
+        """What one job has against these environments."""
+        wanted_s = _JOB_S + _ENVIRONMENT_S * len(trials)
+        longest_s = self._site.description.longest_job_s or wanted_s
+        options = [
+            *self._site.description.access,
+            f"--comment=assay-{self._work.name}",
+            "--no-requeue",
+        ]
+        order = Order("preflight", nodes, 1, options, trials, min(wanted_s, longest_s))
+        result = probes.result(order, probes.submit(order))
+        if result.state in _LOST:
+            raise InfrastructureError(
+                f"the job that proves the environments ended {result.state} on"
+                f" {', '.join(result.allocated) or 'no node'}"
+            )
+        found = {trial.name: self._fault(trial.name, result) for trial in trials}
+        return {name: fault for name, fault in found.items() if fault is not None}
+
+    def _fault(self, name: str, result: ProbeResult) -> str | None:
+        return fault_of(self._site, name, result, ranks_per_node=1)
+
+    def _heard(self, state: QueueState) -> None:
+        self._waiting.heed(state, "the proof of the environments")
+
+
+def lately_right(records: Iterable[Record]) -> set[str]:
+    """Environments with a good launch of which no hour has passed: they need no further proof."""
+    since = (datetime.now(UTC) - timedelta(seconds=_PROVED_S)).isoformat()
+    return {
+        record.environment
+        for record in records
+        if record.status == "ok" and (record.ended_at or "") > since
+    }
+
+
+def told(broken: Mapping[str, str], plan: Plan, run: Path) -> str:
+    """The message for broken environments, and how to go on without them."""
+    faults = "\n".join(f"environment {name}: {fault}" for name, fault in broken.items())
+    rest = [name for name in plan.environments if name not in broken]
+    without = (
+        f" Or begin anew without: assay run {plan.campaign} --environments {','.join(rest)}"
+        if rest
+        else ""
+    )
+    return (
+        f"{faults}\nNothing is recorded of {', '.join(broken)}. Mend the site's site.yaml or its"
+        f" modules, then go on with: assay run --resume {run}.{without}"
+    )
+
+
+def _silent(_: str) -> None:
+    """Waiting is told by `_heard`."""
