@@ -244,12 +244,16 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             wrong = printed.problem or output.other_session(daemons=daemons, nodes=nodes)
             wrong = wrong or self._other_times(output)
             return Outcome("wrong", wrong) if wrong else self._judge_answer(output, text)
+        return self._did_not_end(output, printed, failure)
+
+    def _did_not_end(self, output: json_lines.Output, printed: Printed, failure: str) -> Outcome:
+        """Lost with a node, not run for want of its launcher, or failed."""
         dead = dead_nodes(self.job.nodelist or [])
         if dead:
             return Outcome("lost", f"{dead}; {failure}", fault="nodes")
         if output.exit_status in _NOT_RUN and _NO_LAUNCHER in failure:
             return Outcome(None, f"its launcher cannot be run: {failure}", fault="environment")
-        kept = self.partial(text)
+        kept = self.partial(printed.text)
         reason = f"{failure}; {printed.problem}" if printed.problem else failure
         return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
 

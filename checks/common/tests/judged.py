@@ -95,6 +95,7 @@ class Launch:
     _judge_answer = MpiCheck._judge_answer
     _other_times = MpiCheck._other_times
     _unprepared = MpiCheck._unprepared
+    _did_not_end = MpiCheck._did_not_end
     _beyond_limit = MpiCheck._beyond_limit
     _doubts = MpiCheck._doubts
     _failure = MpiCheck._failure

@@ -273,3 +273,21 @@ def test_only_an_ordinary_file_is_read(tmp_path, kind):
     outcome = launch().outcome_of(stdout, 10**6)
     assert outcome.status == "failed"
     assert "rfm_job.out " in str(outcome.reason)
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "fault"),
+    [
+        ("timeout: failed to run command 'mpirun': No such file or directory", None, "environment"),
+        ("bash: line 1: helper: command not found", "failed", None),
+    ],
+)
+def test_a_launcher_that_is_not_there_is_no_result_of_the_launch(tmp_path, said, status, fault):
+    (tmp_path / "rfm_job.err").write_text(f"{said}\n")
+    stopped = Launch("pt2pt", "mpich", tmp_path)
+    text = stopped.text.replace(line_of(stopped.text, "exit"), "")
+    kept = [line for line in text.split("\n") if '"assay":"stamp"' in line or "alloc" in line]
+    ended = f'{{"assay":"exit","secret":"{SECRETS.session}","status":127}}'
+    outcome = stopped.outcome("\n".join([*kept, ended, ""]))
+    assert (outcome.status, outcome.fault) == (status, fault)
+    assert said in outcome.reason
