@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec.structs
 import numpy as np
 
 from records.chain import Chain
-from records.plan import Plan, PlannedCase, Totals
+from records.interims import Interim, asked_blocks
+from records.plan import Plan, PlannedCase, Sequential, Totals
 from records.provenance import Provenance
 from records.record import Status
 from reports.choice.compare import Comparisons, compare_environments
@@ -70,18 +72,32 @@ def plan(blocks: int, names: tuple[str, ...] = NAMES) -> Plan:
 
 
 def judged(logs: Matrix, outcomes: Mapping[tuple[int, int], str] | None = None) -> Comparisons:
-    """What the report says of ln of times, shape (environments, points, blocks).
+    """What the report says of ln of times, as `simulated_run` takes them."""
+    run = simulated_run(logs, outcomes)
+    return compare_environments(run, check_labels(run.plan.cases))
+
+
+def simulated_run(
+    logs: Matrix,
+    outcomes: Mapping[tuple[int, int], str] | None = None,
+    sequential: Sequential | None = None,
+    interims: Sequence[Interim] = (),
+) -> Run:
+    """A run from ln of times, shape (environments, points, blocks).
 
     `outcomes` gives launches, by (position of the case, block from 0), that are "failed" or "lost".
+    Of a sequential design only the launches that its judgements ask for are there.
     """
     count, _, blocks = logs.shape
-    campaign = plan(blocks, NAMES[:count])
+    campaign = msgspec.structs.replace(plan(blocks, NAMES[:count]), sequential=sequential)
+    asked = asked_blocks(campaign, interims)
     bad = outcomes or {}
     series, launches = [], []
-    for place in range(len(campaign.cases)):
+    for place, case in enumerate(campaign.cases):
         environment, inside = divmod(place, CASES)
-        good = np.array([b for b in range(blocks) if (place, b) not in bad], dtype=np.int64)
-        for block in range(blocks):
+        here = range(asked[case.environment, case.check])
+        good = np.array([b for b in here if (place, b) not in bad], dtype=np.int64)
+        for block in here:
             status = cast(Status, bad.get((place, block), "ok"))
             launches.append(Launch(place, block + 1, 1, status, None, (), None, None, None))
         metric, first, points = _LAYOUT[inside]
@@ -91,7 +107,7 @@ def judged(logs: Matrix, outcomes: Mapping[tuple[int, int], str] | None = None) 
             values = 1e9 / times if metric == "rate" else times
             if len(good):
                 series.append(Series(place, metric, at if points > 1 else (), good + 1, values))
-    run = Run(
+    return Run(
         directory=Path(),
         plan=campaign,
         provenance=Provenance(),
@@ -103,8 +119,8 @@ def judged(logs: Matrix, outcomes: Mapping[tuple[int, int], str] | None = None) 
         warnings=(),
         profiled=False,
         chain=cast(Chain, None),
+        interims=tuple(interims),
     )
-    return compare_environments(run, check_labels(campaign.cases))
 
 
 def _layout() -> list[tuple[str, int, int]]:

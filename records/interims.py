@@ -27,24 +27,54 @@ Ended = Literal["answered", "blocks", "node_hours"]
 
 
 class Interim(msgspec.Struct, frozen=True, kw_only=True):
-    """The judgement after `block`: environments that left the run with it, questions still open."""
+    """The judgement after `block`: questions still open, and the checks that go on for them, by
+    environment. What does not go on is not run again."""
 
     block: Count
-    out: list[str]
     open: list[str]
+    going: dict[str, list[str]]
     ended: Ended | None
 
+    def told(self, plan: Plan) -> list[str]:
+        """What it came to, in sentences."""
+        head = f"judged after block {self.block} of at most {plan.blocks}"
+        if self.ended == "answered":
+            return [f"{head}: all that is asked is known; the run ends"]
+        count = len(self.open)
+        told = [f"{head}: {count} {'question is' if count == 1 else 'questions are'} open"]
+        if self.ended is None:
+            told[0] += f"; it goes on with {self.going_told(plan)}"
+        if self.ended == "node_hours":
+            told.append("limits.node_hours does not suffice for the next blocks; the run ends")
+        if self.ended == "blocks":
+            told.append("no launch is left; the run ends")
+        return told
 
-def asked_blocks(plan: Plan, interims: Sequence[Interim]) -> dict[str, int]:
-    """For each environment the block up to which its launches are asked, as far as decided."""
-    last = plan.blocks
-    if plan.sequential is not None and not (interims and interims[-1].ended):
-        done = interims[-1].block if interims else 0
-        last = next(block for block in plan.sequential.interims if block > done)
-    elif interims:
-        last = interims[-1].block
-    asked = dict.fromkeys(plan.environments, last)
-    return asked | {name: interim.block for interim in interims for name in interim.out}
+    def going_told(self, plan: Plan) -> str:
+        """What goes on: "startup of mpich, lam; hpl of all"."""
+        asked = list(dict.fromkeys((case.check, case.environment) for case in plan.cases))
+        parts = []
+        for check in dict.fromkeys(check for check, _ in asked):
+            every = [name for other, name in asked if other == check]
+            names = [name for name in every if check in self.going.get(name, ())]
+            if names:
+                parts.append(f"{check} of {'all' if names == every else ', '.join(names)}")
+        return "; ".join(parts) or "nothing"
+
+
+def asked_blocks(plan: Plan, interims: Sequence[Interim]) -> dict[tuple[str, str], int]:
+    """For each environment and check the block up to which its launches are asked, as far as
+    decided."""
+    pairs = dict.fromkeys((case.environment, case.check) for case in plan.cases)
+    if plan.sequential is None:
+        return dict.fromkeys(pairs, plan.blocks)
+    looks = plan.sequential.interims
+    asked = dict.fromkeys(pairs, looks[0])
+    for interim, following in zip(interims, looks[1:], strict=False):
+        for pair in asked if interim.ended is None else ():
+            if pair[1] in interim.going.get(pair[0], ()):
+                asked[pair] = following
+    return asked
 
 
 def read_interims(path: Path, plan: Plan) -> list[Interim]:
@@ -71,9 +101,12 @@ def _faults(found: Sequence[Interim], plan: Plan) -> Iterator[str]:
     blocks = [item.block for item in found]
     if blocks != plan.sequential.interims[: len(blocks)]:
         yield f"judgements after the blocks {blocks}; planned are {plan.sequential.interims}"
-    out = [name for item in found for name in item.out]
-    if len({*out}) < len(out) or not {*out} <= {*plan.environments}:
-        yield "`out` must hold environments of the plan, each once"
+    going = {(case.environment, case.check) for case in plan.cases}
+    for item in found:
+        pairs = {(name, check) for name, checks in item.going.items() for check in checks}
+        if not pairs <= going:
+            yield "`going` may hold only environments and checks of the plan that went on before"
+        going = pairs
     if any(item.ended for item, _ in pairwise(found)):
         yield "judgements after the one that ended the run"
     if found and found[-1].block == plan.blocks and not found[-1].ended:

@@ -220,12 +220,14 @@ def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
 
 
 def _holes(run: Run) -> Iterator[Hole]:
-    """Planned launches without a record, by case and block; a skipped case has block 0."""
+    """Launches that were asked for without a record, by case and block; a skipped case has block
+    0."""
+    asked = [run.asked[case.environment, case.check] for case in run.plan.cases]
     counted: Counter[int] = Counter()
     for (place, status, _), count in run.tally.items():
-        counted[place] += run.plan.blocks if status == "skipped" else count
+        counted[place] += asked[place] if status == "skipped" else count
     have: dict[int, set[int]] = {
-        place: set() for place in range(len(run.plan.cases)) if counted[place] < run.plan.blocks
+        place: set() for place in range(len(run.plan.cases)) if counted[place] < asked[place]
     }
     for launch in run.launches if have else ():
         if launch.case in have:
@@ -235,5 +237,5 @@ def _holes(run: Run) -> Iterator[Hole]:
         if case.skipped is not None:
             yield Hole(case, 0, f"to be skipped, not recorded yet: {case.skipped}")
         else:
-            missing = (block for block in range(1, run.plan.blocks + 1) if block not in blocks)
+            missing = (block for block in range(1, asked[place] + 1) if block not in blocks)
             yield from (Hole(case, block, NOT_RUN) for block in missing)

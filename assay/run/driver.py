@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import UNSET
 
 from assay.plan import block_order, launch_limit_s
 from assay.run.infrastructure import end_jobs, trouble
+from assay.run.interims import judge
 from assay.run.interruption import Interruption
 from assay.run.preflight import Preflight, lately_right
 from assay.run.preflight import told as preflight_told
@@ -28,6 +29,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.outcome import BuildFailure, Outcome
 from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase
 from records.record import CASE_ID, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
@@ -46,16 +48,22 @@ PAUSE_S = 20.0
 ROUNDS_WITHOUT_RESULT = 2
 
 
-def launches_to_come(plan: Plan, records: Iterable[Record]) -> Iterator[Launch]:
-    """The launches still to be run, in the order of the seed; lost ones get a further attempt."""
+def launches_to_come(
+    plan: Plan, records: Iterable[Record], interims: Sequence[Interim] = ()
+) -> Iterator[Launch]:
+    """The launches still to be run, in the order of the seed; lost ones get a further attempt.
+
+    In a sequential design they reach up to the next judgement, without what does not go on.
+    """
     cases = {case.id: case for case in plan.cases if case.skipped is None}
-    done = latest_attempts(records, CASE_ID)
+    done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
     index = 0
-    for block in range(1, plan.blocks + 1):
+    for block in range(1, max(asked.values(), default=0) + 1):
         for case_id in block_order(cases, plan.seed, block):
-            before = done.get((case_id, block))
+            case, before = cases[case_id], done.get((case_id, block))
+            if block > asked[case.environment, case.check]:
+                continue
             if before is None or before.status == "lost":
-                case = cases[case_id]
                 yield Launch(
                     index=index,
                     case_id=case.id,
@@ -147,11 +155,21 @@ class Driver:
         unbuilt = set().union(*self._unbuilt.values())
         return [
             launch
-            for launch in launches_to_come(self.plan, self.run_directory.records())
+            for launch in launches_to_come(
+                self.plan, self.run_directory.records(), self.run_directory.interims()
+            )
             if self._made[launch.key] <= retries and launch.key not in unbuilt
         ]
 
     def _run_all(self, writer: RecordWriter) -> None:
+        """All blocks; in a sequential design as many as it takes, with a judgement between."""
+        self._run_asked(writer)
+        while interim := judge(self.run_directory):
+            for sentence in interim.told(self.plan):
+                self.progress.say(sentence)
+            self._run_asked(writer)
+
+    def _run_asked(self, writer: RecordWriter) -> None:
         """Round by round; what a fault kept from being run comes again in the next one."""
         rounds_without_result = 0
         while coming := self._to_come():

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from records.interims import Interim, asked_blocks
 from records.plain_text import one_line
+from records.plan import Plan
 from records.queue_state import CurrentJob, read_current
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
@@ -26,6 +28,10 @@ class RunStatus:
     failures: list[str]
     left_s: float
     told: list[str]
+    #: Of a sequential design: what its judgements came to, what is open, whether it has ended.
+    judged: list[str] = field(default_factory=list)
+    open: list[str] = field(default_factory=list)
+    ended: bool = True
     #: Whether a driver is at it, None: not looked for; where its current launch is, if that takes
     #: long enough to tell.
     driven: bool | None = None
@@ -33,8 +39,8 @@ class RunStatus:
 
     @property
     def complete(self) -> bool:
-        """True when every launch has a final record, and none is lost."""
-        return self.done == self.planned and not self.counts.get("lost")
+        """True when every launch has a final record, none is lost, and nothing is to be judged."""
+        return self.done == self.planned and not self.counts.get("lost") and self.ended
 
 
 def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
@@ -44,16 +50,18 @@ def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
     latest = latest_attempts(launched, CASE_ID)
     feasible = {case.id: case for case in plan.cases if case.skipped is None}
     driven = None if by_driver else run.is_driven()
+    interims = run.interims()
+    asked = asked_blocks(plan, interims)
     missing = [
         case.estimate_s
         for case in feasible.values()
-        for block in range(1, plan.blocks + 1)
+        for block in range(1, asked[case.environment, case.check] + 1)
         if (case.id, block) not in latest
     ]
     return RunStatus(
         run_id=run.run_id,
         campaign=plan.campaign,
-        planned=len(feasible) * plan.blocks,
+        planned=sum(asked[case.environment, case.check] for case in feasible.values()),
         done=len(latest),
         counts=dict(Counter(record.status for record in latest.values())),
         skipped_cases=len(plan.cases) - len(feasible),
@@ -65,6 +73,9 @@ def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
         ],
         left_s=sum(missing),
         told=plan.told(),
+        judged=_judged(plan, interims),
+        open=interims[-1].open if interims else [],
+        ended=plan.sequential is None or bool(interims and interims[-1].ended),
         driven=driven,
         current=read_current(run.path) if driven else None,
     )
@@ -78,12 +89,23 @@ def render_status(status: RunStatus) -> str:
         f"  {status.done} of {status.planned} launches have a record: {counts}",
         f"  {status.skipped_cases} cases do not fit the site and are skipped",
     ]
-    lines += [f"  {text}" for text in status.told]
+    lines += [f"  {text}" for text in [*status.told, *status.judged]]
+    lines += [f"  open: {question}" for question in status.open]
     if status.done < status.planned:
         lines.append(f"  about {status.left_s / 60:.0f} min are left, by the plan's estimates")
         lines += [f"  {_now(status)}"] if status.driven is not None else []
     lines += [f"  {failure}" for failure in status.failures]
     return "\n".join(lines)
+
+
+def _judged(plan: Plan, interims: list[Interim]) -> list[str]:
+    """How far a sequential design is."""
+    if plan.sequential is None:
+        return []
+    if not interims:
+        first = plan.sequential.interims[0]
+        return [f"judged after block {first} for the first time, of at most {plan.blocks}"]
+    return interims[-1].told(plan)
 
 
 def _now(status: RunStatus) -> str:

@@ -5,13 +5,33 @@ import pytest
 
 from records.errors import AssayError
 from records.interims import Interim, asked_blocks, read_interims, write_interims
-from records.plan import Plan, Sequential, Totals
+from records.plan import Plan, PlannedCase, Sequential, Totals
 
 TOTALS = Totals(cases=0, skipped=0, launches=0, node_hours=0, wall_s=0)
 
 
+BOTH = {"a": ["hpl", "ring"], "b": ["hpl", "ring"]}
+ONE = {"a": ["ring"], "b": ["hpl", "ring"]}
+
+
 def plan(interims=(6, 8, 10)):
     sequential = Sequential(interims=list(interims), until=["score"]) if interims else None
+    cases = [
+        PlannedCase(
+            id=f"{check}-{name}",
+            check=check,
+            environment=name,
+            params={},
+            ranks=1,
+            ranks_per_node=1,
+            nodes=1,
+            memory_bytes_per_node=0,
+            estimate_s=1,
+            skipped=None,
+        )
+        for check in ("hpl", "ring")
+        for name in ("a", "b")
+    ]
     return Plan(
         campaign="c",
         question="?",
@@ -21,33 +41,52 @@ def plan(interims=(6, 8, 10)):
         sequential=sequential,
         environments=["a", "b"],
         totals=TOTALS,
-        cases=[],
+        cases=cases,
     )
 
 
-def interim(block, out=(), ended=None):
-    return Interim(block=block, out=list(out), open=[], ended=ended)
+def interim(block, going=BOTH, ended=None):
+    return Interim(block=block, open=["x"], going=going, ended=ended)
 
 
 @pytest.mark.parametrize(
-    ("interims", "asked"),
+    ("interims", "a_hpl", "a_ring", "b_hpl"),
     [
-        ([], {"a": 6, "b": 6}),
-        ([interim(6)], {"a": 8, "b": 8}),
-        ([interim(6, ["a"])], {"a": 6, "b": 8}),
-        ([interim(6, ["a"]), interim(8)], {"a": 6, "b": 10}),
-        ([interim(6, ["a"]), interim(8, ended="answered")], {"a": 6, "b": 8}),
+        ([], 6, 6, 6),
+        ([interim(6)], 8, 8, 8),
+        ([interim(6, ONE)], 6, 8, 8),
+        ([interim(6, ONE), interim(8, ONE)], 6, 10, 10),
+        ([interim(6), interim(8, {}, "answered")], 8, 8, 8),
+        ([interim(6, ONE), interim(8, ONE), interim(10, {}, "blocks")], 6, 10, 10),
     ],
 )
-def test_blocks_are_asked_up_to_the_next_judgement(interims, asked):
-    assert asked_blocks(plan(), interims) == asked
-    assert asked_blocks(plan(None), []) == {"a": 10, "b": 10}
+def test_blocks_are_asked_up_to_the_next_judgement(interims, a_hpl, a_ring, b_hpl):
+    asked = asked_blocks(plan(), interims)
+    assert asked == {
+        ("a", "hpl"): a_hpl,
+        ("a", "ring"): a_ring,
+        ("b", "hpl"): b_hpl,
+        ("b", "ring"): b_hpl,
+    }
+
+
+def test_a_fixed_design_asks_for_all_blocks():
+    assert {*asked_blocks(plan(None), []).values()} == {10}
+
+
+def test_what_goes_on_is_told():
+    assert interim(6).told(plan()) == [
+        "judged after block 6 of at most 10: 1 question is open; it goes on with hpl of all; ring"
+        " of all"
+    ]
+    assert interim(6, {"b": ["ring"]}).going_told(plan()) == "ring of b"
+    assert "all that is asked is known" in interim(8, {}, "answered").told(plan())[0]
 
 
 def test_judgements_are_read_as_written(tmp_path):
     file = tmp_path / "interims.jsonl"
     assert read_interims(file, plan()) == []
-    made = [interim(6, ["a"]), interim(8, ended="node_hours")]
+    made = [interim(6, ONE), interim(8, {}, "node_hours")]
     write_interims(file, made)
     assert read_interims(file, plan()) == made
 
@@ -57,9 +96,9 @@ def test_judgements_are_read_as_written(tmp_path):
     [
         ([interim(8)], "planned are"),
         ([interim(6), interim(8), interim(10)], "does not end the run"),
-        ([interim(6, ["c"])], "each once"),
-        ([interim(6, ["a"]), interim(8, ["a"])], "each once"),
-        ([interim(6, ended="answered"), interim(8)], "after the one that ended"),
+        ([interim(6, {"c": ["hpl"]})], "went on before"),
+        ([interim(6, ONE), interim(8, BOTH)], "went on before"),
+        ([interim(6, BOTH, "answered"), interim(8)], "after the one that ended"),
     ],
 )
 def test_a_damaged_file_is_refused(tmp_path, made, fault):

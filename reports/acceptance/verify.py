@@ -17,6 +17,7 @@ from records.belonging import CHECKSUM, Belonging
 from records.chain import SEAL, chain_of, read_seal
 from records.errors import AssayError
 from records.input_files import kind_at, opened_below
+from records.interims import INTERIMS, asked_blocks, read_interims
 from records.plan import Plan, read_plan
 from records.provenance import read_provenance
 from records.record import CASE_ID, Record, has_torn_tail, latest_attempts, read_records
@@ -91,10 +92,12 @@ def _records(run_dir: Path, plan: Plan, records: list[Record], *, accepted: bool
     what = "records along their chain"
     try:
         chain, seal = chain_of(run_dir), read_seal(run_dir)
+        asked = asked_blocks(plan, read_interims(run_dir / INTERIMS, plan))
     except AssayError as error:
         return Check(what, (str(error),))
     launched = latest_attempts((record for record in records if record.block > 0), CASE_ID)
-    planned = plan.blocks * sum(case.skipped is None for case in plan.cases)
+    feasible = (case for case in plan.cases if case.skipped is None)
+    planned = sum(asked[case.environment, case.check] for case in feasible)
     lacking = f"{planned - len(launched)} of {planned} planned launches have no record"
     notes = [f"{lacking} (not finished)"] if len(launched) < planned else []
     if chain.unchained:

@@ -56,7 +56,8 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
 def _still_open(dossier: Dossier) -> Iterator[Sentence]:
     """Launches that are missing, re-runs, waivers."""
     judgement, run = dossier.judgement, dossier.run
-    planned = sum(case.skipped is None for case in run.plan.cases) * run.plan.blocks
+    feasible = (case for case in run.plan.cases if case.skipped is None)
+    planned = sum(run.asked[case.environment, case.check] for case in feasible)
     done = len({(launch.case, launch.block) for launch in run.counted() if launch.block})
     if done < planned:
         yield Sentence(

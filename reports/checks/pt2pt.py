@@ -43,7 +43,7 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
             parts = analysis.labels["pt2pt"].parts(analysis.case(row))
             title = titles[row.series.case, construct] = ", ".join([construct, *parts])
         groups.setdefault(title, []).append(row)
-    blocks = analysis.run.plan.blocks
+    blocks = analysis.run.blocks
     note = (
         f"Mean ± s at each message length; n = {blocks} launches unless a cell says otherwise. A"
         " cell's title gives its complete statistics in SI units; so does summary.csv, with the"
@@ -71,7 +71,7 @@ def _sizes_table(analysis: Analysis, title: str, rows: list[Row], note: str, mos
         )
         for metric in METRICS
     }
-    blocks = analysis.run.plan.blocks
+    blocks = analysis.run.blocks
 
     def cell(rows: list[Row]) -> Cell:
         made = value_cell(rows, units[rows[0].series.metric] if rows else ReadableUnit("", 1))

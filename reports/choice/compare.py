@@ -3,32 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
 
 import msgspec.structs
 import numpy as np
 
-from records.axes import along_curve
-from records.flags import INVALID_ON_PURPOSE
 from reports.choice.cells import Comparison, Judgement
-from reports.choice.failures import FailureRate, Failures, Ranked, rank_failures_last
-from reports.choice.pairing import (
-    Planned,
-    Point,
-    PointKey,
-    combine,
-    paired_points,
-    points_by_environment,
-)
-from reports.choice.score import OverallScore, weighted_costs
+from reports.choice.family import Cell, Family, QuestionKey, gather
+from reports.choice.score import OverallScore
 from reports.load.loading import Run
-from reports.notation.labels import CheckLabels, params_key, point_text
+from reports.notation.labels import CheckLabels
 from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question, answers
 from reports.statistics.serial import Dependence, lag_1, serial_dependence
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, holm, paired_effects
+from reports.statistics.spending import Judged, answers_after
 
 
 @dataclass(frozen=True)
@@ -40,6 +29,8 @@ class Comparisons:
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
     because a value is not above 0 and has no logarithm. `dependence` is that of neighbouring
     blocks over all questions, None below six blocks; where found, all bounds are wider for it.
+    `scored` are the environments that have what a score takes; `judged` the blocks after which a
+    sequential design was judged.
     """
 
     reference: str
@@ -51,6 +42,8 @@ class Comparisons:
     every_pair: bool = True
     unusable: int = 0
     dependence: Dependence | None = None
+    scored: tuple[str, ...] = ()
+    judged: tuple[int, ...] = ()
 
     @property
     def finest(self) -> list[Comparison]:
@@ -58,70 +51,60 @@ class Comparisons:
         return self.points or self.groups
 
 
-#: More (points × pairs) than this are compared with the reference only, and the report says so.
-MOST_CELLS_OF_ALL_PAIRS = 40_000
-
-
-@dataclass(frozen=True)
-class _Cell:
-    comparison: Comparison
-    question: Question
-
-
 def compare_environments(run: Run, labels: Mapping[str, CheckLabels]) -> Comparisons:
-    """Compare all pairs of environments; score, checks, curves and points are one family.
+    """Compare all pairs of environments; score, checks, curves and points are one family."""
+    if run.plan.sequential is not None:
+        return compare_after(run, labels, run.judged_after)
+    family = gather(run, labels)
+    serial = _serial(family.questions)
+    return _told(family, answers(family.questions, _wider(serial)), serial)
 
-    The reference is the first environment of the plan. With very many points curves and points
-    are compared with the reference only.
+
+def compare_after(
+    run: Run, labels: Mapping[str, CheckLabels], blocks: Sequence[int]
+) -> Comparisons:
+    """What a sequential design finds in its judgements after these blocks.
+
+    Each is made of the launches up to its block alone, as it was when the run stood there. A
+    question has the bounds of the last judgement that had a new value for it; without a judgement
+    nothing has bounds.
     """
-    names, register = list(dict.fromkeys(run.plan.environments)), run.plan.register
-    cases = run.plan.cases
-    keys = [params_key(case) for case in cases]
-    failures = Failures(run, keys)
-    better = {name: metric.better for name, metric in register.metrics.items()}
-    measured = points_by_environment(run, keys)
-    table, ranked = rank_failures_last(measured, failures, better)
-    planned = Planned(cases, keys, labels, register)
-    points = sum(max(map(len, found.values()), default=0) for found in table.values())
-    every_pair = points * len(names) * (len(names) - 1) // 2 <= MOST_CELLS_OF_ALL_PAIRS
-    compared: list[_Cells] = []
-    overall: list[_Cell] = []
-    unusable = 0
-    for reference, environment in combinations(names, 2):
-        for (check, metric), found in table.items():
-            pairs, without_logarithm = paired_points(found, environment, reference, better[metric])
-            pair = _Cells(planned, check, metric, environment, reference, pairs, failures, ranked)
-            overall += pair.overall()
-            if every_pair or reference == names[0]:
-                compared.append(pair)
-                unusable += without_logarithm
-    wrong = frozenset(
-        (cases[case].check, cases[case].environment)
-        for case, status, flags in run.tally
-        if status == "wrong" and INVALID_ON_PURPOSE not in flags
-    )
-    finer = any(len(pair.pairs) > len(pair.curves) for pair in compared)
-    groups = [cell for pair in compared for cell in pair.groups()]
-    finest = [cell for pair in compared for cell in pair.points()] if finer else []
-    costs = weighted_costs(run, table, names, wrong, failures)
-    questions = costs.questions() if costs else []
-    cells = [*overall, *groups, *finest]
-    questions += [cell.question for cell in cells]
-    serial = _serial(questions)
-    answered = answers(questions, serial.wider if serial else 1.0)
-    score = costs.judged(answered) if costs else None
-    told = _judged(cells, answered[len(questions) - len(cells) :], len(questions))
-    ends = len(overall), len(overall) + len(groups)
+    known: dict[QuestionKey, Answer] = {}
+    judged: list[Judged] = []
+    family, serial = gather(run, labels), None
+    for block in blocks:
+        family = gather(run.until(block), labels)
+        serial = _serial(family.questions)
+        found, made = answers_after(
+            family.questions, block, judged, run.plan.blocks, _wider(serial)
+        )
+        judged.append(made)
+        pairs = zip(family.keys, found, strict=True)
+        known |= {key: answer for key, answer in pairs if answer is not None}
+    return _told(family, [known.get(key) for key in family.keys], serial, tuple(blocks))
+
+
+def _told(
+    family: Family,
+    answered: Sequence[Answer | None],
+    serial: Dependence | None,
+    judged: tuple[int, ...] = (),
+) -> Comparisons:
+    cells = family.cells
+    told = _judged(cells, answered[len(answered) - len(cells) :], len(answered))
+    ends = len(family.overall), len(family.overall) + len(family.groups)
     return Comparisons(
-        reference=names[0] if names else "",
+        reference=family.names[0] if family.names else "",
         overall=_in_order(told[: ends[0]]),
         groups=_in_order(told[ends[0] : ends[1]]),
         points=_in_order(told[ends[1] :]),
-        unranked=wrong,
-        score=score,
-        every_pair=every_pair,
-        unusable=unusable,
+        unranked=family.wrong,
+        score=family.costs.judged(answered) if family.costs else None,
+        every_pair=family.every_pair,
+        unusable=family.unusable,
         dependence=serial,
+        scored=tuple(family.costs.names) if family.costs else (),
+        judged=judged,
     )
 
 
@@ -130,104 +113,12 @@ def _serial(questions: Sequence[Question]) -> Dependence | None:
     return serial_dependence(rows) if rows else None
 
 
-@dataclass(frozen=True)
-class _Cells:
-    """The cells of one pair of environments for one check's deciding metric."""
-
-    planned: Planned
-    check: str
-    metric: str
-    environment: str
-    reference: str
-    pairs: Mapping[PointKey, Point]
-    failures: Failures
-    ranked: Ranked
-
-    @cached_property
-    def curves(self) -> dict[tuple[str, str], list[PointKey]]:
-        """The points of each curve, by scope and name of the curve."""
-        found: dict[tuple[str, str], list[PointKey]] = {}
-        for key in self.pairs:
-            name = self.planned.names(self.check, key, self.environment)
-            found.setdefault(name, []).append(key)
-        return found
-
-    def overall(self) -> list[_Cell]:
-        """One cell for each scope, over all its points."""
-        scopes: dict[str, list[PointKey]] = {}
-        for key in self.pairs:
-            scope, _ = self.planned.names(self.check, key, self.environment)
-            scopes.setdefault(scope, []).append(key)
-        return [self._cell(scope, "all points", keys) for scope, keys in scopes.items()]
-
-    def groups(self) -> list[_Cell]:
-        """One cell for each curve."""
-        return [self._cell(scope, label, keys) for (scope, label), keys in self.curves.items()]
-
-    def points(self) -> Iterator[_Cell]:
-        """One cell for each point: the finest cells there are."""
-        for (scope, curve), keys in self.curves.items():
-            for key in keys:
-                place = along_curve(key[1])
-                own = point_text(*place) if place else "one point"
-                label = f"{curve}, {own}" if len(keys) > 1 else curve
-                yield self._cell(scope, label, [key], curve)
-
-    def _cell(self, scope: str, label: str, keys: Sequence[PointKey], curve: str = "") -> _Cell:
-        (blocks, values), used = combine([self.pairs[key] for key in keys])
-        environment, reference = (
-            self.planned.case(self.check, keys[0][0], name).id for name in self._names
-        )
-        comparison = Comparison(
-            check=self.check,
-            scope=scope,
-            label=label,
-            metric=self.metric,
-            environment=self.environment,
-            reference=self.reference,
-            n=len(blocks),
-            points=used,
-            points_planned=len(keys),
-            case_ids=(environment, reference),
-            curve=curve or label,
-            at=keys[0][1] if len(keys) == 1 else (),
-            failures=self._failures_in(frozenset(key[0] for key in keys)),
-        )
-        return _Cell(comparison, Question(blocks, values, self._kept(keys)))
-
-    def _failures_in(self, params: frozenset[bytes]) -> tuple[FailureRate, FailureRate]:
-        """The failures of both environments in the cases with these parameters."""
-        found = self._rates.get(params)
-        if found is None:
-            mine, theirs = (
-                self.failures.of(self.planned.place(self.check, one, name) for one in params)
-                for name in self._names
-            )
-            found = self._rates[params] = mine, theirs
-        return found
-
-    @cached_property
-    def _rates(self) -> dict[frozenset[bytes], tuple[FailureRate, FailureRate]]:
-        return {}
-
-    def _kept(self, keys: Sequence[PointKey]) -> float:
-        """The mean share of blocks that no failed launch and none in its place took."""
-        if not self.ranked:
-            return 1.0
-        shares = [
-            max(self.ranked.get((self.metric, name, key), 0) for name in self._names)
-            / len(self.pairs[key][0])
-            for key in keys
-        ]
-        return max(0.1, 1 - 2 * float(np.mean(shares)))
-
-    @property
-    def _names(self) -> tuple[str, str]:
-        return self.environment, self.reference
+def _wider(serial: Dependence | None) -> float:
+    return serial.wider if serial else 1.0
 
 
 def _judged(
-    cells: Sequence[_Cell], answered: Sequence[Answer | None], family: int
+    cells: Sequence[Cell], answered: Sequence[Answer | None], family: int
 ) -> list[Comparison]:
     """Add effects, computed together for each n, and what the family says of them."""
     by_n: dict[int, list[int]] = {}

@@ -99,7 +99,8 @@ class OverallScore:
 
 @dataclass(frozen=True)
 class Costs:
-    """The scores by environment and block, NaN where one has none, before they are judged."""
+    """The scores by environment and block, NaN where one has none, before they are judged. `asked`:
+    a sequential design goes on until they are known."""
 
     names: list[str]
     scores: Matrix
@@ -107,6 +108,7 @@ class Costs:
     shares: list[CheckShare]
     excluded: list[tuple[str, str]]
     failures: dict[str, FailureRate]
+    asked: bool = False
 
     def questions(self) -> list[Question]:
         """ln of the ratio of each pair, in the order of `combinations`."""
@@ -117,7 +119,7 @@ class Costs:
             difference = logs[a] - logs[b]
             blocks = np.flatnonzero(np.isfinite(difference))
             kept = max(0.1, 1 - 2 * max(shares[a], shares[b]))
-            found.append(Question(blocks + 1, difference[blocks], kept))
+            found.append(Question(blocks + 1, difference[blocks], kept, self.asked))
         return found
 
     def judged(self, answered: Sequence[Answer | None]) -> OverallScore | None:
@@ -162,7 +164,7 @@ def weighted_costs(
     An environment with wrong records in a weighted check has no score, nor has one without an ok
     launch of a weighted check or of a case of it. A launch that is missing costs its cell: it has
     the environment's mean there and the block's drift. A block counts for an environment from half
-    of the weight on.
+    of the weight on; in a sequential design up to where all its weighted checks went on.
     """
     measured = dict.fromkeys((check for check, _ in table), 1.0)
     weights = run.plan.weights or measured
@@ -181,6 +183,8 @@ def weighted_costs(
         )
         total, present = total + weight * cost, present + weight * measured_share
         shares.append(CheckShare(check, weight, points, planned))
+    for row, name in enumerate(scored if run.interims else ()):
+        total[row, min(run.asked[name, check] for check in checks) :] = np.nan
     whole = sum(checks.values())
     return Costs(
         scored,
@@ -189,6 +193,7 @@ def weighted_costs(
         shares,
         excluded,
         {name: failures.of_checks(checks, name) for name in scored},
+        run.plan.sequential is not None and "score" in run.plan.sequential.until,
     )
 
 

@@ -9,6 +9,7 @@ from records.belonging import Belonging
 from records.chain import Chain
 from records.errors import AssayError
 from records.input_files import kind_at
+from records.interims import INTERIMS, read_interims
 from records.plan import read_plan
 from records.provenance import read_provenance
 from records.record import has_torn_tail
@@ -56,4 +57,5 @@ def load_run(directory: Path) -> Run:
         warnings=tuple(warnings),
         profiled=reader.profiled,
         chain=chain,
+        interims=tuple(read_interims(directory / INTERIMS, plan)),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.chain import Chain
+from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase
 from records.provenance import Provenance
 from records.record import Status
@@ -64,7 +65,7 @@ def stacked(series: Sequence[Series]) -> NDArray[np.float64]:
 class Run:
     """A run directory in memory. `series` holds counted ok launches, `invalid` the values of
     launches that were wrong on purpose; `profiled`: some record holds an MPI profile; `chain`:
-    that of all records."""
+    that of all records; `interims`: what a sequential design decided so far."""
 
     directory: Path
     plan: Plan
@@ -77,6 +78,49 @@ class Run:
     warnings: tuple[str, ...]
     profiled: bool
     chain: Chain
+    interims: tuple[Interim, ...] = ()
+
+    def until(self, block: int) -> Run:
+        """The run as it stood after a block."""
+        series = [
+            Series(item.case, item.metric, item.at, item.blocks[:end], item.values[:end])
+            for item in self.series
+            if (end := int(np.searchsorted(item.blocks, block, side="right")))
+        ]
+        launches = [launch for launch in self.launches if launch.block <= block]
+        return replace(self, series=series, launches=launches)
+
+    @cached_property
+    def asked(self) -> dict[tuple[str, str], int]:
+        """For each environment and check the block up to which its launches were asked for."""
+        return asked_blocks(self.plan, self.interims)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks were asked for, of what went on to the end."""
+        return max(self.asked.values(), default=self.plan.blocks)
+
+    @cached_property
+    def judged_after(self) -> list[int]:
+        """The blocks after which a sequential design was judged; where that is not recorded, those
+        whose launches are all there."""
+        if self.interims or self.plan.sequential is None:
+            return [interim.block for interim in self.interims]
+        done = {(launch.case, launch.block) for launch in self.launches}
+        feasible = [place for place, case in enumerate(self.plan.cases) if case.skipped is None]
+        present: dict[int, set[str]] = {}
+        for place, block in done:
+            present.setdefault(block, set()).add(self.plan.cases[place].environment)
+        return [
+            block
+            for block in self.plan.sequential.interims
+            if block in present
+            and all(
+                (place, block) in done
+                for place in feasible
+                if self.plan.cases[place].environment in present[block]
+            )
+        ]
 
     def case(self, launch: Launch) -> PlannedCase:
         """The planned case of a launch."""

@@ -134,7 +134,7 @@ def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | N
     """A metric by all that varies, a column an environment."""
     rows = in_reading_order(analysis, analysis.rows_of(check, metric))
     unit = readable_unit(rows[0].unit, (row.summary.mean for row in rows))
-    blocks = analysis.run.plan.blocks
+    blocks = analysis.run.blocks
 
     def lead(name: str, values: Sequence[object]) -> Lead[Row]:
         def text(row: Row) -> str:

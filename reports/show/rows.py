@@ -166,7 +166,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
             return Cell(text, title="" if value is None else f"{si_text(value)} {si}")
 
         return [
-            Cell(f"{summary.n} of {analysis.run.plan.blocks}"),
+            Cell(f"{summary.n} of {analysis.run.blocks}"),
             number(summary.mean),
             number(summary.stddev),
             Cell(percent(summary.cv, 2)),

@@ -9,7 +9,7 @@ once, where Holm over the rows counts it once for each.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ LEAST_BLOCKS = 6
 POWER = 0.8
 #: The quantile is taken at 96 % for bounds of 95 %: residuals vary a little less than errors, and
 #: at 95 % heavy-tailed launches left the bounds together in 6–8 % of campaigns [bench/choice.py].
-_QUANTILE = 0.04
+QUANTILE = 0.04
 _ALL_FLIPS_UP_TO = 12
 _FLIPS = 2000
 _TOGETHER = 512
@@ -32,11 +32,13 @@ _TOGETHER = 512
 class Question:
     """One row: d by ascending block. `kept` < 1 after winsorising: the share of blocks between the
     two tails that were replaced. It divides the standard error s/√n, and n·kept − 1 are the degrees
-    of freedom of s (Yuen's correction)."""
+    of freedom of s (Yuen's correction). `declared`: a sequential design goes on until it is
+    answered."""
 
     blocks: NDArray[np.int64]
     values: NDArray[np.float64]
     kept: float = 1.0
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,79 +66,101 @@ def answers(questions: Sequence[Question], wider: float = 1.0) -> list[Answer | 
     Yuen, Biometrika 61 (1974) 165. Assumes independent blocks; keeps the family's error under any
     dependence between rows.
     """
-    groups = [group for group in _by_blocks(questions) if len(group.blocks) >= LEAST_BLOCKS]
     result: list[Answer | None] = [None] * len(questions)
+    groups = by_blocks(questions)
     if not groups:
         return result
-    least = _least_p(groups)
-    critical = float(least[int(_QUANTILE * len(least) + 1e-9) - 1])
+    every = np.unique(np.concatenate([group.blocks for group in groups]))
+    least = np.sort(least_p(groups, every, sign_flips(len(every))))
+    critical = float(least[int(QUANTILE * len(least) + 1e-9) - 1])
     for group in groups:
-        n = len(group.blocks)
-        kept = np.array([questions[place].kept for place in group.places])
-        mean = group.rows.mean(axis=1)
-        error = wider * group.rows.std(axis=1, ddof=1) / np.sqrt(n) / kept
-        freedom = np.maximum(1.0, n * kept - 1)
-        known, at = np.unique(freedom, return_inverse=True)
-        reach = special.stdtrit(known, 1 - critical / 2)
-        shift = special.nctdtrinc(known, 1 - POWER, reach)
-        half, shift = reach[at] * error, shift[at] * error
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = 2 * special.stdtr(freedom, np.nan_to_num(-np.abs(mean) / error, nan=0.0))
+        found, own = bounds(group, critical, wider)
         # As a share of 5 %, so that p <= 0.05 says the same as bounds without 0.
         below = (np.searchsorted(least, own, side="left") + 1) / len(least)
-        p = np.clip(below * (1 - LEVEL) / _QUANTILE, np.minimum(own, 1.0), 1.0)
-        columns = (mean - half, mean + half, p, shift)
-        made = map(Answer, *(column.tolist() for column in columns))
-        for place, answer in zip(group.places, made, strict=True):
-            result[place] = answer
+        p = np.clip(below * (1 - LEVEL) / QUANTILE, np.minimum(own, 1.0), 1.0)
+        for place, (low, high, shift), adjusted in zip(group.places, found, p, strict=True):
+            result[place] = Answer(low, high, float(adjusted), shift)
     return result
 
 
 @dataclass(frozen=True)
-class _Group:
-    """Questions over the same blocks, by their places."""
+class Group:
+    """Questions over the same blocks, by their places. Each weighs its p: p/weight is compared."""
 
     blocks: NDArray[np.int64]
     places: list[int]
     rows: Matrix
+    kept: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+    def until(self, block: int) -> Group:
+        """The same questions without later blocks."""
+        here = self.blocks <= block
+        return replace(self, blocks=self.blocks[here], rows=self.rows[:, here])
 
 
-def _by_blocks(questions: Sequence[Question]) -> list[_Group]:
+def by_blocks(questions: Sequence[Question]) -> list[Group]:
+    """The questions that have six blocks at least, all of weight 1."""
     found: dict[bytes, list[int]] = {}
     for place, item in enumerate(questions):
-        found.setdefault(item.blocks.tobytes(), []).append(place)
+        if len(item.blocks) >= LEAST_BLOCKS:
+            found.setdefault(item.blocks.tobytes(), []).append(place)
     return [
-        _Group(
+        Group(
             questions[places[0]].blocks,
             places,
             np.stack([questions[place].values for place in places]),
+            np.array([questions[place].kept for place in places]),
+            np.ones(len(places)),
         )
         for places in found.values()
     ]
 
 
-def _least_p(groups: Sequence[_Group]) -> NDArray[np.float64]:
-    """For each sign flip the least p over all rows, ascending."""
-    every = np.unique(np.concatenate([group.blocks for group in groups]))
-    signs = _signs(len(every))
-    least = np.ones(len(signs))
+def bounds(
+    group: Group, critical: float, wider: float
+) -> tuple[list[tuple[float, float, float]], NDArray[np.float64]]:
+    """Of each row lower and upper bound and what is detectable at the critical p; and its own p."""
+    n = len(group.blocks)
+    mean = group.rows.mean(axis=1)
+    error = wider * group.rows.std(axis=1, ddof=1) / np.sqrt(n) / group.kept
+    freedom = np.maximum(1.0, n * group.kept - 1)
+    tail = np.minimum(critical * group.weights, 1.0) / 2
+    known, at = np.unique(np.stack([freedom, tail]), axis=1, return_inverse=True)
+    reach = special.stdtrit(known[0], 1 - known[1])
+    shift = special.nctdtrinc(known[0], 1 - POWER, reach)
+    half, shift = reach[at] * error, shift[at] * error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        own = 2 * special.stdtr(freedom, np.nan_to_num(-np.abs(mean) / error, nan=0.0))
+    columns = (mean - half, mean + half, shift)
+    return list(zip(*(column.tolist() for column in columns), strict=True)), own
+
+
+def least_p(
+    groups: Sequence[Group], every: NDArray[np.int64], signs: Matrix
+) -> NDArray[np.float64]:
+    """For each sign flip (a row of `signs`, a column for each of the blocks `every`) the least
+    p/weight of all residuals."""
+    least = np.full(len(signs), np.inf)
     for group in groups:
         n = len(group.blocks)
         own = signs[:, np.searchsorted(every, group.blocks)]
-        greatest = np.zeros(len(signs))
-        for start in range(0, len(group.rows), _TOGETHER):
-            chunk = group.rows[start : start + _TOGETHER]
-            residuals = chunk - chunk.mean(axis=1, keepdims=True)
-            length = np.sqrt((residuals**2).sum(axis=1, keepdims=True))
-            residuals /= np.where(length > 0, length, 1)
-            greatest = np.maximum(greatest, np.abs(own @ residuals.T).max(axis=1))
-        cosine = np.minimum(greatest / np.sqrt(n), 1 - 1e-12)
-        t = np.sqrt(n - 1) * cosine / np.sqrt(1 - cosine**2)
-        least = np.minimum(least, 2 * special.stdtr(n - 1, -t))
-    return np.sort(least)
+        for weight in np.unique(group.weights):
+            rows = group.rows[group.weights == weight]
+            greatest = np.zeros(len(signs))
+            for start in range(0, len(rows), _TOGETHER):
+                chunk = rows[start : start + _TOGETHER]
+                residuals = chunk - chunk.mean(axis=1, keepdims=True)
+                length = np.sqrt((residuals**2).sum(axis=1, keepdims=True))
+                residuals /= np.where(length > 0, length, 1)
+                greatest = np.maximum(greatest, np.abs(own @ residuals.T).max(axis=1))
+            cosine = np.minimum(greatest / np.sqrt(n), 1 - 1e-12)
+            t = np.sqrt(n - 1) * cosine / np.sqrt(1 - cosine**2)
+            least = np.minimum(least, 2 * special.stdtr(n - 1, -t) / weight)
+    return least
 
 
-def _signs(n: int) -> Matrix:
+def sign_flips(n: int) -> Matrix:
     """Sign flips of n blocks; the first block keeps its sign where all are listed."""
     if n <= _ALL_FLIPS_UP_TO:
         bits = (np.arange(2 ** (n - 1))[:, np.newaxis] >> np.arange(n)) & 1

@@ -70,7 +70,10 @@ def render_csv(analysis: Analysis) -> bytes:
         rows = analysis.rows[start : start + _BATCH]
         summaries = [row.summary for row in rows]
         columns: dict[str, Sequence[Any]] = {
-            "blocks_planned": [analysis.run.plan.blocks] * len(rows),
+            "blocks_planned": [
+                analysis.run.asked[case.environment, case.check]
+                for case in map(analysis.case, rows)
+            ],
             "flags": _texts((row.flags for row in rows), "; ".join),
         }
         for column, name in _STATISTICS.items():

@@ -55,7 +55,7 @@ def _what_ran(analysis: Analysis) -> Sentence:
     over = f", network {site.network.name}" if site.network.name else ""
     nodes = f" with {count_text(len(run.nodes), 'node')}" if run.nodes else ""
     return Sentence(
-        f"{count_text(len(run.plan.cases), 'case')} in {count_text(run.plan.blocks, 'block')} were"
+        f"{count_text(len(run.plan.cases), 'case')} in {count_text(run.blocks, 'block')} were"
         f" planned for site {run.plan.site}{kind[site.virtual]}{nodes}{over}; environments:"
         f" {', '.join(run.plan.environments)}.",
         "#provenance",

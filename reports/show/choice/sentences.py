@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reports.analysis import Analysis
 from reports.choice.matrix import crossovers
+from reports.choice.races import outcome
 from reports.choice.ranking import Standing
 from reports.choice.score import OverallScore
 from reports.notation.units import (
@@ -32,8 +33,8 @@ class Sentence:
 
 
 def choice_sentences(analysis: Analysis) -> list[Sentence]:
-    """At most five: who is first overall, who fails or is not ranked, whether blocks are
-    independent, where the winner changes."""
+    """At most six: who is first overall, who fails or is not ranked, what a sequential design
+    came to, whether blocks are independent, where the winner changes."""
     sentences = []
     score = analysis.comparisons.score
     if score is not None:
@@ -41,6 +42,7 @@ def choice_sentences(analysis: Analysis) -> list[Sentence]:
         if score.excluded:
             names = "; ".join(f"{name} ({why})" for name, why in score.excluded)
             sentences.append(Sentence(f"Not ranked: {names}.", "#table-score", "warning"))
+    sentences += _in_turn(analysis)
     sentences += _dependence(analysis.comparisons.dependence)
     found = crossovers(analysis.comparisons.finest)
     if found:
@@ -111,6 +113,31 @@ def _failing(score: OverallScore) -> list[Sentence]:
             )
     text = f"Ranked behind others for failed launches: {'; '.join(told)}."
     return [Sentence(text, "#table-score", "warning")] if told else []
+
+
+def _in_turn(analysis: Analysis) -> list[Sentence]:
+    """How far a sequential design has come, and whether its judgements are those of today."""
+    run = analysis.run
+    if run.plan.sequential is None:
+        return []
+    if not run.interims:
+        text = f"Not judged yet: blocks are added, {run.plan.blocks} at most, until it is known."
+        return [Sentence(text, "#launches", "open")]
+    last = run.interims[-1]
+    found = outcome(run.until(last.block), analysis.comparisons).open
+    text = f"Blocks are added until it is known: {'; '.join(last.told(run.plan))}."
+    if last.open:
+        more = f" and {len(last.open) - 3} more" if len(last.open) > 3 else ""
+        text += f" Open: {', '.join(last.open[:3])}{more}."
+    sentences = [Sentence(text, "#table-interims", "open" if last.open else "plain")]
+    if {*found} != {*last.open}:
+        text = (
+            f"The launches up to block {last.block} leave other questions open today"
+            f" ({', '.join(found) or 'none'}) than when the run was judged: launches were added"
+            " since, or interims.jsonl or Assay was changed."
+        )
+        sentences.append(Sentence(text, "#table-interims", "warning"))
+    return sentences
 
 
 def _dependence(found: Dependence | None) -> list[Sentence]:

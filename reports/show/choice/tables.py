@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from records.interims import Interim
 from records.metric import Register
 from reports.analysis import Analysis
 from reports.choice.cells import Comparison, Judgement
@@ -20,10 +21,13 @@ from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import PairedEffect
 
+#: Open questions of one judgement that the table names.
+MOST_OPEN = 6
+
 
 def choice_tables(analysis: Analysis) -> list[Table]:
     """The tables above the comparisons of single cells; those without content left out."""
-    made = (score_table, matrix_table, crossover_table, startup_table, pairs_table)
+    made = (score_table, interims_table, matrix_table, crossover_table, startup_table, pairs_table)
     return [table for make in made if (table := make(analysis)) is not None]
 
 
@@ -60,6 +64,41 @@ def score_table(analysis: Analysis) -> Table | None:
         anchor="table-score",
         title="Overall score and places",
         note=score_note(score, analysis.register),
+    )
+
+
+def interims_table(analysis: Analysis) -> Table | None:
+    """The judgements of a sequential design: what was open, and what went on for it."""
+    run = analysis.run
+    if not run.interims:
+        return None
+
+    def cells(item: Interim) -> list[str | Cell]:
+        ended = {
+            "answered": "all known",
+            "blocks": "no block is left",
+            "node_hours": "limits.node_hours is used up",
+        }
+        return [
+            str(item.block),
+            str(len(item.open)),
+            "; ".join(item.open[:MOST_OPEN]) + "; …" * (len(item.open) > MOST_OPEN) or "–",
+            ended[item.ended] if item.ended else item.going_told(run.plan),
+        ]
+
+    note = (
+        "A question is a pair of environments that may still be the best in something. It is"
+        " closed by faster, equivalent, or bounds no wider than the zone of equivalence. Only"
+        " launches that bear on an open question are made. The bounds of all judgements hold"
+        " together at 95 %."
+    )
+    headings: list[Heading] = numeric("after block", "open")
+    return pivot(
+        list(run.interims),
+        [([*headings, "open questions", "goes on with"], cells)],
+        anchor="table-interims",
+        title="Judged until it is known",
+        note=note,
     )
 
 

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sequential designs on simulated campaigns with known truth: error, coverage, launches saved.
+
+python -m bench.sequential [CAMPAIGNS]. Campaigns as in bench/choice.py, six to twenty blocks,
+judged and ended by the code that runs and reports them. Exits 1 when a row misses its goal
+(bench/rows.py).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+
+from assay.plan.interims import sequential_design
+from assay.schema.model import Blocks
+from bench.choice import ALIKE, MIXED, NOISES, best_choice, bounds_hold, launches, wrong_words
+from bench.rows import Row, mean, printed, share
+from bench.simulated_campaigns import CASES, judged, simulated_run
+from records.interims import Ended as WhyEnded
+from records.interims import Interim
+from reports.choice.compare import Comparisons, compare_environments
+from reports.choice.races import judge_after
+from reports.notation.labels import check_labels
+from reports.statistics.descriptive import Matrix
+
+TOPIC = "Choice: blocks added until it is known"
+CAMPAIGNS, QUICK = 150, 15
+GREATEST = 20
+#: The fixed design that launches are counted against.
+FIXED = 12
+BETTER = np.log([1, 1, 1, 1 / 1.1])
+
+Maker = Callable[[np.random.Generator], Matrix]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A simulated campaign at its end: what its report says, launches over those of a block."""
+
+    found: Comparisons
+    blocks: int
+    cost: float
+    answered: bool
+
+
+def campaign(logs: Matrix, stops: Callable[[Comparisons], bool] | None = None) -> Ended:
+    """Run a campaign block by block; `stops` ends it after a judgement that suits somebody."""
+    design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
+    interims: list[Interim] = []
+    for block in design.interims:
+        run = simulated_run(logs, None, design, interims)
+        made = judge_after(run, block)
+        ended: WhyEnded | None = "blocks" if block == logs.shape[2] else None
+        ended = ended if made.open else "answered"
+        going = {} if ended else made.going
+        interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
+        run = replace(run, interims=tuple(interims))
+        found = compare_environments(run, check_labels(run.plan.cases))
+        if ended or (stops is not None and stops(found)):
+            break
+    return Ended(found, block, len(run.launches) / (len(logs) * CASES), not made.open)
+
+
+def errors(campaigns: int) -> Iterator[Row]:
+    """A wrong word, place or bound of any question of a campaign, when it has ended by itself."""
+    for truth, what in ((ALIKE, "all alike"), (MIXED, "two alike, +10 %, +50 %")):
+        for name, noise in NOISES.items():
+            rng = np.random.default_rng([len(name), len(what), 20])
+            ended = [campaign(launches(rng, noise, truth, GREATEST)) for _ in range(campaigns)]
+            wrong = sum(wrong_words(item.found, truth) for item in ended)
+            hold = sum(bounds_hold(item.found, truth) for item in ended)
+            yield share(f"a wrong word or place: {what}, {name}", wrong, campaigns, most=0.05)
+            yield share("  all bounds hold together", hold, campaigns, least=0.95)
+            yield mean("  blocks run, of 20 at most", [item.cost for item in ended])
+
+
+def optional_stopping(campaigns: int) -> Iterator[Row]:
+    """All alike; somebody ends the run as soon as anything is separated."""
+    rng = np.random.default_rng(8)
+    bad = 0
+    for _ in range(campaigns):
+        logs = launches(rng, NOISES["normal, s 2 %"], ALIKE, GREATEST)
+        found = campaign(logs, lambda found: wrong_words(found, ALIKE)).found
+        bad += wrong_words(found, ALIKE)
+    yield share(
+        "all alike, ended as soon as any word is wrong: a wrong word", bad, campaigns, most=0.05
+    )
+
+
+def saved(campaigns: int) -> Iterator[Row]:
+    """One library is 10 % better: launches against twelve blocks, which find the same."""
+    for name in ("normal, s 2 %", "skewed (exponential), s 3 %"):
+        rng = np.random.default_rng([len(name), 3])
+        costs, right, fixed, away = [], 0, 0, 0
+        for _ in range(campaigns):
+            logs = launches(rng, NOISES[name], BETTER, GREATEST)
+            ended = campaign(logs)
+            costs.append(1 - ended.cost / FIXED)
+            right += best_choice(ended.found) == "d"
+            fixed += best_choice(judged(logs[:, :, :FIXED])) == "d"
+            away += ended.cost < ended.blocks
+        yield mean(
+            f"one library 10 % better, {name}: launches saved against {FIXED} blocks",
+            costs,
+            least=1 / 3,
+        )
+        yield share("  it is the best choice", right, campaigns, least=0.95)
+        yield share(f"  it is the best choice after {FIXED} blocks", fixed, campaigns)
+        yield share("  something did not go on to the end", away, campaigns)
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """The lines of the table."""
+    campaigns = QUICK if quick else CAMPAIGNS
+    return chain.from_iterable(part(campaigns) for part in (saved, optional_stopping, errors))
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    campaigns = int(arguments[0]) if arguments else CAMPAIGNS
+    parts = (saved, optional_stopping, errors)
+    return printed(chain.from_iterable(part(campaigns) for part in parts))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

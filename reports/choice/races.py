@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sequential design goes on for: races between environments, and what is open in them.
+
+A race is the overall score, a check, a curve or a point, as the campaign asks. It is for the best
+place: who is slower than another in it has lost it, and how much slower is no question any more. A
+pair of those still in it is known when it is faster or equivalent, or when its bounds are no wider
+than the zone of equivalence: then only the side of the 3 % on which it lies is open, and no
+reasonable number of blocks would tell. That holds for "not slower" and "not faster", too: while
+bounds are wider, such a word may still become "faster" or "equivalent".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from records.interims import asked_blocks
+from reports.choice.cells import LEAST_DIFFERENCE, Comparison, Judgement
+from reports.choice.compare import Comparisons, compare_after
+from reports.load.loading import Run
+from reports.notation.labels import check_labels
+
+
+@dataclass(frozen=True)
+class Race:
+    """`pairs` have the judgement of the first over the second, None where there is none yet;
+    `unfit` cannot win: wrong answers, or failures; `settled` are pairs that failures decide;
+    `checks` bear on it, all weighted ones where there are none."""
+
+    title: str
+    pairs: Mapping[tuple[str, str], Judgement | None]
+    unfit: frozenset[str] = frozenset()
+    settled: frozenset[tuple[str, str]] = frozenset()
+    checks: tuple[str, ...] = ()
+
+    @cached_property
+    def beaten(self) -> frozenset[str]:
+        """Environments that are slower than another that is fit."""
+        found = set()
+        for (first, second), judged in self.pairs.items():
+            if judged is not None and not {first, second} & self.unfit:
+                if judged.word == "faster":
+                    found.add(second)
+                if judged.word == "slower":
+                    found.add(first)
+        return frozenset(found)
+
+    @property
+    def open(self) -> list[tuple[str, str]]:
+        """Pairs of environments that may still win of which too little is known."""
+        lost = self.beaten | self.unfit
+        return [
+            pair
+            for pair, judged in self.pairs.items()
+            if not lost & {*pair} and pair not in self.settled and not known(judged)
+        ]
+
+
+def known(judged: Judgement | None) -> bool:
+    """Whether more blocks would tell nothing that counts."""
+    if judged is None or judged.word == "not resolved":
+        return False
+    if judged.word in ("faster", "slower", "equivalent"):
+        return True
+    return judged.high / judged.low <= LEAST_DIFFERENCE**2
+
+
+def races(found: Comparisons, until: Sequence[str]) -> list[Race]:
+    """The races that a campaign asks for."""
+    result = []
+    if "score" in until and found.score is None:
+        # Too few blocks in common; where fewer than two have a score there is no race.
+        result.append(Race("overall cost", dict.fromkeys(combinations(found.scored, 2))))
+    elif "score" in until and found.score is not None:
+        pairs = {
+            (pair.first, pair.second): pair.judgement and pair.judgement.inverse()
+            for pair in found.score.pairs
+        }
+        unfit = {item.environment for item in found.score.standings if item.unreliable}
+        unfit |= {name for name, _ in found.score.excluded}
+        result.append(Race("overall cost", pairs, frozenset(unfit)))
+    for level, cells in (
+        ("checks", found.overall),
+        ("curves", found.groups),
+        ("points", found.points),
+    ):
+        if level in until:
+            result += _of_cells(level, cells, found.unranked)
+    return result
+
+
+def _of_cells(
+    level: str, cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]
+) -> Iterator[Race]:
+    alike: dict[tuple[str, str, str], list[Comparison]] = {}
+    for cell in cells:
+        alike.setdefault((cell.scope, cell.metric, cell.label), []).append(cell)
+    for (scope, _, label), found in alike.items():
+        names = {name for cell in found for name in (cell.environment, cell.reference)}
+        yield Race(
+            scope if level == "checks" else f"{scope}, {label}",
+            {(cell.environment, cell.reference): cell.judgement for cell in found},
+            frozenset(name for name in names if (found[0].check, name) in wrong),
+            frozenset((cell.environment, cell.reference) for cell in found if cell.unreliable),
+            (found[0].check,),
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a judgement comes to: open questions in words, and by environment the checks whose
+    launches bear on them."""
+
+    open: list[str]
+    going: dict[str, list[str]]
+
+
+NOTHING_IN_COMMON = "no two environments have valid launches in common"
+
+
+def outcome(run: Run, found: Comparisons) -> Outcome:
+    """What is open in a sequential design, and what has to go on for it.
+
+    A launch is made only while a question that it bears on is open: its check's, or that of the
+    overall cost. An environment that has no valid launch and failed does not go on.
+    """
+    sequential = run.plan.sequential
+    assert sequential is not None
+    every = races(found, sequential.until)
+    cases = run.plan.cases
+    pairs = list(dict.fromkeys((case.environment, case.check) for case in cases))
+    wanted = {
+        (name, check)
+        for race in every
+        for pair in race.open
+        for name in pair
+        for check in race.checks or run.plan.weights or {check for _, check in pairs}
+    }
+    text = [f"{race.title}: {a} against {b}" for race in every for a, b in race.open]
+    absent = {name for name, _ in pairs} - {cases[case].environment for case, _, _ in run.tally}
+    racing = {name for race in every for pair in race.pairs for name in pair}
+    if not racing and len(run.plan.environments) > 1:
+        failed = {cases[case].environment for case, status, _ in run.tally if status != "lost"}
+        absent |= {name for name, _ in pairs} - (failed - _with_values(run))
+        text = [NOTHING_IN_COMMON]
+    before = asked_blocks(run.plan, run.interims)
+    last = max(before.values(), default=0)
+    going: dict[str, list[str]] = {}
+    for name, check in pairs:
+        stays = (name, check) in wanted or name in absent
+        if text and stays and before[name, check] == last:
+            going.setdefault(name, []).append(check)
+    return Outcome(text, going)
+
+
+def _with_values(run: Run) -> set[str]:
+    return {run.plan.cases[series.case].environment for series in run.series}
+
+
+def judge_after(run: Run, block: int) -> Outcome:
+    """The judgement of a sequential design after a block, from its launches up to it."""
+    before = [interim.block for interim in run.interims]
+    found = compare_after(run, check_labels(run.plan.cases), [*before, block])
+    return outcome(run.until(block), found)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bounds of a sequential design: 5 % error over all questions and all judgements together.
+
+A group sequential design [Lan & DeMets, Biometrika 70 (1983) 659]: after n of at most N blocks the
+share α·n/N of the error is spent (the linear member of the power family of Kim & DeMets, Biometrika
+74 (1987) 149), whatever is decided with it. Bounds made this way are repeated confidence intervals
+[Jennison & Turnbull, J. R. Statist. Soc. B 51 (1989) 305]: they hold together at 95 % over all
+judgements, so whoever stops whenever they please is covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from reports.statistics.descriptive import LEVEL
+from reports.statistics.max_t import (
+    LEAST_BLOCKS,
+    QUANTILE,
+    Answer,
+    Group,
+    Question,
+    bounds,
+    by_blocks,
+    least_p,
+    sign_flips,
+)
+
+#: What of the error is for the declared questions, as weights of their p [Genovese, Roeder &
+#: Wasserman, Biometrika 93 (2006) 509]: they are few, and early blocks have room for few.
+DECLARED_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgement that was made: after which block, and at which critical p."""
+
+    block: int
+    critical: float
+
+
+def spent(block: int, greatest: int) -> float:
+    """The error spent up to a block; `max_t.QUANTILE` in all, for bounds of 95 %."""
+    return QUANTILE * block / greatest
+
+
+def answers_after(
+    questions: Sequence[Question],
+    block: int,
+    before: Sequence[Judged],
+    greatest: int,
+    wider: float = 1.0,
+) -> tuple[list[Answer | None], Judged]:
+    """Bounds after a block, with values up to it; None for questions that have no value since the
+    last judgement (their bounds stay as they are), or below six blocks.
+
+    The critical p is the greatest at which, over sign flips of whole blocks, the share of flips in
+    which any row's p was below the critical one in any judgement so far is what is spent so far.
+    It is at least what Bonferroni's inequality allows by itself, the error that is spent now over
+    the number of rows: the flips of few blocks are too few for a small error.
+    """
+    result: list[Answer | None] = [None] * len(questions)
+    groups = _weighted(questions)
+    last = before[-1].block if before else 0
+    now = spent(block, greatest)
+    critical = (now - spent(last, greatest)) / max(1, sum(len(group.places) for group in groups))
+    active = _tested(groups, last, block)
+    if not active:
+        return result, Judged(block, critical)
+    every = np.unique(np.concatenate([group.blocks for group in groups]))
+    signs = sign_flips(len(every))
+    crossed, after = np.zeros(len(signs), dtype=bool), 0
+    for judged in before:
+        crossed |= least_p(_tested(groups, after, judged.block), every, signs) < judged.critical
+        after = judged.block
+    room = int(now * len(signs) + 1e-9) - int(crossed.sum())
+    if room > 0:
+        critical = max(critical, np.sort(least_p(active, every, signs)[~crossed])[room - 1])
+    for group in active:
+        found, own = bounds(group, critical, wider)
+        p = np.clip((1 - LEVEL) * own / (critical * group.weights), np.minimum(own, 1.0), 1.0)
+        for place, (low, high, shift), adjusted in zip(group.places, found, p, strict=True):
+            result[place] = Answer(low, high, float(adjusted), shift)
+    return result, Judged(block, float(critical))
+
+
+def _weighted(questions: Sequence[Question]) -> list[Group]:
+    """The questions with their weights, 1 on average."""
+    groups = by_blocks(questions)
+    declared = [np.array([questions[p].declared for p in group.places]) for group in groups]
+    total = sum(len(mine) for mine in declared)
+    count = sum(int(mine.sum()) for mine in declared)
+    if count in (0, total):
+        return groups
+    weights = (1 - DECLARED_SHARE) * total / (total - count), DECLARED_SHARE * total / count
+    return [
+        replace(group, weights=np.where(mine, weights[1], weights[0]))
+        for group, mine in zip(groups, declared, strict=True)
+    ]
+
+
+def _tested(groups: Sequence[Group], after: int, until: int) -> list[Group]:
+    """Those with a value between two judgements, without what came later."""
+    found = []
+    for group in groups:
+        if np.any((group.blocks > after) & (group.blocks <= until)):
+            here = group.until(until)
+            if len(here.blocks) >= LEAST_BLOCKS:
+                found.append(here)
+    return found

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Blocks added until it is known: bounds over several judgements, races, and what goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bench.simulated_campaigns import NAMES, POINTS, simulated_run
+from records.interims import Interim
+from records.plan import Sequential
+from reports.choice.cells import Judgement
+from reports.choice.compare import compare_after, compare_environments
+from reports.choice.races import NOTHING_IN_COMMON, Race, judge_after, known
+from reports.load.loading import Run
+from reports.notation.labels import check_labels
+from reports.statistics.descriptive import Matrix
+from reports.statistics.max_t import Question, answers
+from reports.statistics.spending import Judged, answers_after, spent
+
+pytestmark = pytest.mark.numerical
+DESIGN = Sequential(interims=[6, 8, 10, 12], until=["score", "checks"])
+
+
+def questions(rows: Matrix, blocks: int, declared: int = 0) -> list[Question]:
+    at = np.arange(1, blocks + 1)
+    return [Question(at, row[:blocks], 1.0, place < declared) for place, row in enumerate(rows)]
+
+
+def in_turn(
+    rows: Matrix, looks: Sequence[int], declared: int = 0
+) -> list[list[tuple[float, float]]]:
+    judged: list[Judged] = []
+    told = []
+    for block in looks:
+        found, made = answers_after(questions(rows, block, declared), block, judged, looks[-1])
+        judged.append(made)
+        told.append([(item.low, item.high) for item in found if item])
+    return told
+
+
+def test_bounds_of_all_judgements_hold_together() -> None:
+    rng, missed, campaigns = np.random.default_rng(5), 0, 400
+    for _ in range(campaigns):
+        rows = rng.normal(0, 1, (12, 12)) + rng.normal(0, 1, (1, 12))
+        bounds = np.array(in_turn(rows, (6, 8, 10, 12), declared=4))
+        missed += bool((bounds[..., 0] > 0).any() or (bounds[..., 1] < 0).any())
+    assert missed <= 0.05 * campaigns + 3 * np.sqrt(0.05 * 0.95 * campaigns)
+
+
+def test_the_error_is_spent_once() -> None:
+    rows = np.random.default_rng(2).normal(0, 1, (5, 12))
+    judged: list[Judged] = []
+    for block in (6, 8, 10, 12):
+        _, made = answers_after(questions(rows, block), block, judged, 12)
+        judged.append(made)
+    (alone,) = (answers(questions(rows, 12)),)
+    last, _ = answers_after(questions(rows, 12), 12, judged[:-1], 12)
+    for one, other in zip(alone, last, strict=True):
+        assert one is not None
+        assert other is not None
+        assert other.low < one.low
+        assert other.high > one.high
+    assert spent(12, 12) == pytest.approx(0.04)
+
+
+def test_declared_questions_have_the_narrower_bounds() -> None:
+    row = np.random.default_rng(3).normal(0, 1, 12)
+    rows = np.stack([row] * 20)
+    ((first, *_, last), *_) = in_turn(rows, (12,), declared=2)
+    assert first[1] - first[0] < last[1] - last[0]
+
+
+def test_a_question_without_new_values_is_not_judged_again() -> None:
+    rows = np.random.default_rng(4).normal(0, 1, (3, 8))
+    both = [*questions(rows[:2], 8), *questions(rows[2:], 6)]
+    found, _ = answers_after(both, 8, [Judged(6, 1e-4)], 12)
+    assert [item is None for item in found] == [False, False, True]
+
+
+def test_p_says_the_same_as_bounds() -> None:
+    rows = np.random.default_rng(6).normal(0.8, 1, (40, 10))
+    found, _ = answers_after(questions(rows, 10, 10), 10, [Judged(6, 1e-4)], 12)
+    both = [(item.p <= 0.05, not item.low <= 0 <= item.high) for item in found if item]
+    assert {True, False} == {p for p, _ in both}
+    assert all(p == outside for p, outside in both)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "enough"),
+    [
+        (1.04, 1.9, True),
+        (0.98, 1.02, True),
+        (0.98, 1.035, True),
+        (0.98, 1.2, False),
+        (0.9, 1.1, False),
+        (0.9, 0.96, True),
+    ],
+)
+def test_a_bound_on_one_side_is_known_when_its_bounds_are_narrow(
+    low: float, high: float, enough: bool
+) -> None:
+    assert known(Judgement(low, high, 0.01, 1.1)) is enough
+    assert not known(None)
+
+
+def test_who_has_lost_a_race_is_no_question_in_it() -> None:
+    wide, faster = Judgement(0.5, 2, 1, 2), Judgement(1.1, 2, 0.01, 2)
+    pairs = {("b", "a"): faster, ("c", "a"): wide, ("c", "b"): wide}
+    assert Race("x", pairs).beaten == {"a"}
+    assert Race("x", pairs).open == [("c", "b")]
+    assert Race("x", pairs, settled=frozenset({("c", "b")})).open == []
+    unfit = Race("x", pairs, unfit=frozenset("b"))
+    assert (unfit.beaten, unfit.open) == (frozenset(), [("c", "a")])
+
+
+ALL = {name: ["hpl", "pt2pt", "startup"] for name in NAMES}
+
+
+def times(slow: dict[str, float], noise: float = 0.01) -> Matrix:
+    """ln of times; environments take longer by a factor, but for HPL, where all are alike."""
+    logs = np.random.default_rng(9).normal(0, noise, (len(NAMES), POINTS, 12))
+    for name, factor in slow.items():
+        logs[NAMES.index(name), 2:] += np.log(factor)
+    return np.asarray(logs)
+
+
+def run_of(logs: Matrix, *going: dict[str, list[str]]) -> Run:
+    """A run with a judgement after which this went on, for each."""
+    interims = [
+        Interim(block=block, open=["?"], going=names, ended=None)
+        for block, names in zip(DESIGN.interims, going, strict=False)
+    ]
+    return simulated_run(logs, None, DESIGN, interims)
+
+
+def test_large_differences_are_known_at_once() -> None:
+    found = judge_after(run_of(times({"b": 1.5, "c": 1.5, "d": 1.5}, noise=0.002)), 6)
+    assert (found.open, found.going) == ([], {})
+
+
+def test_only_what_bears_on_an_open_question_goes_on() -> None:
+    found = judge_after(run_of(times({"d": 1.5})), 6)
+    assert found.going["d"] == ["hpl"]
+    about_d = [text for text in found.open if " d" in text]
+    assert about_d
+    assert all(text.startswith("HPL") for text in about_d)
+
+
+def test_what_stopped_keeps_its_bounds() -> None:
+    going = {name: ALL[name] for name in "abc"}
+    run = run_of(times({"d": 1.5}), going)
+    labels = check_labels(run.plan.cases)
+    first, last = compare_after(run, labels, [6]), compare_after(run, labels, [6, 8])
+    before = {(c.scope, c.environment, c.reference): c.judgement for c in first.overall}
+    for cell in last.overall:
+        same = before[cell.scope, cell.environment, cell.reference] == cell.judgement
+        assert same == ("d" in (cell.environment, cell.reference))
+    assert first.score is not None
+    assert last.score is not None
+    assert {p.judgement for p in first.score.pairs} & {p.judgement for p in last.score.pairs}
+
+
+def test_nothing_in_common_is_an_open_question() -> None:
+    bad = {(place, block): "lost" for place in range(20) for block in range(6)}
+    run = simulated_run(np.zeros((4, POINTS, 12)), bad, DESIGN, [])
+    found = judge_after(run, 6)
+    assert found.open == [NOTHING_IN_COMMON]
+    assert found.going == ALL
+
+
+def test_an_environment_that_always_fails_does_not_go_on() -> None:
+    rng = np.random.default_rng(1)
+    cases = 5
+    bad = {(3 * cases + case, block): "failed" for case in range(cases) for block in range(6)}
+    run = simulated_run(rng.normal(0, 0.2, (4, POINTS, 12)), bad, DESIGN, [])
+    found = judge_after(run, 6)
+    assert {*found.going} == {"a", "b", "c"}
+
+
+def test_a_report_has_the_judgements_that_the_run_had() -> None:
+    run = run_of(times({"d": 1.2}), ALL)
+    labels = check_labels(run.plan.cases)
+    assert compare_environments(run, labels).judged == (6,)
+    begun = replace(run, interims=())
+    assert compare_environments(begun.until(6), labels).judged == (6,)
+    early = compare_environments(begun.until(5), labels)
+    assert early.judged == ()
+    assert all(cell.judgement is None for cell in early.overall)
