@@ -19,6 +19,8 @@ SCHEMA_FILE = ROOT / "site-config" / "site.schema.json"
 
 JsonSchema = dict[str, Any]
 
+#: What is said of a key, beside what it may hold.
+_TOLD: tuple[str, ...] = ("description", "unit", "default")
 #: The parts of a file in the order of the page: definition, and how the heading names it.
 _PARTS = {
     "SiteFile": "The site",
@@ -58,7 +60,7 @@ def site_schema() -> JsonSchema:
 
 
 def _or_null(node: JsonSchema) -> JsonSchema:
-    told = {name: node[name] for name in node.keys() & {"description", "unit", "default"}}
+    told = {name: node[name] for name in _TOLD if name in node}
     rest = {name: value for name, value in node.items() if name not in told}
     options = rest.get("anyOf", [rest])
     if {"type": "null"} in options:
