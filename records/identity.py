@@ -22,12 +22,18 @@ def canonical_json(value: object) -> str:
     return _canonical(value)
 
 
-def case_digest(check: str, environment: str, params_json: str) -> str:
-    """SHA-256 over the canonical JSON of {check, environment, params}, in hexadecimal."""
+def case_digest(
+    check: str, environment: str, params_json: str, job: Mapping[str, Any] | None = None
+) -> str:
+    """SHA-256 over the canonical JSON of {check, environment, params}, in hexadecimal.
+
+    `job` is what the case asks of its job beside ranks, a further key where there is such.
+    """
     # The keys stand in sorted order, so the parts can be put together; params are encoded once.
+    job_json = f',"job":{_canonical(job)}' if job else ""
     whole = (
         f'{{"check":{_canonical(check)},"environment":{_canonical(environment)}'
-        f',"params":{params_json}}}'
+        f'{job_json},"params":{params_json}}}'
     )
     return hashlib.sha256(whole.encode()).hexdigest()
 

@@ -47,6 +47,8 @@ def bound(
     ranks: int,
     ranks_per_node: int,
     rates: Nominal,
+    *,
+    cpus_per_task: int | None = None,
 ) -> float | None:
     """The greatest value that is possible, of a time the least; None where none is known.
 
@@ -56,7 +58,8 @@ def bound(
     if metric.limit == "memory":
         return rates.node_memory_bytes_per_s
     if metric.limit == "flop":
-        return ranks * rates.core_flop_per_s if rates.core_flop_per_s else None
+        cores = ranks * (cpus_per_task or 1)
+        return cores * rates.core_flop_per_s if rates.core_flop_per_s else None
     link = rates.link_bytes_per_s
     if not metric.limit or link is None or ranks_per_node != 1 or ranks < 2:
         return None

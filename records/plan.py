@@ -15,7 +15,7 @@ import msgspec
 from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
-from records.values import Count, Integer, Params
+from records.values import Count, Integer, Params, Scalar
 from records.words import ALLOWED, odd_word
 
 SCHEMA = 2
@@ -26,11 +26,12 @@ MOST_BLOCKS = 10_000
 _Share = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One case with its layout and estimated time; `skipped` says why it cannot run, or is None.
 
     `params` are complete (defaults filled in, sizes explicit); cases that differ only in their
-    environment share the object.
+    environment share the object. `cpus_per_task` and `resources` are what the job asks for beside
+    nodes.
     """
 
     id: str
@@ -42,6 +43,8 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True):
     nodes: Count
     memory_bytes_per_node: Count
     estimate_s: _Share
+    cpus_per_task: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    resources: dict[str, dict[str, Scalar]] = {}
     skipped: str | None
 
 

@@ -189,7 +189,8 @@ def _nominal(run: Run) -> Nominal:
 def _beyond_limit(run: Run, item: Series, rates: Nominal) -> tuple[str, ...]:
     """The mark of a series with values that are better than the site's nominal rates allow."""
     case, metric = run.plan.cases[item.case], run.plan.register.metrics[item.metric]
-    limit = bound(metric, dict(item.at), case.ranks, case.ranks_per_node, rates)
+    layout = (case.ranks, case.ranks_per_node)
+    limit = bound(metric, dict(item.at), *layout, rates, cpus_per_task=case.cpus_per_task)
     if limit is None:
         return ()
     beyond = sum(is_beyond(metric, value, limit) for value in item.values.tolist())

@@ -25,7 +25,7 @@ from records.identity import canonical_json, case_digest, case_ids
 @dataclass(frozen=True, slots=True)
 class Combination:
     """One set of parameters of an entry of `cases`, for one or more environments; `relative`: its
-    sizes follow the site."""
+    sizes follow the site. `job` is what its jobs ask for beside ranks."""
 
     entry: int
     check: str
@@ -33,6 +33,7 @@ class Combination:
     params: dict[str, Any]
     environments: list[str]
     relative: bool
+    job: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,13 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
             digest = case_digest(combination.check, environment, params_json)
             owner = owners.setdefault(digest, combination)
             if owner is not combination:
+                if owner.job != combination.job:
+                    raise AssayError(
+                        f"{campaign.place(combination.entry)} and {campaign.place(owner.entry)}"
+                        f" differ in resources or cpus_per_task only: {combination.check} in"
+                        f" {environment} with {brief(combination.params)}; a report could not tell"
+                        " them apart: write two campaigns"
+                    )
                 if owner.relative or combination.relative:
                     continue
                 raise AssayError(
@@ -71,7 +79,11 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
                     f" {environment} with {brief(combination.params)}; keep one"
                 )
             pairs.append((combination, environment))
-            digests.append(digest)
+            digests.append(
+                case_digest(combination.check, environment, params_json, combination.job)
+                if combination.job
+                else digest
+            )
     ids = case_ids([combination.check for combination, _ in pairs], digests)
     cases = [
         Case(id_, environment, combination)
@@ -81,7 +93,7 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
 
 
 def _combinations(
-    campaign: Campaign, site: SiteFacts, left_out: list[str]
+    campaign: Campaign, whole_site: SiteFacts, left_out: list[str]
 ) -> Iterator[Combination]:
     for index, entry in enumerate(campaign.cases):
         place = campaign.place(index)
@@ -91,6 +103,9 @@ def _combinations(
         model = definition.parameters
         if not environments:
             continue
+        asked = {"cpus_per_task": entry.cpus_per_task, "resources": entry.resources}
+        job = {name: value for name, value in asked.items() if value}
+        site = whole_site.with_cpus_per_task(entry.cpus_per_task)
         for given in combinations(entry):
             relative = is_relative(definition, given)
             found = _on_site(definition, given, site) if relative else [given]
@@ -114,7 +129,7 @@ def _combinations(
                 # Parameters are flat, so their fields are the dump: four times as fast as
                 # model_dump.
                 complete = parameters.complete()
-                yield Combination(index, entry.check, parameters, complete, in_these, relative)
+                yield Combination(index, entry.check, parameters, complete, in_these, relative, job)
 
 
 def _on_site(

@@ -13,6 +13,7 @@ from assay.schema import Campaign
 from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
+from checks.common.resources import unknown_resource
 from records.errors import AssayError
 from records.plan import Plan, PlannedCase, Totals
 
@@ -101,8 +102,13 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
         if combination is not previous:
             previous = combination
             definition = CHECKS[combination.check]
-            layout = definition.layout(combination.parameters, site.cores_per_node)
-            unfit = definition.infeasible(combination.parameters, layout, site)
+            cpus, resources = (combination.job.get(k) for k in ("cpus_per_task", "resources"))
+            slots = site.with_cpus_per_task(cpus)
+            layout = definition.layout(combination.parameters, slots.cores_per_node)
+            unfit = definition.infeasible(combination.parameters, layout, slots)
+            if unfit and cpus:
+                unfit = f"with {cpus} CPUs a rank: {unfit}"
+            unfit = unknown_resource(resources or {}, site.resources, site.name) or unfit
             if unfit and by_option and layout.nodes > site.nodes:
                 unfit += " by --nodes"
             features = definition.features_of(combination.parameters)
@@ -118,6 +124,8 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             nodes=layout.nodes,
             memory_bytes_per_node=layout.memory_bytes_per_node,
             estimate_s=estimate_s,
+            cpus_per_task=cpus,
+            resources=resources or {},
             skipped=_lacks(case, missing, site)
             if missing
             else _gone(case, definition.site_program, site) or unfit,

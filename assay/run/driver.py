@@ -76,6 +76,8 @@ def launches_to_come(
                     block=block,
                     attempt=before.attempt + 1 if before else 1,
                     limit_s=launch_limit_s(plan, case),
+                    cpus_per_task=case.cpus_per_task,
+                    resources=case.resources,
                 )
                 index += 1
 

@@ -36,11 +36,15 @@ class PartitionLimits:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a job asks for; `case` is one of the cases that need it."""
+    """What a job asks for; `case` is one of the cases that need it.
+
+    `further`: options for CPUs of ranks and for resources.
+    """
 
     nodes: int
     ranks: int
     ranks_per_node: int
+    further: tuple[str, ...]
     limit_s: int
     case: str
 
@@ -52,6 +56,7 @@ class Shape:
             f"--ntasks-per-node={self.ranks_per_node}",
             f"--time={minutes}:{seconds}",
             "--exclusive",
+            *self.further,
         ]
 
     def __str__(self) -> str:
@@ -93,16 +98,20 @@ def refuse_unfit_shapes(site: Site, plan: Plan, limits: PartitionLimits) -> list
     """
     feasible = [case for case in plan.cases if case.skipped is None]
     _refuse_above_limits(site, feasible, limits)
-    notes = (_told(site, shape) for shape in _shapes(plan, feasible, limits))
+    notes = (_told(site, shape) for shape in _shapes(site, plan, feasible, limits))
     return list(dict.fromkeys(note for note in notes if note is not None))
 
 
-def _shapes(plan: Plan, cases: Iterable[PlannedCase], limits: PartitionLimits) -> Iterable[Shape]:
+def _shapes(
+    site: Site, plan: Plan, cases: Iterable[PlannedCase], limits: PartitionLimits
+) -> Iterable[Shape]:
     """Each shape once, with its longest time limit: a shorter one fits where that does."""
-    found: dict[tuple[int, int, int], Shape] = {}
+    found: dict[tuple[int, int, int, tuple[str, ...]], Shape] = {}
     for case in cases:
         _, job_s = limits_s(launch_limit_s(plan, case), limits.longest_job_s)
-        key = (case.nodes, case.ranks, case.ranks_per_node)
+        cpus = [f"--cpus-per-task={case.cpus_per_task}"] if case.cpus_per_task else []
+        further = (*cpus, *site.resource_options(case.resources))
+        key = (case.nodes, case.ranks, case.ranks_per_node, further)
         if key not in found or found[key].limit_s < job_s:
             found[key] = Shape(*key, job_s, case.id)
     return found.values()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
+from checks.common.resources import CpusPerTask, Resources
 from records.sections import Name, Section, key
 
 SCHEMA = 1
@@ -27,6 +28,14 @@ class CaseEntry(Section):
     fixed: dict[str, Any] = key("Parameters that all these cases share.", default={})
     environments: Annotated[list[Name], Field(min_length=1)] | None = key(
         "Only these of the campaign's environments; without it, all.", default=None
+    )
+    cpus_per_task: CpusPerTask | None = key(
+        "CPUs of each rank, and threads of its BLAS and OpenMP; without it one.", "CPUs", None
+    )
+    resources: Resources = key(
+        "What the jobs of these cases need beside nodes, by the names that the site's `resources`"
+        " give it, e.g. {gpu: {count: 1}}. Where the site does not know it they are skipped.",
+        default={},
     )
     once: bool = key(
         "Measured in one environment only: the first of them that the site has and that can.",

@@ -15,7 +15,6 @@ from assay.sites.values import (
     Module,
     PartitionName,
     Pattern,
-    ResourceName,
     ResourceOption,
     SlurmOption,
     SlurmPartition,
@@ -23,6 +22,7 @@ from assay.sites.values import (
     Value,
     VariableName,
 )
+from checks.common.resources import ResourceName
 from records.sections import Section, key
 from records.topology import TopologyDescription
 

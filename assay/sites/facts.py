@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from records.errors import AssayError
 from records.topology import Topology
@@ -19,7 +19,8 @@ class SiteFacts:
     a campaign's variant why the site cannot give it.
     `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
     modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
-    `longest_job_s` is what the partition allows a job; None: nothing is known of it.
+    `longest_job_s` is what the partition allows a job; None: nothing is known of it. `resources`
+    are those that cases may ask for, each with the values that it takes.
     """
 
     name: str
@@ -36,6 +37,7 @@ class SiteFacts:
     partition: str = ""
     sockets_per_node: int | None = None
     longest_job_s: int | None = None
+    resources: Mapping[str, frozenset[str]] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -48,6 +50,12 @@ class SiteFacts:
                 taken.update(cores)
                 apart += 1
         return min(apart, self.nodes) or self.nodes
+
+    def with_cpus_per_task(self, cpus: int | None) -> SiteFacts:
+        """The site as it is for ranks of so many CPUs; a node has room for one of them at least."""
+        if cpus is None:
+            return self
+        return replace(self, cores_per_node=max(1, self.cores_per_node // cpus))
 
     def __post_init__(self) -> None:
         for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):

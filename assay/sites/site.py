@@ -19,6 +19,7 @@ from assay.sites.facts import SiteFacts
 from assay.sites.values import expanded, unset_fault
 from assay.sites.variants import refuse_taken_name, varied
 from checks.common.preparation import preparation
+from checks.common.resources import values_of
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
@@ -108,6 +109,7 @@ class Site(ABC):
             partition=described.partition,
             sockets_per_node=described.sockets_per_node,
             longest_job_s=described.longest_job_s,
+            resources={name: values_of(one) for name, one in described.resources.items()},
             absent=self._absent,
         )
 
@@ -136,6 +138,15 @@ class Site(ABC):
         return self.slurm_output(
             "bash", "-c", "\n".join([*self.preparation(environment), shell_text])
         )
+
+    def resource_options(self, resources: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """Options of sbatch for what a case asks for; what the site does not know has none."""
+        known = self.description.resources
+        return [
+            option.format(**values)
+            for name, values in resources.items()
+            for option in known.get(name, ())
+        ]
 
     def hpl_source(self) -> str:
         """The archive with HPL's source: the site's, or the one that a demo brings; it may lack."""

@@ -17,7 +17,6 @@ from assay.schema.problems import did_you_mean
 from checks.common.launch_commands import LAUNCHERS, template_fault
 
 _VARIABLE = re.compile(r"\$(\w+|\{\w+\})")
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SHELL = re.compile(r"[`$\"'\\;|&<>()\s]")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -88,7 +87,7 @@ def _resource(text: str) -> str:
             f" e.g. --gres=gpu:{{count}}: {error}"
         ) from error
     for _, name, spec, conversion in parts:
-        if name is not None and (spec or conversion or not _NAME.fullmatch(name)):
+        if name is not None and (spec or conversion or not name.isidentifier()):
             raise ValueError(
                 f"found {text!r:.100}; allowed are names of values in braces, e.g. {{count}}"
             )
@@ -119,9 +118,6 @@ LauncherName = Annotated[str, AfterValidator(_launcher)]
 LauncherCommand = Annotated[str, AfterValidator(_template)]
 Module = Annotated[
     str, AfterValidator(_one_of_form("the name of a module", r"[A-Za-z0-9_@%+=.:/~^-]+"))
-]
-ResourceName = Annotated[
-    str, AfterValidator(_one_of_form("a name of small letters, digits and _", _NAME.pattern))
 ]
 VariableName = Annotated[
     str, AfterValidator(_one_of_form("the name of a variable", r"[A-Za-z_]\w*"))

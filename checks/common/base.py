@@ -60,6 +60,10 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     ranks = variable(int, value=2)
     #: MPI ranks on each node.
     ranks_per_node = variable(int, value=1)
+    #: CPUs of each rank, and threads of its BLAS and OpenMP; 0: as Slurm gives them.
+    cpus_per_task = variable(int, value=0)
+    #: What the job needs beside nodes, by the names of the site's `resources`.
+    resources = variable(dict, value={})
     #: Seconds after which a launch is ended and counts as failed.
     launch_limit_s = variable(float, value=120.0)
     #: Place in the campaign's list of launches; -1 when run by hand.
@@ -89,11 +93,13 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """Set ranks, nodes, limits and the environment's own launcher."""
         extras, partition = self.current_environ.extras, self.current_partition.extras
         if self.launch_index < 0:
-            cores = self.current_partition.processor.num_cpus
-            layout = self.definition.layout(self.params, cores)
+            cores = self.current_partition.processor.num_cpus // max(1, self.cpus_per_task)
+            layout = self.definition.layout(self.params, max(1, cores))
             self.ranks, self.ranks_per_node = layout.ranks, layout.ranks_per_node
         self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
         self.exclusive_access = True
+        self.num_cpus_per_task = self.cpus_per_task or None
+        self.extra_resources = self.resources
         self.job.launch_index = self.launch_index
         self.job.down_nodes_return = partition["down_nodes_return"]
         self.job.options = run_options()
@@ -126,6 +132,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             if helper:
                 (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
         self.env_vars.update(self.definition.variables)
+        self.env_vars.update(self.thread_variables())
         self.env_vars.update(self.secrets.variables())
         command = self.command()
         if before or self.input_file:
@@ -133,6 +140,13 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             command = [*rank, *command]
         self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
         self.write_inputs(Path(self.stagedir))
+
+    def thread_variables(self) -> dict[str, str]:
+        """As many threads as the launch asks for CPUs of each rank."""
+        if not self.cpus_per_task:
+            return {}
+        counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
+        return dict.fromkeys(["OMP_NUM_THREADS", *counts], str(self.cpus_per_task))
 
     @property
     def built(self) -> Path:
@@ -326,7 +340,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             definition = self.definition.metrics_by_name.get(metric.name)
             if definition is None:
                 raise json_lines.OutputError(f"the check defines no metric {metric.name!r:.80}")
-            limit = bound(definition, metric.at or {}, self.ranks, self.ranks_per_node, rates)
+            layout, cpus = (self.ranks, self.ranks_per_node), self.cpus_per_task
+            limit = bound(definition, metric.at or {}, *layout, rates, cpus_per_task=cpus)
             if limit is not None and is_beyond(definition, metric.value, limit):
                 return [BEYOND_LIMIT]
         return []

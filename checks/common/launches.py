@@ -23,6 +23,7 @@ from checks.common.leaves import RESOLVED, leaf_of
 from checks.common.outcome import outcome_pipe, report_refusal
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS
+from checks.common.resources import CpusPerTask, Resources
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
@@ -44,6 +45,8 @@ class LaunchAsked(BaseModel):
     ranks_per_node: Ranks
     block: int = Field(ge=0)
     limit_s: float = Field(gt=0, le=1e7)
+    cpus_per_task: CpusPerTask | None = None
+    resources: Resources = {}
 
 
 class RefusedError(Exception):
@@ -74,6 +77,8 @@ def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: 
         "ranks": launch.ranks,
         "ranks_per_node": launch.ranks_per_node,
         "launch_limit_s": launch.limit_s,
+        "cpus_per_task": launch.cpus_per_task or 0,
+        "resources": launch.resources,
         **{name: value for name, value in dict(params).items() if name not in RESOLVED},
     }
     name = f"L{launch.index:07d}_{launch.case_id.replace('-', '_')}_b{launch.block}"

@@ -63,6 +63,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "environs": sorted(site["environments"]),
         "max_jobs": site["concurrency"],
         "processor": {"num_cpus": site["cores_per_node"]},
+        "resources": [{"name": k, "options": v} for k, v in site["resources"].items()],
         "extras": {
             "build_on": site["build_on"],
             "wire_is_counted": site["network"]["counted"],

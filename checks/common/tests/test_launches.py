@@ -66,6 +66,9 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"ranks": "2"}, "ranks: Input should be a valid integer"),
     ({"ranks": 3}, "ranks = 3, ranks_per_node = 1; by its params allowed is 2, 1"),
     ({"ranks_per_node": 2}, "ranks = 2, ranks_per_node = 2; by its params allowed is 2, 1"),
+    ({"resources": {"gpu": {"count": "1 --uid=0"}}}, "resources.gpu.count"),
+    ({"resources": {"gpu": {"count": "1\n#SBATCH --uid=0"}}}, "resources.gpu.count"),
+    ({"cpus_per_task": 0}, "cpus_per_task: Input should be greater than or equal to 1"),
     ({"params": {"sums": 0}}, "params.sums: Input should be greater than or equal to 1, found 0"),
     ({"params": {"sums": "1 --x"}}, "params.sums: Input should be a valid integer"),
     ({"params": {"other": 1}}, "params.other: Extra inputs are not permitted"),
@@ -84,11 +87,13 @@ def session(tmp_path_factory):
     (folder / "mine" / "other" / "run.py").write_text(RUN)
     (folder / "mine" / "other" / "output.py").write_text("def parse(text):\n    return []\n")
     site = read_description("virtual").model_dump(mode="json", by_alias=True)
+    site["resources"] = {"gpu": ["--gres=gpu:{count}"], "memory": ["--mem={mb}M"]}
     site["environments"]["mpich"]["programs"] = {"other": "/opt/an other/program"}
     site.update(cores_per_node=2, reframe_prefix=str(folder / "session"))
     (folder / "site.json").write_text(json.dumps(site))
     launches = [{**GOOD, **changes, "index": index} for index, (changes, _) in enumerate(BAD)]
-    good = [{**GOOD, "index": len(BAD)}, {**GOOD, "index": len(BAD) + 1, "check": "other"}]
+    asked = {"cpus_per_task": 3, "resources": {"gpu": {"count": 2}}}
+    good = [{**GOOD, **asked, "index": len(BAD)}, {**GOOD, "index": len(BAD) + 1, "check": "other"}]
     lines = [json.dumps(launch) for launch in [*launches, *good]]
     (folder / "launches.jsonl").write_text("\n".join(lines) + "\n")
     read_end, write_end = os.pipe()
@@ -124,6 +129,16 @@ def test_a_launch_that_is_out_of_range_fails_and_is_not_started(session, index):
     assert outcome["status"] == "failed"
     assert outcome["reason"].startswith(f"launch {index} was refused: ")
     assert BAD[index][1] in outcome["reason"]
+
+
+def test_cpus_and_resources_reach_the_job_and_its_threads(session):
+    asking, plain = session[0], session[1]
+    assert "#SBATCH --gres=gpu:2\n" in asking
+    assert "#SBATCH --cpus-per-task=3\n" in asking
+    assert "srun -n 2 --ntasks-per-node=1 --cpus-per-task=3 --mpi=pmi2" in asking
+    assert "export OMP_NUM_THREADS=3\n" in asking
+    assert "--mem" not in asking
+    assert not any(word in plain for word in ("--gres", "cpus-per-task", "OMP_NUM_THREADS"))
 
 
 def test_values_reach_the_job_script_quoted(session):
