@@ -3,9 +3,10 @@
 
 T(m, p) = T0(p) + D(m, p): a startup latency and a transmission delay proportional to the message
 length m (Hwang, Wang and Wang, "Evaluating MPI Collective Communication on the SP2, T3D, and
-Paragon Multicomputers", 1996, equation 1 and Table 3). Candidates: T0 ∈ {a, a + b·log₂p, a + b·p},
-D/m ∈ {c, c + d·log₂p, c + d·p, c + d·(p−1)/p}; every pair is fitted to all points at once by least
-squares of relative residuals. Times in s, lengths in bytes.
+Paragon Multicomputers", 1996, equation 1 and Table 3). Candidates: T0 = a + b·f(p) and
+D/m = c + d·g(p), f, g ∈ {0, log₂p, ⌈log₂p⌉, p} and g = (p − 1)/p as well; every pair is
+fitted to all points at once by least squares of relative residuals. All lengths of one p share its
+luck, so the pairs are compared with p as a random effect. Times in s, lengths in bytes.
 """
 
 from __future__ import annotations
@@ -17,20 +18,27 @@ from itertools import product
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Form = Literal["constant", "log2_p", "p", "(p-1)/p"]
+from reports.models.shared_luck import Grouped, Vector
+
+Form = Literal["constant", "log2_p", "ceil_log2_p", "p", "(p-1)/p", "sqrt_p", "p_log2_p"]
 
 #: f(p) of a law offset + slope·f(p).
 FORMS: Mapping[Form, Callable[[Vector], Vector]] = {
     "constant": np.zeros_like,
     "log2_p": np.log2,
+    "ceil_log2_p": lambda p: np.ceil(np.log2(p)),
     "p": lambda p: p,
     "(p-1)/p": lambda p: (p - 1) / p,
+    "sqrt_p": np.sqrt,
+    "p_log2_p": lambda p: p * np.log2(p),
 }
-STARTUP_FORMS: tuple[Form, ...] = ("constant", "log2_p", "p")
-DELAY_FORMS: tuple[Form, ...] = ("constant", "log2_p", "p", "(p-1)/p")
+STARTUP_FORMS: tuple[Form, ...] = ("constant", "log2_p", "ceil_log2_p", "p")
+DELAY_FORMS: tuple[Form, ...] = (*STARTUP_FORMS, "(p-1)/p")
+#: No candidates, for no common algorithm has them but a grid or Bruck's exchange; but a law that
+#: they describe as well is not determined.
+WATCHED_STARTUPS: tuple[Form, ...] = ("sqrt_p",)
+WATCHED_DELAYS: tuple[Form, ...] = ("sqrt_p", "p_log2_p")
 
 #: Fewer process counts cannot tell the laws apart.
 LEAST_COUNTS = 5
@@ -40,6 +48,8 @@ LEAST_COUNTS = 5
 #: other in one of five simulated cases; with 6, in one of thirty.
 LEAST_DELTA_SIMPLER = 2.0
 LEAST_DELTA_BIC = 6.0
+#: … than that of a watched law by this; both have the same number of parameters.
+LEAST_DELTA_WATCHED = 2.0
 #: … and no other law predicts left-out process counts better by more than this share.
 LEFT_OUT_MARGIN = 0.1
 #: Where every law misses left-out process counts by more than this (relative rms), none predicts
@@ -122,8 +132,9 @@ def points(rows: Sequence[tuple[int, int, float]]) -> Points:
 def fit_collective(data: Points) -> CollectiveModel | str:
     """Choose the laws; or say in words why none can be chosen.
 
-    Assumes independent relative errors of equal size (times of 5 % noise are so), and p > 0. Laws
-    that give a startup of 0 or less or a negative delay at a measured p are no candidates.
+    Assumes normal relative errors of equal size, of which a part may be the same for all lengths
+    of one p (models.shared_luck), and p > 0. Laws that give a startup of 0 or less or a negative
+    delay at a measured p are no candidates.
 
     Nothing is decided by less than `ROUNDING` of a time: fits with smaller residuals count as
     equally good, so that the one with the fewest parameters is chosen; how they predict left-out
@@ -135,19 +146,33 @@ def fit_collective(data: Points) -> CollectiveModel | str:
     if not (np.isfinite(data.time_s).all() and (data.time_s > 0).all()):
         return "a time is not positive"
     has_delay = len(np.unique(data.message_bytes)) > 1
-    pairs: list[tuple[Form, Form | None]] = list(
-        product(STARTUP_FORMS, DELAY_FORMS if has_delay else (None,))
+    grouped = Grouped.by(data.time_s, data.p)
+    pairs = product(
+        _told_apart(counts, (*STARTUP_FORMS, *WATCHED_STARTUPS)),
+        _told_apart(counts, (*DELAY_FORMS, *WATCHED_DELAYS)) if has_delay else (None,),
     )
-    fits = [fit for pair in pairs if (fit := _fit(data, *pair)) is not None]
-    fits = [fit for fit in fits if _possible(data, fit)]
-    fits.sort(key=lambda fit: fit.bic)
+    every = [fit for pair in pairs if (fit := _fit(data, grouped, *pair)) is not None]
+    every = sorted((fit for fit in every if _possible(data, fit)), key=lambda fit: fit.bic)
+    fits = [fit for fit in every if not _is_watched(fit)]
     if none_holds := _none_holds(data, fits):
         return none_holds
-    startup = _choose(data, fits, lambda fit: fit.startup)
-    delay = _choose(data, fits, lambda fit: fit.delay) if has_delay else None
+    startup = _choose(data, every, lambda fit: fit.startup, WATCHED_STARTUPS)
+    delay = _choose(data, every, lambda fit: fit.delay, WATCHED_DELAYS) if has_delay else None
     if startup is None or (has_delay and delay is None):
         return "only one law fits with a positive startup and delay"
     return CollectiveModel(fits[0], startup, delay, len(data.p))
+
+
+def _told_apart(counts: Vector, forms: Sequence[Form]) -> list[Form]:
+    """The forms that differ at these counts: at powers of two log₂p and ⌈log₂p⌉ are one."""
+    same = np.array_equal(FORMS["log2_p"](counts), FORMS["ceil_log2_p"](counts))
+    return [form for form in forms if not (same and form == "ceil_log2_p")]
+
+
+def _is_watched(fit: Fit) -> bool:
+    return fit.startup.form in WATCHED_STARTUPS or bool(
+        fit.delay and fit.delay.form in WATCHED_DELAYS
+    )
 
 
 def _none_holds(data: Points, fits: Sequence[Fit]) -> str | None:
@@ -166,7 +191,7 @@ def _none_holds(data: Points, fits: Sequence[Fit]) -> str | None:
 
 
 def _design(data: Points, startup: Form, delay: Form | None) -> Vector:
-    """Columns 1, f(p), m, m·g(p), each divided by T; constant forms have no second column."""
+    """Columns 1, f(p), m, m·g(p); constant forms have no second column."""
     columns = [np.ones_like(data.p)]
     if startup != "constant":
         columns.append(FORMS[startup](data.p))
@@ -174,8 +199,7 @@ def _design(data: Points, startup: Form, delay: Form | None) -> Vector:
         columns.append(data.message_bytes)
     if delay not in (None, "constant"):
         columns.append(data.message_bytes * FORMS[delay](data.p))
-    matrix: Vector = np.column_stack(columns) / data.time_s[:, None]
-    return matrix
+    return np.column_stack(columns)
 
 
 def _solve(design: Vector) -> Vector | None:
@@ -187,8 +211,9 @@ def _solve(design: Vector) -> Vector | None:
     return solution / scale if rank == design.shape[1] else None
 
 
-def _fit(data: Points, startup: Form, delay: Form | None) -> Fit | None:
-    design = _design(data, startup, delay)
+def _fit(data: Points, grouped: Grouped, startup: Form, delay: Form | None) -> Fit | None:
+    columns = _design(data, startup, delay)
+    design = columns / data.time_s[:, np.newaxis]
     count, parameters = design.shape
     solution = _solve(design)
     if count <= parameters or solution is None:
@@ -199,14 +224,15 @@ def _fit(data: Points, startup: Form, delay: Form | None) -> Fit | None:
     second = None
     if delay is not None:
         second = Law(delay, values.pop(0), values.pop(0) if delay != "constant" else 0.0)
-    # One more parameter than the laws': the size of the errors. The same for all, so left out.
-    bic = 2 * count * math.log(rms) + parameters * math.log(count)
+    # Two more parameters than the laws': the sizes of both errors. The same for all, so left out.
+    bic = grouped.deviance(columns, solution, ROUNDING) + parameters * math.log(count)
     return Fit(first, second, bic, rms)
 
 
 def _left_out_rms(data: Points, fit: Fit) -> float:
     """Relative rms at each process count, predicted from the others; infinite if it cannot be."""
     design = _design(data, fit.startup.form, fit.delay.form if fit.delay else None)
+    design /= data.time_s[:, np.newaxis]
     squares: list[float] = []
     for count in np.unique(data.p):
         held = data.p == count
@@ -229,19 +255,28 @@ def _possible(data: Points, fit: Fit) -> bool:
     return True
 
 
-def _choose(data: Points, fits: Sequence[Fit], part: Callable[[Fit], Law | None]) -> Choice | None:
+def _choose(
+    data: Points,
+    every: Sequence[Fit],
+    part: Callable[[Fit], Law | None],
+    watched: Sequence[Form],
+) -> Choice | None:
     """The law of the best fit against the best fit with another form; fits by ascending BIC."""
     by_form: dict[Form, tuple[Law, Fit]] = {}
-    for fit in fits:
+    for fit in every:
         law = part(fit)
         assert law is not None
-        by_form.setdefault(law.form, (law, fit))
+        if law.form in watched or not _is_watched(fit):
+            by_form.setdefault(law.form, (law, fit))
+    near = [by_form.pop(form)[1].bic for form in watched if form in by_form]
     if len(by_form) < 2:
         return None
     (law, first), (runner_up, second) = list(by_form.values())[:2]
     left_out = [_left_out_rms(data, fit) for _, fit in by_form.values()]
     exact = first.rms <= ROUNDING
     alike = not exact and left_out[0] > min(MOST_LEFT_OUT, (1 + LEFT_OUT_MARGIN) * min(left_out))
+    if law.form != "constant":
+        alike |= min(near, default=math.inf) - first.bic < LEAST_DELTA_WATCHED
     needed = LEAST_DELTA_SIMPLER if law.form == "constant" else LEAST_DELTA_BIC
     delta = second.bic - first.bic
     return Choice(law, runner_up, delta, (left_out[0], left_out[1]), delta >= needed and not alike)

@@ -5,7 +5,13 @@ from __future__ import annotations
 
 from reports.models.collectives import Form, Law
 
-_NAMES: dict[Form, str] = {"log2_p": " log₂p", "p": " p", "(p-1)/p": " (p−1)/p", "constant": ""}
+_NAMES: dict[Form, str] = {
+    "log2_p": " log₂p",
+    "ceil_log2_p": " ⌈log₂p⌉",
+    "p": " p",
+    "(p-1)/p": " (p−1)/p",
+    "constant": "",
+}
 
 
 def startup_text(law: Law) -> str:

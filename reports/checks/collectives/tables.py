@@ -124,13 +124,15 @@ def choices(analysis: Analysis) -> Table | None:
         [(_CHOICE, lambda line: line[0][2])],
         anchor="table-collective-choices",
         title="How the laws were chosen",
-        note="Candidates: T0 a, a + b·log₂p, a + b·p; D/m c, c + d·log₂p, c + d·p, c + d·(p−1)/p;"
-        " all pairs fitted by relative least squares to the medians over launches. A simpler law is"
-        " chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where no other law predicts left-out"
-        " process counts better by more than a tenth and it misses them by at most 50 %. Where"
-        " even the best pair is off by more than 25 % rms, or every pair misses left-out counts by"
-        " more than 50 %, there is no law: ranks share cores, at some counts or at all, or the"
-        " library changes its algorithm with the length.",
+        note="Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, g"
+        " of (p − 1)/p as well; all pairs fitted by relative least squares to the medians over"
+        " launches. BIC takes p as a random effect: all lengths of one p share its luck. A simpler"
+        " law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 2 better than √p (in"
+        " D than p·log₂p too), no other law predicts left-out process counts better by more than a"
+        " tenth, and it misses them by at most 50 %. Where even the best pair is off by more than"
+        " 25 % rms, or every pair misses left-out counts by more than 50 %, there is no law: ranks"
+        " share cores, at some counts or at all, or the library changes its algorithm with the"
+        " length.",
         group=1,
     )
 
