@@ -22,6 +22,7 @@ COMMANDS = {
     "report": ("assay.cli.report", "tables, plots and verdicts of a run"),
     "compare": ("assay.cli.compare", "two runs of one campaign side by side"),
     "history": ("assay.cli.history", "nightly series: is tonight worse, since when"),
+    "site": ("assay.cli.site", "write a site's configuration, or prove it again"),
     "nightly": ("assay.cli.nightly", "the nightly run and its schedule"),
     "accept": ("assay.cli.accept", "acceptance verdict and document of a run"),
     "verify": (

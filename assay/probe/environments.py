@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
 from assay.probe.script import ATTEMPT_S, Attempt, Trial
+from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
 from checks.common.evidence import Claim, contradictions
 from checks.common.launch_commands import LAUNCHERS, Start, launch_words
@@ -28,23 +29,44 @@ def trials_of(site: Site, names: Iterable[str], ranks: int, ranks_per_node: int)
 def trial_of(site: Site, name: str, ranks: int, ranks_per_node: int) -> Trial:
     """One environment with its own launcher."""
     environment = site.description.environments[name]
+    return trial_by(site, name, [environment], ranks, ranks_per_node)
+
+
+def trial_by(
+    site: Site,
+    name: str,
+    ways: Iterable[EnvironmentDescription],
+    ranks: int,
+    ranks_per_node: int,
+    *,
+    every: bool = False,
+) -> Trial:
+    """An environment that is started in several ways in turn, until one is right or in every."""
+    environment, known = site.description.environments[name], list(ways)
+    daemons = [LAUNCHERS[way.launcher].daemons != "none" for way in known]
+    return Trial(
+        name,
+        environment.compiler,
+        [attempt_of(way, ranks, ranks_per_node) for way in known],
+        prologue="\n".join(site.preparation(name)),
+        preload=environment.preload,
+        helpers=any(daemons) or bool(environment.preload),
+        every=every,
+    )
+
+
+def attempt_of(environment: EnvironmentDescription, ranks: int, ranks_per_node: int) -> Attempt:
+    """How the launcher of an environment starts ranks, inside the session of every launch."""
     start = Start(
         ranks,
         ranks_per_node,
         mpirun=environment.mpirun or "",
         template=environment.launcher_command or "",
     )
-    daemons = LAUNCHERS[environment.launcher].daemons
     words = [*launch_words(environment.launcher, start), *environment.launcher_options]
+    daemons = LAUNCHERS[environment.launcher].daemons
     session = ["./session.sh", daemons, str(ATTEMPT_S), *words]
-    return Trial(
-        name,
-        environment.compiler,
-        [Attempt(shlex.join(words), shlex.join(session))],
-        prologue="\n".join(site.preparation(name)),
-        preload=environment.preload,
-        helpers=daemons != "none" or bool(environment.preload),
-    )
+    return Attempt(shlex.join(words), shlex.join(session))
 
 
 def fault_of(site: Site, name: str, result: ProbeResult, ranks_per_node: int) -> str | None:
@@ -74,16 +96,25 @@ def start_fault(trial: TrialResult, result: ProbeResult) -> str:
 
 
 def placement_faults(
-    site: Site, name: str, attempt: AttemptResult, result: ProbeResult, ranks_per_node: int
+    site: Site,
+    name: str,
+    attempt: AttemptResult,
+    result: ProbeResult,
+    ranks_per_node: int,
+    *,
+    counted: bool | None = None,
 ) -> list[str]:
-    """What the ranks' evidence says against nodes, library or network as described."""
+    """What the ranks' evidence says against nodes, library or network as described.
+
+    `counted`: whether interface counters are to have seen the messages; None: as described.
+    """
     described = site.description
     claim = Claim(
         nodes=result.allocated,
         ranks=len(result.allocated) * ranks_per_node,
         ranks_per_node=ranks_per_node,
         library_pattern=described.environments[name].library,
-        wire_is_counted=described.network.counted,
+        wire_is_counted=described.network.counted if counted is None else counted,
     )
     return contradictions(attempt.evidence, claim)
 

@@ -47,6 +47,10 @@ Pause = Callable[[float], None]
 Watch = Callable[[QueueState], None]
 
 
+class WorkFolderError(AssayError):
+    """The folder cannot be written, or the nodes do not see it as the login node does."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What a command of the jobs' user printed, and its status."""
@@ -62,29 +66,43 @@ class Answer:
         return one_line(lines[-1])[:300] if lines else f"status {self.status}"
 
 
-def ask(site: Site, argv: Sequence[str], given: bytes = b"", reads: Sequence[Path] = ()) -> Answer:
+def ask(
+    site: Site,
+    argv: Sequence[str],
+    given: bytes = b"",
+    reads: Sequence[Path] = (),
+    limit_s: float = COMMAND_LIMIT_S,
+) -> Answer:
     """What a command prints that runs where and as whom launches are submitted.
 
     Status 127 where there is no such program. Raises InfrastructureError when it does not end.
     """
-    command, environment = site.command(list(argv), {}, reads)
+    return run_command(*site.command(list(argv), {}, reads), given, limit_s)
+
+
+def run_command(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    given: bytes = b"",
+    limit_s: float = COMMAND_LIMIT_S,
+) -> Answer:
+    """What a command prints with this environment and standard input; errors as of `ask`."""
     try:
         ended = subprocess.run(
-            command,
+            argv,
             env=environment,
             cwd="/",
             input=given,
             capture_output=True,
-            timeout=COMMAND_LIMIT_S,
+            timeout=limit_s,
             check=False,
             start_new_session=True,  # out of reach of the terminal's signals
         )
     except OSError as error:
         return Answer(127, "", f"{argv[0]}: {error.strerror}")
     except subprocess.TimeoutExpired as error:
-        raise InfrastructureError(
-            f"{argv[0]} did not answer within {COMMAND_LIMIT_S:.0f} s"
-        ) from error
+        asked = " ".join(argv)[:100]
+        raise InfrastructureError(f"{asked} did not answer within {limit_s:.0f} s") from error
     out, err = (
         text[:KEPT_CHARACTERS].decode(errors="replace") for text in (ended.stdout, ended.stderr)
     )
@@ -103,7 +121,7 @@ class JobFolder:
     def __enter__(self) -> JobFolder:
         made = ask(self.site, ["mkdir", "-p", "-m", "700", "--", str(self.path)])
         if made.status != 0:
-            raise AssayError(f"work folder {self.path.parent}: {made.said}; choose another")
+            raise WorkFolderError(f"work folder {self.path.parent}: {made.said}; choose another")
         self.put({"token": self.token.encode()})
         return self
 
@@ -121,7 +139,7 @@ class JobFolder:
                 archive.addfile(entry, io.BytesIO(content))
         written = ask(self.site, ["tar", "-x", "-C", str(self.path)], packed.getvalue())
         if written.status != 0:
-            raise AssayError(f"{self.path}: cannot be written: {written.said}")
+            raise WorkFolderError(f"{self.path}: cannot be written: {written.said}")
 
     def text(self, name: str) -> str | None:
         """What a file of the folder holds; None where it is not there."""

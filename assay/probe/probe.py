@@ -13,14 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.probe.job import Job, JobFolder, Pause, Say, Watch, ask
+from assay.probe.job import Job, JobFolder, Pause, Say, Watch, WorkFolderError, ask
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
 from checks.common.sources import CHECKS, LIBRARY, c_sources
-from records.errors import AssayError
 
 HERE = Path(__file__).parent
+#: Seconds that all builds on a login node may take.
+_BUILDS_LIMIT_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,23 @@ class Probes:
             job.__exit__()
         self.folder.__exit__()
 
-    def build_on_login(self, trials: Sequence[Trial]) -> None:
-        """Compile all trials where commands of the site run; what fails is tried in the job."""
+    def build_on_login(self, trials: Sequence[Trial]) -> dict[str, str | None]:
+        """Compile all trials where commands of the site run; what fails is tried in the job.
+
+        Gives what the build of each trial printed that failed; None for those that succeeded.
+        """
         self._unpack()
-        script = login_build_script(str(self.folder.path), trials, self._outs_of(trials))
-        ask(self._site, ["bash", "-s"], script.encode())
+        outs = self._outs_of(trials)
+        script = login_build_script(str(self.folder.path), trials, outs)
+        ask(self._site, ["bash", "-s"], script.encode(), limit_s=_BUILDS_LIMIT_S)
+        return {
+            trial.name: None
+            if (self.folder.text(f"{out}/build.status") or "").strip() == "0"
+            else "\n".join(
+                self.folder.text(f"{out}/{name}.out") or "" for name in ("prepare", "build")
+            )
+            for trial, out in zip(trials, outs, strict=True)
+        }
 
     def submit(self, order: Order) -> Job:
         """Submit a probe job; Slurm's refusal is an AssayError."""
@@ -96,12 +109,12 @@ class Probes:
     def result(self, order: Order, job: Job) -> ProbeResult:
         """Wait for a job and read what it found.
 
-        Raises AssayError where the folder is not the same on the nodes.
+        Raises WorkFolderError where the folder is not the same on the nodes.
         """
         end = job.wait()
         result = read_probe(end, order.trials, self.folder.token)
         if not result.shared:
-            raise AssayError(
+            raise WorkFolderError(
                 f"work folder {self.folder.path.parent}: the nodes do not see it as this machine"
                 f" does ({result.said or f'job {end.job_id} ended {end.state}, nothing came'});"
                 " choose a folder on a shared file system"

@@ -33,7 +33,8 @@ class Trial:
     """An environment to be tried: how it is prepared, its compiler, the ways to start its ranks.
 
     `prologue`: shell lines that make a shell ready, or end it. `preload`: a library that ranks
-    preload. `helpers`: preloads and the programs that mind daemons are built, too.
+    preload. `helpers`: preloads and the programs that mind daemons are built, too. `every`: all
+    attempts are made, also after a right one.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Trial:
     prologue: str = ""
     preload: str = ""
     helpers: bool = False
+    every: bool = False
 
     @property
     def build_key(self) -> tuple[str, str]:
@@ -119,7 +121,10 @@ def _prepared(trial: Trial, out: str) -> str:
 def _trial_text(number: int, trial: Trial, out: str, ranks: int, nodes: int) -> str:
     """One trial, in a shell of its own; attempts in turn until one starts ranks right."""
     compiler = trial.compiler
-    attempts = "".join(_attempt_text(*one, ranks, nodes) for one in enumerate(trial.attempts))
+    go_on = "" if trial.every else '[ "$status" != 0 ] || exit 0\n'
+    attempts = "".join(
+        _attempt_text(*one, ranks, nodes) + go_on for one in enumerate(trial.attempts)
+    )
     return f"""\
 (
 ours=trial/{number}
@@ -158,5 +163,4 @@ section "$ours/out/{index}"
 quoted {index}.out
 section "$ours/err/{index}"
 quoted {index}.err
-[ "$status" != 0 ] || exit 0
 """

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Slurm and module systems print becomes a proposal; texts as several versions print them."""
+
+import pytest
+import yaml
+
+from assay.onboarding.modules import FoundMpi, _names, chosen, needed_modules
+from assay.onboarding.node_types import node_types
+from assay.onboarding.proposal import library_pattern, network_data
+from assay.onboarding.questions import Questions
+from assay.onboarding.site_text import site_text
+from assay.onboarding.slurm_text import (
+    Limits,
+    associations_of,
+    fields_of,
+    mpi_types_of,
+    nodes_of,
+    partitions_of,
+    qos_of,
+    seconds_of,
+)
+from assay.sites.description import SiteFile
+from assay.sites.partitions import with_defaults
+from records.errors import AssayError
+from records.node_facts import Nic, NodeFacts
+
+#: One line of `scontrol show node -o`, Slurm 20.11 on CentOS 7: CPUs are threads.
+NODE_20_11 = (
+    "NodeName=nid0001 Arch=x86_64 CoresPerSocket=64 CPUAlloc=0 CPUTot=256 CPULoad=0.01"
+    " AvailableFeatures=rome,ib ActiveFeatures=rome,ib Gres=(null) NodeAddr=nid0001"
+    " NodeHostName=nid0001 Version=20.11.9 OS=Linux 3.10.0-1160.el7.x86_64 #1 SMP Mon Oct 19"
+    " RealMemory=257400 AllocMem=0 FreeMem=240000 Sockets=2 Boards=1 State=IDLE"
+    " ThreadsPerCore=2 TmpDisk=0 Weight=1 Owner=N/A MCS_label=N/A Partitions=compute,debug"
+    " BootTime=2022-01-01T00:00:00 CfgTRES=cpu=256,mem=257400M,billing=256 AllocTRES= CapWatts=n/a"
+)
+#: Slurm 23.11: cores kept for the system, GPUs, a reason with blanks.
+NODE_23_11 = (
+    "NodeName=gpu01 Arch=x86_64 CoresPerSocket=32 CPUAlloc=0 CPUEfctv=60 CPUTot=64 CPULoad=0.00"
+    " AvailableFeatures=milan,a100,ib ActiveFeatures=milan,a100,ib"
+    " Gres=gpu:a100:4(S:0-1),tmp:100 NodeAddr=gpu01 NodeHostName=gpu01 Version=23.11.4"
+    " RealMemory=512000 AllocMem=0 FreeMem=1 Sockets=2 Boards=1 CoreSpecCount=4 MemSpecLimit=4096"
+    " State=IDLE+DRAIN ThreadsPerCore=1 Partitions=gpu,compute"
+    " Reason=replace fan 3 [root@2024-03-01T10:00:00]"
+)
+PARTITIONS = """\
+PartitionName=debug AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL Default=YES Hidden=NO \
+MaxNodes=4 MaxTime=00:30:00 RootOnly=NO ReqResv=NO PreemptMode=OFF State=UP DefMemPerNode=UNLIMITED
+PartitionName=compute AllowGroups=ALL DenyAccounts=x AllowQos=normal,long Default=NO \
+MaxNodes=UNLIMITED MaxTime=2-00:00:00 RootOnly=NO ReqResv=NO PreemptMode=OFF State=UP \
+DefMemPerCPU=2000
+PartitionName=scavenge AllowGroups=ALL AllowAccounts=ALL AllowQos=ALL MaxTime=UNLIMITED \
+PreemptMode=REQUEUE State=UP RootOnly=NO
+PartitionName=gpu AllowGroups=gpuusers AllowAccounts=ALL AllowQos=ALL MaxTime=1-00:00:00 State=UP
+PartitionName=old AllowGroups=ALL MaxTime=1:00:00 State=INACTIVE
+"""
+
+
+def nodes(line, count, **changes):
+    found = []
+    for number in range(1, count + 1):
+        text = line.replace("nid0001", f"nid{number:04}").replace("gpu01", f"gpu{number:02}")
+        for key, value in changes.items():
+            text = text.replace(f"{key}={fields_of(line)[key]}", f"{key}={value}")
+        found.append(text)
+    return nodes_of("\n".join(found))
+
+
+def test_nodes_of_several_versions():
+    (old,), (new,) = nodes(NODE_20_11, 1), nodes(NODE_23_11, 1)
+    assert (old.sockets, old.cores, old.threads_per_core) == (2, 128, 2)
+    assert old.memory_bytes == 257400 << 20
+    assert old.in_service
+    assert old.gres == ()
+    assert (new.cores, new.memory_bytes) == (60, (512000 - 4096) << 20)
+    assert new.gres == ("gpu:a100:4", "tmp:100")
+    assert not new.in_service
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2-00:00:00", 172800),
+        ("00:03:00", 180),
+        ("30:00", 1800),
+        ("30", 1800),
+        ("UNLIMITED", None),
+        ("", None),
+    ],
+)
+def test_times(text, seconds):
+    assert seconds_of(text) == seconds
+
+
+def test_partitions_that_a_user_may_use():
+    found = partitions_of(PARTITIONS, frozenset({"users"}))
+    assert {name for name, one in found.items() if one.usable} == {"debug", "compute", "scavenge"}
+    assert found["compute"].qos == {"normal", "long"}
+    assert found["compute"].limits_memory
+    assert found["scavenge"].preemptible
+    assert found["debug"].most_nodes == 4
+    assert partitions_of(PARTITIONS, frozenset({"gpuusers"}))["gpu"].usable
+
+
+def test_a_kind_of_nodes_goes_to_the_partition_for_long_jobs():
+    thin = nodes(NODE_20_11, 3)
+    usable = partitions_of(PARTITIONS, frozenset()).values()
+    (kind,) = node_types(thin, usable)
+    assert (kind.key, kind.partition.name, kind.also) == ("compute", "compute", ["debug"])
+    assert kind.options == ["--mem=0"]
+
+
+def test_two_kinds_of_nodes_in_one_partition_are_told_apart():
+    thin = nodes(NODE_20_11, 3)
+    fat = nodes(NODE_23_11, 2, State="IDLE")
+    kinds = node_types([*thin, *fat], partitions_of(PARTITIONS, frozenset()).values())
+    assert [(kind.key, kind.in_service) for kind in kinds] == [
+        ("compute-rome", 3),
+        ("compute-a100", 2),
+    ]
+    assert kinds[0].options[0] == "--constraint=rome"
+    assert kinds[1].gpus == "gpu"
+    same = nodes(NODE_23_11, 2, AvailableFeatures="rome,ib", State="IDLE")
+    kinds = node_types([*thin, *same], partitions_of(PARTITIONS, frozenset()).values())
+    assert [kind.options[0] for kind in kinds] == [
+        "--exclude=gpu[01-02]",
+        "--exclude=nid[0001-0003]",
+    ]
+    assert kinds[1].key == "compute-gpu-a100-4"
+
+
+def test_little_differences_of_memory_are_one_kind():
+    texts = [NODE_20_11, NODE_20_11.replace("nid0001", "nid0002").replace("257400", "257300")]
+    partitions = partitions_of(PARTITIONS, frozenset()).values()
+    assert len(node_types(nodes_of("\n".join(texts)), partitions)) == 1
+
+
+def test_accounts_and_qos():
+    assoc = "chem|normal,long|normal||\nphys|long|long|1-00:00:00|node=4\n"
+    first, second = associations_of(assoc, "phys")
+    assert (first.account, first.qos, first.limits) == ("phys", ("long",), Limits(86400, 4))
+    assert second.qos == ("normal", "long")
+    assert qos_of("normal|||\nlong|12:00:00|node=8|cpu=4,node=2\n") == {
+        "normal": Limits(),
+        "long": Limits(43200, 2),
+    }
+
+
+def test_mpi_types_of_several_versions():
+    names = ("MPI types are...", "cray_shasta", "none", "pmi2", "pmix", "pmix_v3")
+    old = "".join(f"srun: {name}\n" for name in names)
+    new = (
+        "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n"
+        "specific pmix plugin versions available: pmix_v4,pmix_v5\n"
+    )
+    assert mpi_types_of(old) == ["cray_shasta", "pmi2", "pmix"]
+    assert mpi_types_of(new) == ["pmi2", "pmix"]
+
+
+SPIDER = """
+----------------------------------------------------------------------------
+  openmpi: openmpi/4.1.5
+----------------------------------------------------------------------------
+    Description:
+      An open source MPI
+
+    You will need to load all module(s) on any one of the lines below before the \
+"openmpi/4.1.5" module is available to load.
+
+      gcc/12.3.0
+      intel/2023.1  slurm/1
+
+    Help:
+      gcc/1 is not one of them
+"""
+
+
+def test_ways_through_a_hierarchy():
+    assert needed_modules(SPIDER) == [("gcc/12.3.0",), ("intel/2023.1", "slurm/1")]
+    assert needed_modules("This module can be loaded directly: module load x/1\n") == []
+
+
+def test_terse_listings():
+    listing = (
+        "/opt/modulefiles:\nmpich/\nmpich/4.0\nOpenMPI/4.1.5-GCC-12.3.0\ngcc/12(default)\n"
+        "git\nLmod has detected the following error: none\n"
+    )
+    assert _names(listing) == ["mpich/4.0", "OpenMPI/4.1.5-GCC-12.3.0", "gcc/12", "git"]
+
+
+def test_the_newest_of_each_kind_is_proposed():
+    def mpi(family, version, compiler=""):
+        return FoundMpi(family, version, (f"{family}/{version}",), "mpicc", ("mpirun",), compiler)
+
+    found = sorted(
+        [
+            mpi("openmpi", "4.9.0", "gcc"),
+            mpi("openmpi", "4.10.0", "gcc"),
+            mpi("openmpi", "4.1.0", "intel"),
+            mpi("mpich", "4.0.2"),
+        ],
+        key=FoundMpi.order,
+        reverse=True,
+    )
+    names = {name: one.version for name, one in chosen(found).items()}
+    assert names == {"mpich": "4.0.2", "openmpi-gcc": "4.10.0", "openmpi-intel": "4.1.0"}
+
+
+@pytest.mark.parametrize(
+    ("library", "pattern"),
+    [
+        ("MPICH 4.0.2; MPICH Device: ch4:ucx", r"^MPICH 4\.0\b"),
+        ("Open MPI v4.1.4, package: x", r"^Open MPI v4\.1\b"),
+        ("Intel(R) MPI Library 2021.9 for Linux* OS", r"^Intel\(R\) MPI Library 2021\.9\b"),
+    ],
+)
+def test_a_library_is_known_by_name_and_version(library, pattern):
+    assert library_pattern(library) == pattern
+
+
+def test_the_fastest_link_is_the_network():
+    ethernet = Nic(kind="ethernet", state="up", bits_per_second=25e9, mtu_bytes=1500, driver="mlx5")
+    port = Nic(kind="infiniband", state="active", bits_per_second=100e9)
+    down = Nic(kind="infiniband", state="down", bits_per_second=400e9)
+    assert network_data([NodeFacts(nics={"a": ethernet, "b": port, "c": down})]) == {
+        "name": "InfiniBand 100 Gbit/s",
+        "bits_per_second": 100e9,
+    }
+    assert network_data([NodeFacts(nics={"a": ethernet})])["payload_share"] == 0.941
+    assert network_data([NodeFacts()]) == {}
+
+
+def test_the_written_file_says_what_was_found():
+    data = {
+        "schema": 2,
+        "name": "held-out",
+        "description": "cluster x, Slurm 23.11.4",
+        "access": ["--account=chem"],
+        "modules_system": "lmod",
+        "work_dir": "$SCRATCH/assay",
+        "partitions": {
+            "compute-rome": {
+                "nodes": 3,
+                "cores_per_node": 128,
+                "memory_bytes_per_node": 2**38,
+                "slurm_partition": "compute",
+                "access": ["--constraint=rome"],
+                "resources": {"gpu": ["--gres=gpu:{count}"]},
+                "network": {"name": "x", "bits_per_second": 1e11, "counted": False},
+            }
+        },
+        "environments": {
+            "openmpi": {
+                "description": "Open MPI 4.1.4: yes",
+                "compiler": "mpicc",
+                "launcher": "assay-srun",
+                "launcher_options": ["--mpi=pmix"],
+                "library": r"^Open MPI v4\.1\b",
+                "modules": ["gcc/12", "openmpi/4.1"],
+            }
+        },
+    }
+    text = site_text(data, "x", ["Further MPIs were found: mpich/4.0"])
+    assert yaml.safe_load(text) == data
+    SiteFile.model_validate(with_defaults(yaml.safe_load(text)))
+    assert len(text.splitlines()) <= 45
+    assert "network-unproven" in text
+
+
+def test_questions_need_a_terminal(monkeypatch):
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    with pytest.raises(AssayError, match="--yes"):
+        Questions(guess=False)
+    assert Questions(guess=True).text("Name", "x") == "x"
