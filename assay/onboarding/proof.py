@@ -15,7 +15,7 @@ from assay.probe.job import Job, Pause
 from assay.probe.probe import Order, Probes
 from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
 from assay.probe.script import ATTEMPT_S, Trial
-from assay.sites.description import EnvironmentDescription, SiteFile, of_partition
+from assay.sites.description import EnvironmentKeys, SiteFile, of_partition
 from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded
 from checks.common.evidence import Evidence
@@ -27,7 +27,7 @@ _JOB_S = 240
 _SIZES = (1, 2)
 
 #: Ways to start the ranks of each environment, the first right one is kept.
-Ways = Mapping[str, Sequence[EnvironmentDescription]]
+Ways = Mapping[str, Sequence[EnvironmentKeys]]
 
 
 class EnvironmentProof(msgspec.Struct, frozen=True, kw_only=True):

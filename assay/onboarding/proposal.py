@@ -13,7 +13,7 @@ from assay.onboarding.modules import FoundMpi
 from assay.onboarding.node_types import NodeType
 from assay.onboarding.proof import Proof
 from assay.onboarding.slurm_text import Limits
-from assay.sites.description import EnvironmentDescription, SiteFile
+from assay.sites.description import EnvironmentKeys, SiteFile
 from assay.sites.partitions import with_defaults
 from records.errors import AssayError
 from records.node_facts import Nic, NodeFacts
@@ -138,8 +138,8 @@ def environment_data(found: FoundMpi) -> dict[str, Any]:
 
 
 def ways_of(
-    found: FoundMpi, environment: EnvironmentDescription, mpi_types: Sequence[str]
-) -> list[EnvironmentDescription]:
+    found: FoundMpi, environment: EnvironmentKeys, mpi_types: Sequence[str]
+) -> list[EnvironmentKeys]:
     """Ways to start ranks: srun with each PMI that suits, srun alone, then mpirun, mpiexec."""
     wanted = _PMI.get(found.family, ("pmix", "pmi2", "cray_shasta"))
     options = [[f"--mpi={name}"] for name in wanted if name in mpi_types]
@@ -156,7 +156,7 @@ def ways_of(
 
 
 def proven_data(
-    data: dict[str, Any], ways: Mapping[str, Sequence[EnvironmentDescription]], proof: Proof
+    data: dict[str, Any], ways: Mapping[str, Sequence[EnvironmentKeys]], proof: Proof
 ) -> dict[str, Any]:
     """The site's data with what was proven: launchers, libraries, the link; without what failed."""
     environments: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
 from assay.probe.script import ATTEMPT_S, Attempt, Trial
-from assay.sites.description import EnvironmentDescription
+from assay.sites.description import EnvironmentKeys
 from assay.sites.site import Site
 from checks.common.evidence import Claim, contradictions
 from checks.common.launch_commands import LAUNCHERS, Start, launch_words
@@ -35,7 +35,7 @@ def trial_of(site: Site, name: str, ranks: int, ranks_per_node: int) -> Trial:
 def trial_by(
     site: Site,
     name: str,
-    ways: Iterable[EnvironmentDescription],
+    ways: Iterable[EnvironmentKeys],
     ranks: int,
     ranks_per_node: int,
     *,
@@ -55,7 +55,7 @@ def trial_by(
     )
 
 
-def attempt_of(environment: EnvironmentDescription, ranks: int, ranks_per_node: int) -> Attempt:
+def attempt_of(environment: EnvironmentKeys, ranks: int, ranks_per_node: int) -> Attempt:
     """How the launcher of an environment starts ranks, inside the session of every launch."""
     start = Start(
         ranks,
