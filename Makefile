@@ -6,6 +6,7 @@ ASSAY := .venv/bin/assay
 PHYSICS_CC ?= mpicc.mpich
 PYTHON ?=
 WHEELS ?=
+HPL ?=
 .DEFAULT_GOAL := help
 # Packages before the environment that needs them.
 .NOTPARALLEL:
@@ -21,6 +22,9 @@ wheels: ## carry this to a site without internet: WHEELS=FOLDER receives all Pyt
 
 packages: ## what the virtual cluster and the tests need: Debian packages (root), HPL's source
 	@setup/packages.sh
+
+hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from its home
+	@setup/hpl-source.sh $(if $(HPL),"$(HPL)")
 
 demo: packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
 	@setup/demo.sh
@@ -70,4 +74,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup wheels packages demo test test-other-processor check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help setup wheels packages hpl-source demo test test-other-processor check lint bench spack test-spack physics doctor schema picture lock clean

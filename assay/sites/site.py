@@ -94,6 +94,8 @@ class Site(ABC):
                 for program, path in environment.programs.items()
                 if (reason := _absence(path))
             }
+            if "hpl" not in environment.programs and not environment.ready_programs:
+                missing[name] |= self._no_hpl()
             there = environment.programs.keys() - missing[name].keys()
             features[name] = {*environment.features, *(f"program:{program}" for program in there)}
         return SiteFacts(
@@ -154,6 +156,15 @@ class Site(ABC):
             return expanded(self.description.hpl_source)
         folder = ROOT / "build" / "sources"
         return str(min(folder.glob("hpcc_*.orig.tar.gz"), default=folder / "absent"))
+
+    def _no_hpl(self) -> dict[str, str]:
+        """Why HPL cannot be built, by its name; empty where its source is there."""
+        if Path(self.hpl_source()).is_file():
+            return {}
+        return {
+            "hpl": f"not named, and there is no source of HPL to build it: {self.hpl_source()}"
+            " is no file; run make hpl-source, or name an archive as hpl_source"
+        }
 
     def _changed(self, **update: Any) -> Self:
         """The site with some of its description replaced."""

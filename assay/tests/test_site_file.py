@@ -48,6 +48,7 @@ spack:
   views: {lam: [lam, lam-tcp]}
 """
 
+HPL = "{check: hpl, fixed: {n: 100, p: 1, q: 1}}"
 CAMPAIGN = """\
 schema: 1
 name: c
@@ -212,6 +213,27 @@ def test_a_program_that_the_site_does_not_name_is_told_with_where_to_name_it(her
     assert reason.endswith(
         "; give its path as programs.netpipe of the environment in its site.yaml"
     )
+
+
+def test_without_a_source_of_hpl_the_plan_says_where_to_get_it(here, tmp_path):
+    campaign = campaign_from_text(
+        "c.yaml", CAMPAIGN.replace("{check: netpipe, fixed: {transport: library}}", HPL)
+    )
+
+    def skipped(text):
+        here(text)
+        plan = make_plan(campaign, load_site("here").facts())
+        return next(c.skipped for c in plan.cases if (c.check, c.environment) == ("hpl", "lam"))
+
+    source = tmp_path / "hpcc.tar.gz"
+    reason = skipped(f"{GOOD}hpl_source: {source}\n")
+    assert reason.endswith(
+        f"{source} is no file; run make hpl-source, or name an archive as hpl_source"
+    )
+    ready = GOOD.replace("netpipe: NPlam", "hpl: /bin/true")
+    assert skipped(f"{ready}hpl_source: {source}\n") is None
+    source.touch()
+    assert skipped(f"{GOOD}hpl_source: {source}\n") is None
 
 
 TWO = """\

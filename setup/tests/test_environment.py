@@ -91,3 +91,11 @@ def test_what_needs_debian_says_what_does_not(checkout):
     assert done.returncode != 0
     assert "has no dpkg" in done.stderr
     assert "`make setup` is enough" in done.stderr
+
+
+def test_hpl_comes_from_a_file_that_is_the_right_one(checkout):
+    (checkout / "other.tar.gz").write_bytes(b"no archive")
+    done = run(checkout, "make", "hpl-source", "HPL=other.tar.gz")
+    assert done.returncode != 0
+    assert "other.tar.gz has not the checksum" in done.stderr
+    assert not (checkout / "build").exists()
