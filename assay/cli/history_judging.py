@@ -9,7 +9,7 @@ from assay.nightly.judging import judge_nights
 from records.errors import AssayError, ExitStatus
 from records.history.reading import read_history
 from records.history.store import Store
-from reports.nightly.listing import changes_text, nights_text
+from reports.nightly.listing import changes_text, missed_text, nights_text
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -38,8 +38,14 @@ def show(arguments: argparse.Namespace) -> int:
     with Store(arguments.history) as store:
         for site, campaign, count in store.groups():
             print(f"{campaign} on {site}: {count} nights")
+        missed = missed_text(store.missed(arguments.site, arguments.campaign))
+        if missed and not arguments.changes and not store.groups():
+            print(missed)
+            return ExitStatus.PASS
         history = read_history(store, *_group(arguments, store))
     print(changes_text(history) if arguments.changes else nights_text(history))
+    if missed and not arguments.changes:
+        print(missed)
     return ExitStatus.PASS
 
 

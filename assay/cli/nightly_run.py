@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay nightly run`: runs the campaign, adds the run to the history and judges it."""
+"""`assay nightly run`: runs the campaign, adds the run to the history and judges it.
+
+A night that cannot run is kept in the history with its reason.
+"""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
 
 from assay.cli.history_judging import judge
 from assay.run.start import start_run
+from assay.schema import load_campaign
+from records.errors import AssayError
+from records.history.model import Missed
 from records.history.store import Store
 from records.run_directory import open_run
 from reports.nightly.night import read_night
@@ -14,8 +24,25 @@ from reports.nightly.night import read_night
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
-    status = start_run(arguments.campaign, arguments.site, False)
+    try:
+        status = start_run(arguments.campaign, arguments.site, False)
+    except Exception as error:
+        _keep_reason(arguments, str(error) or type(error).__name__)
+        raise
     night, values = read_night(open_run(status.run_id).path)
     with Store(arguments.history, create=True) as store:
         store.add(night, values)
         return judge(store, night.site, night.campaign, arguments)
+
+
+def _keep_reason(arguments: argparse.Namespace, reason: str) -> None:
+    """Keep in the history that the night could not run; what ended it is what is reported."""
+    site, campaign = arguments.site.partition(":")[0], Path(arguments.campaign).stem
+    with suppress(AssayError):
+        campaign = load_campaign(arguments.campaign).name
+    now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    try:
+        with Store(arguments.history, create=True) as store:
+            store.add_missed(Missed(site, campaign, now, reason))
+    except AssayError as error:
+        print(f"assay: the night's failure is not in the history: {error}", file=sys.stderr)

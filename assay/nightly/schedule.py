@@ -25,7 +25,10 @@ _TABLES = {"scrontab": "scrontab", "cron": "crontab"}
 
 @dataclass(frozen=True)
 class Schedule:
-    """A nightly run: `name` of the entry, the hour and minute it starts, command and folder."""
+    """A nightly run: `name` of the entry, the hour and minute it starts, command and folder.
+
+    `job_options` are those of scrontab's own job; `prologue` is shell text before the command.
+    """
 
     name: str
     hour: int
@@ -33,12 +36,14 @@ class Schedule:
     command: tuple[str, ...]
     folder: Path
     units: Path = Path("/etc/systemd/system")
+    job_options: tuple[str, ...] = ()
+    prologue: str = ""
 
     def texts(self, kind: Kind) -> dict[str, str]:
         """What would be written: file or table → text."""
         if kind != "systemd":
             return {_TABLES[kind]: self._block(kind)}
-        words = " ".join(_systemd_quoted(word) for word in self.command)
+        words = " ".join(_systemd_quoted(word) for word in self._words())
         folder = str(self.folder).replace("%", "%%")
         service = (
             "[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
@@ -53,14 +58,21 @@ class Schedule:
         return {f"{stem}.service": service, f"{stem}.timer": timer}
 
     def _block(self, kind: Kind) -> str:
-        run = f"cd {shlex.quote(str(self.folder))} && {shlex.join(self.command)}"
+        run = f"cd {shlex.quote(str(self.folder))} && {shlex.join(self._words())}"
         lines = [f"# begin {self.name}"]
         if kind == "scrontab":
             lines += [f"#SCRON --job-name={self.name}", "#SCRON --open-mode=append"]
+            lines += [f"#SCRON {option}" for option in self.job_options]
         else:
             run = run.replace("%", r"\%")
         lines.append(f"{self.minute} {self.hour} * * * {run}")
         return "\n".join([*lines, f"# end {self.name}"]) + "\n"
+
+    def _words(self) -> Sequence[str]:
+        """The command, in a shell of its own where something comes before it."""
+        if not self.prologue:
+            return self.command
+        return ("bash", "-c", f"{self.prologue}; exec {shlex.join(self.command)}")
 
     def install(self, kind: Kind) -> None:
         """Write it in place of an earlier one of this name."""

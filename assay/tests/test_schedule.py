@@ -3,14 +3,20 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from assay.cli import main
 from assay.nightly import schedule
 from assay.nightly.schedule import Schedule, parse_time, without_block
+from assay.nightly.surroundings import surroundings_of
+from assay.sites.description import SiteFile, of_partition
+from assay.sites.partitions import with_defaults
 from records.errors import AssayError
+from records.history.store import Store
 
 NIGHTLY = Schedule(
     "assay-nightly-virtual",
@@ -93,3 +99,80 @@ def test_install_shows_and_writes_nothing_unless_told(capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "OnCalendar=*-*-* 02:30:00" in shown
     assert "nothing written" in shown
+
+
+SITE_YAML = """
+schema: 2
+name: theirs
+modules_system: lmod
+module_init: $LMOD_HERE/init/bash
+work_dir: ${SCRATCH}/assay
+access: [--account=phys, --constraint=fat]
+partitions:
+  batch: {access: [-q normal], nodes: 4, cores_per_node: 2, longest_job_s: 7200}
+environments:
+  mpich: {description: it, compiler: mpicc, launcher: assay-srun, library: ^MPICH}
+"""
+
+
+@pytest.fixture
+def theirs(tmp_path, monkeypatch):
+    """A Slurm site with modules, of which the caller's shell knows more than a schedule does."""
+    slurm = tmp_path / "slurm" / "bin"
+    slurm.mkdir(parents=True)
+    (slurm / "sbatch").write_text("#!/bin/sh\n")
+    (slurm / "sbatch").chmod(0o755)
+    (tmp_path / "init").mkdir()
+    (tmp_path / "init" / "bash").write_text("export MODULES=loaded\n")
+    monkeypatch.setenv("PATH", f"{slurm}:/usr/bin:/bin")
+    monkeypatch.setenv("SCRATCH", str(tmp_path / "a b"))
+    monkeypatch.setenv("LMOD_HERE", str(tmp_path))
+    described = site_of(SITE_YAML)
+    return surroundings_of(described)
+
+
+def site_of(text):
+    return of_partition(SiteFile.model_validate(with_defaults(yaml.safe_load(text))), "batch")
+
+
+def test_the_job_of_scrontab_carries_account_partition_qos_and_time(theirs):
+    entry = replace(NIGHTLY, job_options=theirs.job_options, prologue=theirs.prologue)
+    lines = entry.texts("scrontab")["scrontab"].splitlines()
+    options = [line.removeprefix("#SCRON ") for line in lines if line.startswith("#SCRON ")]
+    assert options[2:] == [
+        "--partition=batch",
+        "--account=phys",
+        "--qos=normal",
+        "--nodes=1",
+        "--ntasks=1",
+        "--time=120",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["cron", "scrontab"])
+def test_the_command_of_a_schedule_finds_slurm_modules_and_variables_without_a_login(
+    theirs, tmp_path, kind
+):
+    told = tmp_path / "told"
+    script = f'printf "%s\\n" "$PATH" "$SCRATCH" "$MODULES" > {told}'
+    entry = Schedule("n", 2, 30, ("bash", "-c", script), tmp_path, prologue=theirs.prologue)
+    (line,) = [x for x in next(iter(entry.texts(kind).values())).splitlines() if x[0] != "#"]
+    command = line.split(" ", 5)[5].replace(r"\%", "%")
+    subprocess.run(["sh", "-c", command], env={"PATH": "/usr/bin:/bin"}, check=True)
+    path, scratch, modules = told.read_text().splitlines()
+    assert path == f"{tmp_path}/slurm/bin:/usr/local/bin:/usr/bin:/bin"
+    assert scratch == str(tmp_path / "a b")
+    assert modules == "loaded"
+
+
+def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    status = main(["nightly", "run", "--campaign", "nightly", "--site", "virtual:t-none"])
+    assert status in (2, 4)
+    assert "history" not in capsys.readouterr().err
+    with Store(tmp_path / "results" / "history.sqlite") as store:
+        (missed,) = store.missed("virtual", "nightly")
+        assert not store.groups()
+    assert "t-none" in missed.reason or "root" in missed.reason
+    assert main(["history", "show"]) == 0
+    assert f"nightly on virtual could not run: {missed.reason[:20]}" in capsys.readouterr().out

@@ -74,6 +74,21 @@ class Night:
 
 
 @dataclass(frozen=True, slots=True)
+class Missed:
+    """A night that could not run, or not to its end, and why; `at` is when that was known (UTC)."""
+
+    site: str
+    campaign: str
+    at: str
+    reason: str
+
+    @property
+    def date(self) -> str:
+        """The day, and the time to the minute (UTC)."""
+        return self.at[:16].replace("T", " ")
+
+
+@dataclass(frozen=True, slots=True)
 class Acceptance:
     """Who took a change as the new reference, when, and why."""
 

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from records.errors import AssayError, InfrastructureError
-from records.history.model import Acceptance, Change, Night, NightValues, SeriesKey
+from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
 from records.values import Count
 from records.withheld import without_secrets
@@ -173,6 +173,23 @@ class Store:
                 database.execute("UPDATE night SET judged=0 WHERE id=?", (rerun_of,))
         assert place is not None
         return self.night(place)
+
+    def add_missed(self, missed: Missed) -> None:
+        """Keep that a night could not run."""
+        row = asdict(missed)
+        with self._transaction() as database:
+            database.execute(_insert("missed", row), row)
+
+    def missed(self, site: str | None, campaign: str | None) -> list[Missed]:
+        """The nights that could not run, in order of time; None: of all sites, or campaigns."""
+        with self.explained("read"):
+            rows = self.database.execute(
+                "SELECT site, campaign, at, reason FROM missed ORDER BY id"
+            )
+            found = [Missed(*row) for row in rows]
+        return [
+            one for one in found if site in (None, one.site) and campaign in (None, one.campaign)
+        ]
 
     def _series_id(self, night: Night, key: SeriesKey) -> int:
         """The series of the night's value, new or known; a known one takes the newest titles."""

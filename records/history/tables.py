@@ -5,9 +5,15 @@ import sqlite3
 
 from records.metric import schema_1_register
 
-SCHEMA = 3
+SCHEMA = 4
 APPLICATION_ID = 0x41535359
 
+_MISSED = """
+CREATE TABLE missed (
+  id INTEGER PRIMARY KEY, site TEXT NOT NULL, campaign TEXT NOT NULL, at TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT
+"""
 TABLES = f"""
 BEGIN;
 CREATE TABLE night (
@@ -37,6 +43,7 @@ CREATE TABLE change (
   n_before INTEGER NOT NULL, closed INTEGER REFERENCES night(id),
   author TEXT, reason TEXT, accepted_at TEXT
 ) STRICT;
+{_MISSED};
 PRAGMA application_id={APPLICATION_ID};
 PRAGMA user_version={SCHEMA};
 COMMIT;
@@ -46,7 +53,8 @@ COMMIT;
 def upgrade(database: sqlite3.Connection) -> None:
     """Make the tables of an earlier schema those of today; the caller begins the transaction.
 
-    Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then.
+    Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then; schema
+    4 the nights that could not run.
     """
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
     if version < 2:
@@ -63,4 +71,6 @@ def upgrade(database: sqlite3.Connection) -> None:
                 for metric, check in names
             ],
         )
+    if version < 4:
+        database.execute(_MISSED)
     database.execute(f"PRAGMA user_version={SCHEMA}")

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
-from records.history.model import Change, History
+from collections.abc import Sequence
+
+from records.history.model import Change, History, Missed
+from records.plain_text import one_line
 from reports.nightly.wording import amount, case_names, causes_of, point_name, since_text
 
 _MOST_NIGHTS = 30
@@ -17,6 +20,15 @@ def nights_text(history: History) -> str:
         found = sum(change.found == night.id for change in history.changes)
         changed = f"; {found} changes found" if found else ""
         lines.append(f"  {night.date}  {night.run_id}  {counts or 'no launch'}{changed}")
+    return "\n".join(lines)
+
+
+def missed_text(missed: Sequence[Missed]) -> str:
+    """The last nights that could not run, a line each; "" where there were none."""
+    lines = [
+        f"  {one.date}  {one.campaign} on {one.site} could not run: {one_line(one.reason)}"
+        for one in missed[-_MOST_NIGHTS:]
+    ]
     return "\n".join(lines)
 
 

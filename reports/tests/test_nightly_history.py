@@ -124,11 +124,12 @@ def test_elsewhere_is_of_a_rerun(folder, capsys):
     assert "--rerun-of" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("schema", [1, 2])
+@pytest.mark.parametrize("schema", [1, 2, 3])
 def test_history_of_an_earlier_schema_is_read(folder, capsys, schema):
     add_nights(folder)
     with sqlite3.connect("results/history.sqlite") as database:
-        for column in ("title", "check_title"):
+        database.execute("DROP TABLE missed")
+        for column in ("title", "check_title") if schema < 3 else ():
             database.execute(f"ALTER TABLE series DROP COLUMN {column}")
         if schema == 1:
             database.execute("ALTER TABLE night DROP COLUMN elsewhere")
