@@ -142,7 +142,7 @@ def _on_site(
         return f"{_first_fault(error, definition.parameters, given)} (with {brief(given)})"
     except ValueError as error:
         return f"{error} (with {brief(given)})"
-    return found or f"site {site.name} has no so many nodes (with {brief(given)})"
+    return found or f"site {site.name} has {site.nodes} nodes (with {brief(given)})"
 
 
 def _first_fault(error: ValidationError, model: type[Parameters], value: object) -> str:

@@ -14,6 +14,7 @@ from assay.run.status import render_status, run_status
 from assay.schema import campaign_from_text, campaign_names, load_campaign
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
+from checks.common.durations import Timed
 from records.errors import AssayError
 from records.plan import Plan
 from records.provenance import Provenance
@@ -48,6 +49,91 @@ def test_every_shipped_campaign_plans_on_sites_without_its_environments(name, si
     skipped = [case for case in plan.cases if case.skipped is not None]
     assert all(case.skipped for case in skipped)
     assert table.count("skipped (") == bool(skipped)
+
+
+@pytest.mark.parametrize("site", SITES, ids=lambda site: site.name)
+def test_the_acceptance_takes_the_nodes_there_are(site) -> None:
+    plan = make_plan(load_campaign("acceptance"), site)
+    assert [case.skipped for case in plan.cases if case.skipped] == []
+    assert plan.left_out == []
+    nodes = {case.check: case.nodes for case in plan.cases}
+    assert [nodes[check] for check in ("node", "alltoall_pairs", "hpl")] == [site.nodes] * 3
+    ranks = {case.check: case.ranks for case in plan.cases}
+    assert ranks["hpl"] == ranks["node"] == site.nodes * site.cores_per_node
+
+
+def test_nodes_that_share_cores_rehearse_the_acceptance_on_the_cores_there_are() -> None:
+    cores = {"n1": [0], "n2": [1], "n3": [0], "n4": [1]}
+    site = dataclasses.replace(SITE, memory_bytes_per_node=11 * 10**9, shared_cores=cores)
+    plan = make_plan(load_campaign("acceptance"), site)
+    found = {case.check: (case.nodes, case.params.get("turns")) for case in plan.cases}
+    assert found["node"] == (4, True)
+    assert found["alltoall_pairs"] == (4, True)
+    assert found["hpl"] == (2, None)
+    assert all(case.estimate_s <= 60 for case in plan.cases)
+
+
+@pytest.mark.parametrize("name", ["su3-2003", "wyeast-2003"])
+def test_the_campaigns_of_2003_put_two_ranks_on_each_wide_node(name) -> None:
+    wide, narrow = (make_plan(load_campaign(name), site) for site in (SITES[0], SITES[1]))
+    for plan in (wide, narrow):
+        for case in plan.cases:
+            if case.params.get("placement") is None:
+                assert case.nodes == -(-case.ranks // 2), case
+    assert wide.totals.skipped == 0
+
+
+def test_what_makes_no_case_on_a_site_is_left_out_and_told() -> None:
+    site = dataclasses.replace(SITE, nodes=1)
+    plan = make_plan(load_campaign("acceptance"), site)
+    assert {case.check for case in plan.cases} == {"node", "hpl", "su3_rmd"}
+    (told,) = plan.left_out
+    assert told.startswith("cases[1] (alltoall_pairs): ranks: found 1")
+
+
+def test_sizes_that_come_to_the_same_are_kept_once() -> None:
+    text = spoiled(
+        "  fixed: {sizes: [300, 600]}\n  environments: [lam]\n", "  fixed: {sizes: [8]}\n"
+    )
+    text = text.replace(
+        "limits:",
+        "- check: startup\n  matrix: {nodes: [1, half, all, {from: 1, to: all, per_octave: 1}]}\n"
+        "  fixed: {ranks_per_node: 1}\nlimits:",
+    )
+    for nodes, ranks in [(4, [1, 2, 4]), (3, [1, 3, 2]), (1, [1])]:
+        plan = plan_of(text, dataclasses.replace(SITE, nodes=nodes))
+        found = [c.ranks for c in plan.cases if c.check == "startup" and c.environment == "lam"]
+        assert found == ranks
+    site = dataclasses.replace(SITE, nodes=2)
+    assert plan_of(text.replace("from: 1", "from: 4"), site).left_out == [
+        "cases[2] (startup): site virtual has 2 nodes (with ranks_per_node=1 nodes={'from': 4,"
+        " 'to': 'all', 'per_octave': 1})"
+    ]
+
+
+def test_a_plan_proposes_sizes_that_take_long_enough() -> None:
+    plan = plan_of(GOOD)
+    assert Plan.from_json(plan.to_json()).short == plan.short
+    (first, *_) = plan.short
+    assert first == (
+        "hpl p=1 q=1 n=1000 nb=64: may take only 0.0133 s, needed are 0.2 s; long enough: n=2700"
+    )
+    table = render_plan(plan)
+    assert all(text in table for text in plan.short)
+    enough = GOOD.replace("n: [1000, 2000]", "n: [3600]").replace(
+        "{sizes: [300, 600]}", "{sizes: [300, 600], iterations: 50}"
+    )
+    assert plan_of(enough).short == []
+
+
+def test_an_earlier_runs_times_decide_which_launches_are_too_short() -> None:
+    campaign = campaign_from_text("c.yaml", GOOD)
+    cases = {case.id: case for case in make_plan(campaign, SITE).cases}
+    took = {name: [Timed(0.3, 0.2)] * 3 for name, case in cases.items() if case.check == "hpl"}
+    slow = next(name for name, case in cases.items() if case.check == "hpl")
+    plan = make_plan(campaign, SITE, measured={**took, slow: [Timed(0.1, 0.2), Timed(0.025, 0.2)]})
+    (told,) = [text for text in plan.short if text.startswith("hpl")]
+    assert told.endswith("took 0.1 s in mpich, needed are 0.2 s; long enough: n=1400")
 
 
 def test_an_entry_in_absent_environments_only_is_told_once() -> None:
