@@ -10,6 +10,7 @@ from assay.schema.document import Location, Problem
 from assay.schema.problems import one_of
 from assay.sites.description import PartitionKeys, SiteFile
 from assay.sites.like import has_path, merged
+from assay.sites.passthrough import passthrough_problems
 from assay.sites.values import option_values
 from records.errors import AssayError
 
@@ -67,6 +68,7 @@ def partition_problems(file: SiteFile) -> Iterator[Problem]:
                     f"found {option}; jobs go to the partition that `partitions` names: call the"
                     " entry so, or give it slurm_partition",
                 )
+        yield from passthrough_problems(partition.reframe, (*place, "reframe"))
         if file.virtual_cluster is None:
             for key in ("nodes", "cores_per_node", "memory_bytes_per_node"):
                 if getattr(partition, key) == 0:

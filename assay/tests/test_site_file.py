@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site.yaml is taken whole or refused with file, line and key of every fault; no disk is read."""
 
+import json
 import os
 import pwd
 from pathlib import Path
 
+import jsonschema
 import pytest
+import reframe
 
 from assay.plan import make_plan
 from assay.schema import campaign_from_text
 from assay.sites import site_file
 from assay.sites.loading import load_site
+from assay.sites.passthrough import OUR_EXTRAS
 from assay.sites.site_file import read_description
+from checks.common.settings import configuration
 from records.errors import AssayError
 
 GOOD = """\
@@ -345,6 +350,72 @@ def test_a_fault_of_a_partition_or_environment_is_told(here, monkeypatch, old, n
     lines = refusal(here(TWO.replace(old, new)))
     assert told in "\n".join(lines)
     assert len(lines) == len(set(lines)) == 1
+
+
+REFRAME = """\
+  debug:
+    reframe:
+      devices: [{type: gpu, arch: sm_80, num_devices: 4}]
+      features: [gpu]
+      extras: {rack: r7}
+      container_platforms: [{type: Apptainer, modules: [apptainer]}]
+      processor: {arch: zen3}
+      sched_options: {job_submit_timeout: 30}
+"""
+
+
+def test_what_reframe_knows_of_a_partition_is_passed_on(here, monkeypatch):
+    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
+    here(
+        TWO.replace("  debug:\n", REFRAME).replace(
+            "    nodes: 2", "    nodes: 2\n    sockets_per_node: 2"
+        )
+    )
+    made = configuration(load_site("here:debug").session_data(), "/x")
+    (partition,) = made["systems"][0]["partitions"]
+    assert partition["devices"] == [{"type": "gpu", "arch": "sm_80", "num_devices": 4}]
+    assert partition["features"] == ["gpu"]
+    assert partition["container_platforms"] == [{"type": "Apptainer", "modules": ["apptainer"]}]
+    assert partition["sched_options"] == {"job_submit_timeout": 30}
+    assert partition["processor"] == {
+        "arch": "zen3",
+        "num_cpus": 64,
+        "num_sockets": 2,
+        "num_cpus_per_socket": 32,
+    }
+    assert partition["extras"].keys() | {"launcher", "scheduler"} == {"rack", *OUR_EXTRAS}
+    jsonschema.validate(
+        made, json.loads((Path(reframe.__file__).parent / "schemas/config.json").read_text())
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (
+            "num_devices: 4",
+            "numdevices: 4",
+            "20: partitions.debug.reframe.devices[0]: ReFrame does",
+        ),
+        ("num_devices: 4", "numdevices: 4", "allowed are type, arch, "),
+        ("type: Apptainer", "kind: Apptainer", "reframe.container_platforms[0]: ReFrame does not"),
+        (
+            "rack: r7",
+            "topology: r7",
+            "22: partitions.debug.reframe.extras.topology: is an extra of",
+        ),
+        (
+            "features: [gpu]",
+            "feature: [gpu]",
+            "reframe.feature: unknown key (did you mean features?)",
+        ),
+    ],
+)
+def test_what_reframe_does_not_take_is_told_with_its_line(here, monkeypatch, old, new, told):
+    monkeypatch.setenv("ASSAY_TEST_SCRATCH", "/scratch/me")
+    text = TWO.replace("  debug:\n", REFRAME)
+    assert text.count(old) == 1
+    assert told in "\n".join(refusal(here(text.replace(old, new))))
 
 
 def test_an_unset_variable_is_refused_beside_the_other_faults(here, monkeypatch):

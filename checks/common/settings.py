@@ -55,16 +55,23 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
 
 def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
     """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
+    further, sockets = site["reframe"], site["sockets_per_node"]
+    processor = {**further["processor"], "num_cpus": site["cores_per_node"]}
+    if sockets:
+        per_socket = site["cores_per_node"] // sockets
+        processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
     partition = {
+        **further,
         "name": site["partition"],
         "scheduler": "assay-slurm",
         "launcher": "local",
         "access": site["access"],
         "environs": sorted(site["environments"]),
         "max_jobs": site["concurrency"],
-        "processor": {"num_cpus": site["cores_per_node"]},
+        "processor": processor,
         "resources": [{"name": k, "options": v} for k, v in site["resources"].items()],
         "extras": {
+            **further["extras"],
             "build_on": site["build_on"],
             "wire_is_counted": site["network"]["counted"],
             "topology": site["topology"],
