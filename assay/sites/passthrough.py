@@ -50,7 +50,7 @@ def passthrough_problems(reframe: ReframeDescription, place: Location) -> Iterat
 @cache
 def _validator() -> Any:
     """Of a partition in ReFrame's configuration."""
-    import jsonschema  # slow, and only where the section is used
+    import jsonschema  # slow: needed only where the section is used
 
     spec = find_spec("reframe")
     assert spec is not None and spec.origin is not None

@@ -392,12 +392,9 @@ def test_what_reframe_knows_of_a_partition_is_passed_on(here, monkeypatch):
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (
-            "num_devices: 4",
-            "numdevices: 4",
-            "20: partitions.debug.reframe.devices[0]: ReFrame does",
-        ),
-        ("num_devices: 4", "numdevices: 4", "allowed are type, arch, "),
+        ("num_devices: 4", "num_devices: x", "20: partitions.debug.reframe.devices[0].num_devices"),
+        ("arch: zen3", "archs: zen3", "reframe.processor: ReFrame does not take it: Additional"),
+        ("arch: zen3", "archs: zen3", "allowed are arch, vendor, model, platform, num_cpus"),
         ("type: Apptainer", "kind: Apptainer", "reframe.container_platforms[0]: ReFrame does not"),
         (
             "rack: r7",
