@@ -45,6 +45,7 @@ class Launch:
         self.text = sealed((samples / f"{variant}.out").read_text())
         self.ranks = self.definition.ranks(self.params)
         self.ranks_per_node = json.loads(asked).get("ranks_per_node", 1)
+        self.cpus_per_task = 0
         self.launch_limit_s = 60.0
         self.secrets, self.foreign, self.profiled = SECRETS, None, False
         self.prints_metrics = True
