@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay site init`: a site's configuration, written from what is there and proven."""
+"""`assay site init|check`: a site's configuration, written from what is there and proven."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     init.add_argument("--overwrite", action="store_true", help="replace a site.yaml that exists")
     add_json(init)
     init.set_defaults(run="assay.cli.site_init:run")
+    text = "repeat the proof of a site, and name what changed"
+    check = commands.add_parser("check", help=text, description=text)
+    check.add_argument("site", metavar="SITE", help="a folder of site-config/")
+    check.add_argument("--accept", action="store_true", help="keep what is there now as the proof")
+    add_json(check)
+    check.set_defaults(run="assay.cli.site_check:run")

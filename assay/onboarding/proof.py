@@ -125,8 +125,9 @@ class _Proving:
             for name in names
         }
         for name, proof in proofs.items():
-            told = "; ".join(proof.faults) or f"proven, started by {proof.start}: {proof.library}"
-            self._say(f"{key}: {name} {told}")
+            library = (proof.library or "").split(";")[0]
+            told = f"is proven, started by `{proof.start}`: {library}"
+            self._say(f"{key}: {name} {'is not proven' if proof.faults else told}")
         waited = max([facts.waited_s, *(result.waited_s for result in results.values())])
         return PartitionProof(nodes=nodes, environments=proofs, waited_s=round(waited, 1))
 
@@ -220,9 +221,11 @@ def _faults(
     on_login: str | None,
 ) -> list[str]:
     faults = [fault_of(site, name, result, ranks_per_node) for result in results]
-    found = list(dict.fromkeys(fault for fault in faults if fault))
-    if on_login is not None and any(result.trials[name].build_status != 0 for result in results):
-        found.append(f"on this machine the build printed:\n{on_login}")
+    # One and two nodes tell the same but for their names.
+    found = list({fault.partition("\n")[0]: fault for fault in faults if fault}.values())
+    failed = [one for result in results if (one := result.trials[name]).build_status]
+    if on_login is not None and failed:
+        found.append(f"on this machine the build printed:\n{on_login.strip()}")
     return found or ["starts differently on one node and on two: no way is right on both"]
 
 

@@ -76,7 +76,7 @@ def fault_of(site: Site, name: str, result: ProbeResult, ranks_per_node: int) ->
     """
     trial = result.trials[name]
     if not trial.ready:
-        return f"its modules or `prepare` lines fail on {_nodes(result)}:\n{_tail(trial.prepared)}"
+        return f"its modules or `prepare` lines fail on a node:\n{_tail(trial.prepared)}"
     if trial.build_status != 0:
         return f"its programs do not compile:\n{_tail(trial.build_output)}"
     right = trial.right
@@ -117,10 +117,6 @@ def placement_faults(
         wire_is_counted=described.network.counted if counted is None else counted,
     )
     return contradictions(attempt.evidence, claim)
-
-
-def _nodes(result: ProbeResult) -> str:
-    return ", ".join(result.allocated[:4]) or "its node"
 
 
 def _tail(text: str) -> str:

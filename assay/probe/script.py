@@ -129,8 +129,9 @@ def _trial_text(number: int, trial: Trial, out: str, ranks: int, nodes: int) -> 
 (
 ours=trial/{number}
 work=$here/t{number}.$SLURM_JOB_ID
-trap 'status=$?; section "$ours/prepare"; echo "ready=$ready status=$status"
-    quoted "$work/prepare.out"' EXIT
+exec 3>&1
+trap '{{ status=$?; section "$ours/prepare"; echo "ready=$ready status=$status"
+    quoted "$work/prepare.out"; }} >&3' EXIT
 {_prepared(trial, '"$work"')}
 ready=yes
 section "$ours/modules"

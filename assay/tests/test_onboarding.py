@@ -4,8 +4,10 @@
 import pytest
 import yaml
 
+from assay.onboarding.check import differences
 from assay.onboarding.modules import FoundMpi, _names, chosen, needed_modules
 from assay.onboarding.node_types import node_types
+from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
 from assay.onboarding.proposal import library_pattern, network_data
 from assay.onboarding.questions import Questions
 from assay.onboarding.site_text import site_text
@@ -271,3 +273,26 @@ def test_questions_need_a_terminal(monkeypatch):
     with pytest.raises(AssayError, match="--yes"):
         Questions(guess=False)
     assert Questions(guess=True).text("Name", "x") == "x"
+
+
+def proof(library="MPICH 4.0.2", kernel="5.14", node="c1", faults=()):
+    environment = EnvironmentProof(library=library, faults=list(faults), nodes=[node])
+    partition = PartitionProof(
+        nodes={node: NodeFacts(kernel=kernel)}, environments={"mpich": environment}, waited_s=1.0
+    )
+    return Proof(work_dir="/work", partitions={"batch": partition})
+
+
+def test_a_check_names_what_changed_and_nothing_else():
+    assert differences(proof(), proof()) == []
+    (change,) = differences(proof(), proof(library="MPICH 4.1"))
+    assert change.text == "batch, mpich: library: MPICH 4.0.2 → MPICH 4.1"
+    (change,) = differences(proof(), proof(kernel="6.1"))
+    assert change.text == "node c1: kernel: 5.14 → 6.1"
+    assert differences(proof(), proof(node="c7")) == []
+    (change,) = differences(proof(), proof(node="c7", kernel="6.1"))
+    assert change.text == "node c1 and c7: kernel: 5.14 → 6.1"
+
+
+def test_what_is_not_proven_now_is_told_by_its_faults_alone():
+    assert differences(proof(), proof(library=None, faults=["does not start"])) == []
