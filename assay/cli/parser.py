@@ -21,6 +21,7 @@ COMMANDS = {
     "status": ("assay.cli.status", "progress, failures, time left of a run"),
     "report": ("assay.cli.report", "tables, plots and verdicts of a run"),
     "compare": ("assay.cli.compare", "two runs of one campaign side by side"),
+    "paper": ("assay.cli.paper", "a study of the past beside a run: tables, figures, claims"),
     "history": ("assay.cli.history", "nightly series: is tonight worse, since when"),
     "site": ("assay.cli.site", "write a site's configuration, or prove it again"),
     "nightly": ("assay.cli.nightly", "the nightly run and its schedule"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers measured, read from the transcribed tables in `reference/`."""
+"""What the papers measured, read from the transcribed tables, a folder a study."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from pathlib import Path
 @cache
 def rows(table: str) -> tuple[dict[str, str], ...]:
     """The rows of a table, "hypercube-1988/ring" for example: texts as printed, by column."""
-    path = Path(__file__).with_name("reference") / f"{table}.csv"
+    path = Path(__file__).parent / f"{table}.csv"
     with path.open(newline="") as file:
         return tuple(csv.DictReader(file))

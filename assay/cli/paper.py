@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay paper`: a study of the past beside a run: its tables, figures and claims."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from records.errors import ExitStatus
+from records.run_directory import open_run, refuse_other
+from reports.papers.definition import load_study
+from reports.papers.document import make_document, write_document
+
+#: Folder of the documents in a run directory.
+FOLDER = "paper"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("study", metavar="STUDY", help="a year, as 2003, or a name, as ornl-1996")
+    parser.add_argument("run_directory", metavar="RUN")
+    parser.add_argument("--output", type=Path, metavar="DIR", help=f"default: RUN/{FOLDER}")
+    parser.set_defaults(run=_paper)
+
+
+def _paper(arguments: argparse.Namespace) -> int:
+    study = load_study(arguments.study)
+    run = open_run(arguments.run_directory).path
+    folder = arguments.output or run / FOLDER
+    refuse_other(folder, folder=True)
+    document = make_document(study, run)
+    written = write_document(document, folder)
+    print(f"{study.authors} {study.year}: {document.answer}")
+    for one in document.claims:
+        print(f"  {one.word}: {one.claim.said}")
+    for path in written:
+        print(path)
+    return ExitStatus.PASS

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a run that measure what a study measured, by what tells their points apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from reports.analysis import Analysis, Row
+from reports.papers.definition import Measured
+
+Point = tuple[str, ...]
+
+
+def plain_value(value: Any) -> str:
+    """A coordinate as a text that is the same for 4, 4.0 and "4"."""
+    try:
+        return f"{float(value):.12g}"
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def found_at(analysis: Analysis, row: Row, place: str) -> Any:
+    """What a row has at a place such as params.n, at.message_bytes or ranks; None without it."""
+    case = analysis.case(row)
+    kind, _, name = place.partition(".")
+    if kind == "params":
+        return case.params.get(name)
+    if kind == "at":
+        return row.series.at_value(name)
+    return getattr(case, kind)
+
+
+def point_of(analysis: Analysis, row: Row, places: Iterable[str]) -> Point:
+    """What a row has at all of the places."""
+    return tuple(plain_value(found_at(analysis, row, place)) for place in places)
+
+
+def rows_like(analysis: Analysis, measured: Measured) -> list[Row]:
+    """The rows of a run that hold these values."""
+    wanted = {
+        place: {plain_value(one) for one in (value if isinstance(value, list) else [value])}
+        for place, value in measured.where.items()
+    }
+    return [
+        row
+        for row in analysis.rows_of(measured.check, measured.metric)
+        if all(plain_value(found_at(analysis, row, place)) in v for place, v in wanted.items())
+    ]
+
+
+def most_launched(rows: Sequence[Row]) -> Row:
+    """Of rows at the same point, at least one, that of most launches."""
+    return max(rows, key=lambda row: row.summary.n)
+
+
+def library_of(environment: str) -> str:
+    """The library that an environment's name begins with: lam of lam-lamd."""
+    return environment.partition("-")[0]

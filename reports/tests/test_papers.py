@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Studies beside runs: what is shipped, what stands beside what, and which claims hold."""
+
+from __future__ import annotations
+
+import csv
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from assay import ROOT
+from assay.cli import main
+from checks.common.registry import CHECKS
+from records.errors import AssayError
+from reports.analysis import analyse
+from reports.load.loading import load_run
+from reports.papers.beside import Beside
+from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
+from reports.papers.definition import FOLDER, Claim, Measured, load_study, read_study, studies
+from reports.papers.document import make_document, render_html, render_markdown
+from reports.tests.synthetic import case, write_run
+from reports.write.markdown import md
+
+TRANSCRIBED = ROOT.parent / "shared" / "reference"
+LIBRARIES = ("lam", "mpich", "openmpi")
+
+
+def hpl(name, p, q, n):
+    return case("hpl", name, {"p": p, "q": q, "n": n, "ranks_per_node": 2}, p * q)
+
+
+def a_run(folder: Path, lam: float = 1.05, blocks: int = 7) -> Path:
+    """HPL at three printed points and one other; LAM's rate is `lam` times MPICH's ± 0.1 %."""
+    cases = [hpl(name, 2, 2, n) for name in LIBRARIES for n in (2000, 4000, 6000, 7000)]
+
+    def known(record):
+        wave = 1 + 0.001 * (-1) ** record["block"]
+        speed = {"lam": lam * wave}.get(record["environment"], 1.0)
+        for metric in record["metrics"]:
+            rate = 2e9 * speed
+            metric["value"] = rate if metric["unit"] == "flop/s" else 10 / speed
+            metric.pop("samples", None)
+        return record
+
+    run = write_run(folder, cases, blocks=blocks, edit=known)
+    (run / "campaign.yaml").write_text("schema: 1\n")
+    return run
+
+
+@pytest.fixture
+def analysis(tmp_path):
+    return analyse(load_run(a_run(tmp_path / "run")))
+
+
+@pytest.mark.skipif(
+    not TRANSCRIBED.is_dir(), reason="the transcriptions are not beside the checkout"
+)
+def test_what_is_shipped_is_what_was_transcribed():
+    found = [path for path in TRANSCRIBED.glob("*/*") if path.is_file()]
+    assert len([path for path in found if path.suffix == ".csv"]) == 22
+    for path in found:
+        assert (FOLDER / path.parent.name / path.name).read_bytes() == path.read_bytes(), path
+
+
+def test_every_printed_table_is_used_and_its_columns_are_there():
+    used = set()
+    for name in studies():
+        study = load_study(name)
+        for table in study.tables:
+            used.add(study.folder / table.file)
+            rows = study.printed(table)
+            assert rows, (name, table.number)
+            named = {item.column for item in table.keys} | set(table.across)
+            named |= {one.column for one in table.values}
+            named |= {one.spread for one in table.values if one.spread}
+            assert named <= set(rows[0]), (name, table.number)
+            assert table.x in {"", *(item.column for item in table.keys)}
+            for item in table.keys:
+                assert set(item.today) <= {row[item.column] for row in rows}
+    assert used == set(FOLDER.glob("*/*.csv"))
+    assert len(used) == 22
+
+
+def test_quantities_name_metrics_that_checks_have():
+    known = {(name, metric.name) for name, check in CHECKS.items() for metric in check.metrics}
+    for name in studies():
+        study = load_study(name)
+        measured = [c.ours for t in study.tables for c in t.values if c.ours]
+        measured += [one for claim in study.claims for one in (claim.value, claim.than) if one]
+        assert {(one.check, one.metric) for one in measured} <= known
+
+
+def test_printed_and_measured_values_meet_at_their_points(analysis):
+    study = load_study("2003")
+    table = study.tables[0]
+    one = Beside(study, table, table.values[0], analysis)
+    assert one.si(("2", "2", "4000"), "lam") == pytest.approx(float(printed_rate(2, 2, 4000)) * 1e9)
+    assert set(one.now) == {("2", "2", str(n)) for n in (2000, 4000, 6000, 7000)}
+    assert one.reference(("2", "2", "4000"), "lam") == one.si(("2", "2", "4000"), "lam")
+    assert one.reference(("2", "2", "4000"), "openmpi") is None
+    assert one.reference(("2", "2", "7000"), "lam") is None
+
+
+def printed_rate(p, q, n):
+    with (FOLDER / "wyeast-2003" / "linpack.csv").open() as file:
+        wanted = {"p": str(p), "q": str(q), "n": str(n), "mpi": "lam"}
+        rows = [r for r in csv.DictReader(file) if all(r[k] == v for k, v in wanted.items())]
+    return rows[0]["gflops_mean"]
+
+
+def lead(**limit):
+    sides = [
+        Measured(check="hpl", metric="rate", where={"environment": name})
+        for name in ("lam", "mpich")
+    ]
+    match = ["params.p", "params.q", "params.n"]
+    return Claim(
+        said="LAM leads", where="here", value=sides[0], than=sides[1], match=match, **limit
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "word"),
+    [
+        ({"more_than": 1.0}, HOLDS),
+        ({"more_than": 1.06}, FAILS),
+        ({"more_than": 1.05}, UNRESOLVED),
+        ({"less_than": 1.06}, HOLDS),
+        ({"less_than": 1.0}, FAILS),
+    ],
+)
+def test_a_claim_is_judged_by_the_interval_of_its_ratio(analysis, limit, word):
+    (verdict,) = judge(lead(**limit), analysis)
+    assert verdict.word == word
+    assert "n = 7, 4 points" in verdict.because
+
+
+def test_one_block_resolves_nothing(tmp_path):
+    analysis = analyse(load_run(a_run(tmp_path, blocks=1)))
+    assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [UNRESOLVED]
+
+
+def test_what_a_run_lacks_cannot_be_tested(analysis):
+    ring = Claim(
+        said="a ring", where="here", value=Measured(check="ring", metric="ring_rate"), more_than=1.0
+    )
+    (verdict,) = judge(ring, analysis)
+    assert (verdict.word, "no ring_rate of ring" in verdict.because) == (UNTESTABLE, True)
+
+
+def test_without_an_environment_each_is_asked(analysis):
+    fast = Claim(
+        said="fast",
+        where="here",
+        value=Measured(check="hpl", metric="rate"),
+        match=["params.n"],
+        more_than=1e9,
+    )
+    assert [(one.environment, one.word) for one in judge(fast, analysis)] == [
+        (name, HOLDS) for name in sorted(LIBRARIES)
+    ]
+
+
+def test_the_command_writes_a_document(tmp_path, capsys):
+    run = a_run(tmp_path / "run")
+    assert main(["paper", "2003", str(run)]) == 0
+    assert "printed points have a counterpart" in capsys.readouterr().out
+    assert {"wyeast-2003.html", "wyeast-2003.md"} <= {p.name for p in (run / "paper").iterdir()}
+
+
+@pytest.mark.parametrize("name", studies())
+def test_a_document_has_every_table_and_claim(analysis, name):
+    study = load_study(name)
+    document = make_document(study, analysis.run.directory)
+    page, text = render_html(document), render_markdown(document)
+    shown = unescape(page)
+    assert all(table.title in shown and md(table.number) in text for table in study.tables)
+    assert all(claim.said in shown for claim in study.claims)
+
+
+def test_a_year_with_two_studies_names_both(tmp_path, capsys):
+    assert main(["paper", "1996", str(a_run(tmp_path))]) == 2
+    assert "1996 may be collectives-1996 or ornl-1996" in capsys.readouterr().err
+
+
+def test_a_faulty_study_names_key_and_reason(tmp_path):
+    text = (FOLDER / "ornl-1996" / "study.yaml").read_text()
+    file = tmp_path / "study.yaml"
+    file.write_text(
+        text.replace("unit: flop/s", "unit: furlong", 1).replace("year: 1996", "year: x")
+    )
+    with pytest.raises(AssayError, match=r"year: .*tables\.1\.values"):
+        read_study(file)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [("\tx", "study.yaml"), ("- a list", "study.yaml"), ("schema: 2", "schema")],
+)
+def test_what_is_no_study_is_refused(tmp_path, damage, said):
+    file = tmp_path / "study.yaml"
+    file.write_text(damage)
+    with pytest.raises(AssayError, match=said):
+        read_study(file)
