@@ -104,6 +104,8 @@ class Site(ABC):
             cores_per_node=described.cores_per_node,
             memory_bytes_per_node=described.memory_bytes_per_node,
             environments=features,
+            # Half of the peak: what large matrices reach on most machines.
+            core_flop_per_s=(described.core_peak_flop_per_s or 1e10) / 2,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
             topology=described.topology.topology() if described.topology else None,
             shared_cores=described.shared_cores,
