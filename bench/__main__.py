@@ -28,8 +28,8 @@ BENCHES = (
     "chaos_outputs",
 )
 #: Those that take an hour, or gather others; they run when they are named.
-ON_REQUEST = ("chaos_kills", "verdicts")
-_NEED_ROOT = ("overhead", "chaos_kills")
+ON_REQUEST = ("chaos_kills", "verdicts", "planted")
+_NEED_ROOT = ("overhead", "chaos_kills", "planted")
 
 
 def main(arguments: list[str]) -> int:

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         command.set_defaults(act=act, result=result)
     text = "make a node slow on purpose, to rehearse finding it"
     degrade = _command(commands, "degrade", _degrade, text)
-    degrade.add_argument("node", help="for example n2")
+    degrade.add_argument("node", help="for example n2; or a switch, as s1, with --link")
     degrade.add_argument("--cpu", type=float, metavar="SHARE", help="share of core time left")
     degrade.add_argument("--link", type=float, metavar="SHARE", help="share of link rate left")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a node slow on purpose, and restores it: to rehearse how a campaign finds it.
+"""Makes a node or a switch slow on purpose, and restores it: to rehearse how a campaign finds it.
 
 Cores are capped by the kernel's CPU quota in periods of about a millisecond, so that even short
 timings show it; links by the token bucket filter that already shapes them.
@@ -16,6 +16,7 @@ from records.errors import AssayError, InfrastructureError
 from virtual_cluster import host, network, power, processes
 from virtual_cluster import spec as plans
 from virtual_cluster.state import State, cluster_lock
+from virtual_cluster.switches import Switch
 
 _CGROUPS = Path("/sys/fs/cgroup")
 #: The least quota that the kernel accepts.
@@ -24,7 +25,10 @@ RELEASE_TIMEOUT_S = 5.0
 
 
 def degrade(state: State, node: str, cpu_share: float | None, link_share: float | None) -> None:
-    """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate."""
+    """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate.
+
+    Or a switch below another one, by its name, to a share of the link's rate to the one above.
+    """
     host.require_rights("degrade")
     for option, share in (("--cpu", cpu_share), ("--link", link_share)):
         if share is not None and not 0.01 <= share < 1:
@@ -33,9 +37,13 @@ def degrade(state: State, node: str, cpu_share: float | None, link_share: float 
             )
     if cpu_share is None and link_share is None:
         raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
+    uplink = _uplink(state, node)
+    if uplink and cpu_share is not None:
+        raise AssayError(f"{node} is a switch and has no cores: give --link alone")
     with cluster_lock(state.spec.name):
-        power.check_node(state, node)
-        power.first_process(state, node)
+        if not uplink:
+            power.check_node(state, node)
+            power.first_process(state, node)
         if link_share is not None:
             link = state.spec.link
             if link.bits_per_s is None:
@@ -43,16 +51,28 @@ def degrade(state: State, node: str, cpu_share: float | None, link_share: float 
                     f"the links of cluster {state.spec.name} are unlimited, so there is no rate to"
                     " take a share of; bring the cluster up with --network gigabit or fast-ethernet"
                 )
-            rate = max(1000, round(link.bits_per_s * link_share))
-            network.shape_link(state.spec, node, replace(link, bits_per_s=rate))
+            slow = replace(link, bits_per_s=max(1000, round(link.bits_per_s * link_share)))
+            if uplink:
+                network.shape_uplink(state.spec, uplink, slow)
+            else:
+                network.shape_link(state.spec, node, slow)
         if cpu_share is not None:
             _cap(state, node, cpu_share)
 
 
+def _uplink(state: State, name: str) -> Switch | None:
+    """The switch of this name that hangs below another one."""
+    return next((s for s in state.spec.switch_tree() if s.name == name and s.above), None)
+
+
 def mend(state: State, node: str) -> None:
-    """Restore a node's full core time and link rate."""
+    """Restore a node's full core time and link rate, or a switch's link."""
     host.require_rights("mend")
+    uplink = _uplink(state, node)
     with cluster_lock(state.spec.name):
+        if uplink:
+            network.shape_uplink(state.spec, uplink, state.spec.link)
+            return
         power.check_node(state, node)
         network.shape_link(state.spec, node, state.spec.link)
         _release(_cgroup(state.spec.name, node))

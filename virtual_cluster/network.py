@@ -82,6 +82,12 @@ def shape_link(spec: ClusterSpec, node: str, link: Network) -> None:
         _batch("tc", namespace, _speed_lines(link, [device], verb="replace"))
 
 
+def shape_uplink(spec: ClusterSpec, switch: Switch, link: Network) -> None:
+    """Give both ends of the link from a switch to the one above it the rate of `link`."""
+    lines = _speed_lines(link, list(_link_ends(switch)), verb="replace")
+    _batch("tc", plans.login_namespace(spec.name), lines)
+
+
 def remove_namespace(namespace: str) -> None:
     """Remove a network namespace with all links in it, or the file that a reboot left of it."""
     run(["ip", "netns", "del", namespace], check=False)

@@ -261,6 +261,25 @@ def test_a_node_is_made_slow_and_mended(name: str) -> None:
     assert not list(Path("/sys/fs/cgroup").glob(f"**/assay-{name}-n*"))
 
 
+def test_the_link_between_switches_is_made_slow_and_mended(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="gigabit", switches="2"))
+
+    def rates() -> set[str]:
+        login = ["ip", "netns", "exec", f"assay-{name}-login", "tc", "qdisc", "show", "dev"]
+        shown = [
+            subprocess.run([*login, end], capture_output=True, text=True, check=True).stdout
+            for end in ("u-s1", "d-s1")
+        ]
+        return {text.split(" rate ")[1].split()[0] for text in shown}
+
+    cluster.degrade("s1", link_share=0.5)
+    assert rates() == {"500Mbit"}
+    cluster.mend("s1")
+    assert rates() == {"1Gbit"}
+    with pytest.raises(AssayError, match="s1 is a switch"):
+        cluster.degrade("s1", cpu_share=0.5)
+
+
 @pytest.mark.parametrize(
     ("network", "cpu", "link", "told"),
     [
