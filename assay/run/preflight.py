@@ -12,9 +12,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.probe.environments import fault_of, trials_of
+from assay.probe.job import WorkFolderError
 from assay.probe.probe import Order, Probes
 from assay.probe.reading import ProbeResult
 from assay.probe.script import Trial
+from assay.run.infrastructure import trouble
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
@@ -60,6 +62,8 @@ class Preflight:
                     break
                 faults = self._faults(probes, left, nodes)
                 left = [trial for trial in left if trial.name in faults]
+        if faults:
+            self._refuse_trouble(nodes)
         return faults
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
@@ -72,7 +76,7 @@ class Preflight:
             "--no-requeue",
         ]
         order = Order("preflight", nodes, 1, options, trials, min(wanted_s, longest_s))
-        result = probes.result(order, probes.submit(order))
+        result = self._result(probes, order)
         if result.state in _LOST:
             raise InfrastructureError(
                 f"the job that proves the environments ended {result.state} on"
@@ -80,6 +84,19 @@ class Preflight:
             )
         found = {trial.name: self._fault(trial.name, result) for trial in trials}
         return {name: fault for name, fault in found.items() if fault is not None}
+
+    def _result(self, probes: Probes, order: Order) -> ProbeResult:
+        """What the job found; a folder that is full for a moment gets another job."""
+        try:
+            return probes.result(order, probes.submit(order))
+        except WorkFolderError:
+            self._refuse_trouble(order.nodes)
+        return probes.result(order, probes.submit(order))
+
+    def _refuse_trouble(self, nodes: int) -> None:
+        """Raise InfrastructureError where work folder or Slurm, not the set-up, are at fault."""
+        if found := trouble(self._site, self._work.session, nodes):
+            raise InfrastructureError(found)
 
     def _fault(self, name: str, result: ProbeResult) -> str | None:
         return fault_of(self._site, name, result, ranks_per_node=1)
