@@ -100,7 +100,6 @@ def _combinations(
         if entry.check not in CHECKS:
             raise AssayError(f"{place}: no check {entry.check!r}; allowed is {', '.join(CHECKS)}")
         definition, environments = CHECKS[entry.check], campaign.environments_of(entry)
-        model = definition.parameters
         if not environments:
             continue
         asked = {"cpus_per_task": entry.cpus_per_task, "resources": entry.resources}
@@ -108,45 +107,47 @@ def _combinations(
         site = whole_site.with_cpus_per_task(entry.cpus_per_task)
         for given in combinations(entry):
             relative = is_relative(definition, given)
-            found = _on_site(definition, given, site) if relative else [given]
-            if isinstance(found, str):
-                left_out.append(f"cases[{index}] ({entry.check}): {found}")
-                continue
-            for params in found:
-                try:
-                    parameters = model.model_validate(params)
-                except ValidationError as error:
-                    fault = f"{_first_fault(error, model, params)} (with {brief(params)})"
+            for found in _parameters(definition, given, site, relative):
+                if isinstance(found, str):
                     if not relative:
-                        raise AssayError(f"{place}: {fault}") from None
-                    left_out.append(f"cases[{index}] ({entry.check}): {fault}")
+                        raise AssayError(f"{place}: {found}")
+                    left_out.append(f"cases[{index}] ({entry.check}): {found}")
                     continue
                 in_these = environments
                 if entry.once:
-                    needed = definition.features_of(parameters)
+                    needed = definition.features_of(found)
                     able = (name for name in environments if needed <= site.environments[name])
                     in_these = [next(able, environments[0])]
                 # Parameters are flat, so their fields are the dump: four times as fast as
                 # model_dump.
-                complete = parameters.complete()
-                yield Combination(index, entry.check, parameters, complete, in_these, relative, job)
+                complete = found.complete()
+                yield Combination(index, entry.check, found, complete, in_these, relative, job)
 
 
-def _on_site(
-    definition: CheckDefinition[Any], given: dict[str, Any], site: SiteFacts
-) -> list[dict[str, Any]] | str:
-    """The parameters that sizes following the site stand for there, or why there are none."""
+def _parameters(
+    definition: CheckDefinition[Any], given: dict[str, Any], site: SiteFacts, relative: bool
+) -> Iterator[Parameters | str]:
+    """The parameters that `given` stands for on the site, or what is wrong with them."""
     try:
-        found = list(sized(definition, given, site))
-    except ValidationError as error:
-        return f"{_first_fault(error, definition.parameters, given)} (with {brief(given)})"
+        every = list(sized(definition, given, site)) if relative else [given]
     except ValueError as error:
-        return f"{error} (with {brief(given)})"
-    return found or f"site {site.name} has {site.nodes} nodes (with {brief(given)})"
+        yield f"{_first_fault(error, definition, given)} (with {brief(given)})"
+        return
+    if not every:
+        yield f"site {site.name} has {site.nodes} nodes (with {brief(given)})"
+    for params in every:
+        try:
+            found = definition.parameters.model_validate(params)
+        except ValidationError as error:
+            yield f"{_first_fault(error, definition, params)} (with {brief(params)})"
+        else:
+            yield found
 
 
-def _first_fault(error: ValidationError, model: type[Parameters], value: object) -> str:
-    problem = next(model_problems(error, model, value))
+def _first_fault(error: ValueError, definition: CheckDefinition[Any], value: object) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    problem = next(model_problems(error, definition.parameters, value))
     return f"{problem.location[0]}: {problem.message}" if problem.location else problem.message
 
 

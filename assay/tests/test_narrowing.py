@@ -91,6 +91,16 @@ def test_what_makes_no_case_on_a_site_is_left_out_and_told() -> None:
     assert told.startswith("cases[1] (alltoall_pairs): ranks: found 1")
 
 
+def test_of_a_range_what_makes_no_case_is_left_out_alone() -> None:
+    text = GOOD.replace("check: pt2pt", "check: bisection").replace("pt2pt: 0.5", "bisection: 0.5")
+    text = text.replace(
+        "fixed: {sizes: [300, 600]}", "matrix: {nodes: [{from: 1, to: all, per_octave: 1}]}"
+    )
+    plan = plan_of(text)
+    assert [case.ranks for case in plan.cases if case.check == "bisection"] == [2, 4]
+    assert [told.split(":")[0] for told in plan.left_out] == ["cases[1] (bisection)"]
+
+
 def test_sizes_that_come_to_the_same_are_kept_once() -> None:
     text = spoiled(
         "  fixed: {sizes: [300, 600]}\n  environments: [lam]\n", "  fixed: {sizes: [8]}\n"
