@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -22,13 +22,13 @@ from bench.rows import Row, mean, printed, share
 from bench.simulated_campaigns import CASES, judged, simulated_run
 from records.interims import Ended as WhyEnded
 from records.interims import Interim
-from reports.choice.compare import Comparisons, compare_environments
-from reports.choice.races import judge_after
+from reports.choice.compare import Comparisons, Judgements
+from reports.choice.races import outcome
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 
 TOPIC = "Choice: blocks added until it is known"
-CAMPAIGNS, QUICK = 150, 15
+CAMPAIGNS, QUICK = 60, 10
 GREATEST = 20
 #: The fixed design that launches are counted against.
 FIXED = 12
@@ -51,15 +51,16 @@ def campaign(logs: Matrix, stops: Callable[[Comparisons], bool] | None = None) -
     """Run a campaign block by block; `stops` ends it after a judgement that suits somebody."""
     design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
     interims: list[Interim] = []
+    judgements = Judgements(check_labels(simulated_run(logs).plan.cases))
     for block in design.interims:
         run = simulated_run(logs, None, design, interims)
-        made = judge_after(run, block)
+        judgements.add(run, block)
+        found = judgements.found()
+        made = outcome(run, found)
         ended: WhyEnded | None = "blocks" if block == logs.shape[2] else None
         ended = ended if made.open else "answered"
         going = {} if ended else made.going
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
-        run = replace(run, interims=tuple(interims))
-        found = compare_environments(run, check_labels(run.plan.cases))
         if ended or (stops is not None and stops(found)):
             break
     return Ended(found, block, len(run.launches) / (len(logs) * CASES), not made.open)

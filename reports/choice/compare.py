@@ -65,23 +65,42 @@ def compare_after(
 ) -> Comparisons:
     """What a sequential design finds in its judgements after these blocks.
 
-    Each is made of the launches up to its block alone, as it was when the run stood there. A
-    question has the bounds of the last judgement that had a new value for it; without a judgement
-    nothing has bounds.
+    Each is made of the launches up to its block alone, as it was when the run stood there; without
+    a judgement nothing has bounds.
     """
-    known: dict[QuestionKey, Answer] = {}
-    judged: list[Judged] = []
-    family, serial = gather(run, labels), None
+    judgements = Judgements(labels)
     for block in blocks:
-        family = gather(run.until(block), labels)
-        serial = _serial(family.questions)
+        judgements.add(run.until(block), block)
+    return judgements.found() if blocks else _told(gather(run, labels), [], None)
+
+
+class Judgements:
+    """The judgements of a sequential design, one after the other. A question has the bounds of the
+    last one that had a new value for it."""
+
+    def __init__(self, labels: Mapping[str, CheckLabels]) -> None:
+        self._labels = labels
+        self._known: dict[QuestionKey, Answer] = {}
+        self._judged: list[Judged] = []
+        self._family: Family
+        self._serial: Dependence | None = None
+
+    def add(self, run: Run, block: int) -> None:
+        """Judge a run that ends after `block`."""
+        self._family = gather(run, self._labels)
+        self._serial = _serial(self._family.questions)
         found, made = answers_after(
-            family.questions, block, judged, run.plan.blocks, _wider(serial)
+            self._family.questions, block, self._judged, run.plan.blocks, _wider(self._serial)
         )
-        judged.append(made)
-        pairs = zip(family.keys, found, strict=True)
-        known |= {key: answer for key, answer in pairs if answer is not None}
-    return _told(family, [known.get(key) for key in family.keys], serial, tuple(blocks))
+        self._judged.append(made)
+        pairs = zip(self._family.keys, found, strict=True)
+        self._known |= {key: answer for key, answer in pairs if answer is not None}
+
+    def found(self) -> Comparisons:
+        """What is known after the last one."""
+        answered = [self._known.get(key) for key in self._family.keys]
+        blocks = tuple(made.block for made in self._judged)
+        return _told(self._family, answered, self._serial, blocks)
 
 
 def _told(
@@ -90,6 +109,8 @@ def _told(
     serial: Dependence | None,
     judged: tuple[int, ...] = (),
 ) -> Comparisons:
+    """The cells with what the answers to all questions of the family say of them, if any."""
+    answered = answered or [None] * len(family.questions)
     cells = family.cells
     told = _judged(cells, answered[len(answered) - len(cells) :], len(answered))
     ends = len(family.overall), len(family.overall) + len(family.groups)
