@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from assay.plan.expand import brief, telling
+from assay.plan.resolution import resolution
 from records.plan import Plan
 
 HEADINGS = ("case", "check", "environment", "parameters", "ranks", "nodes", "MB/node", "time")
@@ -46,14 +47,18 @@ def render_plan(plan: Plan) -> str:
             "may be too short to say something (--measured RUN: by the times of an earlier run):",
             *(f"  {text}" for text in plan.short),
         ]
-    totals = plan.totals
+    if told := resolution(plan):
+        lines += ["", *told]
+    totals, blocks = plan.totals, f"{plan.blocks} blocks"
+    if plan.sequential is not None:
+        blocks = f"{plan.sequential.interims[0]} to {blocks}"
+    most = "at most " if plan.sequential is not None else ""
     return "\n".join(
         [
             *lines,
             "",
-            f"{totals.cases} cases, {totals.skipped} skipped; {plan.blocks} blocks, order seed"
-            f" {plan.seed}",
-            f"{totals.launches} launches, about {_duration(totals.wall_s)} and"
+            f"{totals.cases} cases, {totals.skipped} skipped; {blocks}, order seed {plan.seed}",
+            f"{most}{totals.launches} launches, about {_duration(totals.wall_s)} and"
             f" {totals.node_hours:g} node-hours (estimates)",
             "",
         ]

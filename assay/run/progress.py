@@ -42,7 +42,7 @@ class Progress:
 
     def begin(self, total: int, already: int) -> None:
         """Report that `total` launches are to come; `already` records exist."""
-        self._total = total
+        self._total, self._count = total, 0
         kept = f" ({already} records are there already)" if already else ""
         self.say(f"{total} launches to run{kept}")
         if self._live and total:

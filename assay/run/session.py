@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from assay import ROOT
-from assay.run.work_folder import WorkFolder
+from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
@@ -80,6 +80,7 @@ class Session:
             "ASSAY_SITE_FILE": str(site_file),
             "ASSAY_LAUNCHES_FILE": str(launches_file),
             "ASSAY_HPL_ARCHIVE": archive,
+            "ASSAY_BUILDS": str(work.session / BUILDS),
             "ASSAY_RUN_ID": work.name,
             FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
             "PYTHONDONTWRITEBYTECODE": "1",

@@ -17,12 +17,15 @@ import re
 import secrets
 import stat
 import subprocess
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
 from records.errors import InfrastructureError
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
+#: What sessions have built, in `session`; the next one of the same driver finds it there.
+BUILDS = "builds"
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -48,14 +51,19 @@ class WorkFolder:
         self._close_session()
 
     def fresh_session(self) -> None:
-        """Make `session` anew, empty, for the jobs' user; the first one makes the folder anew."""
+        """Make `session` anew for the jobs' user, empty but for what the one before has built; the
+        first one makes the folder anew."""
         jobs_user = self._site.jobs_user()
         try:
             if not self._held:
                 self._make(jobs_user)
+            # The name alone is moved; it may be anything, and only sessions look into it.
+            if self._session >= 0:
+                self._moved(BUILDS, self._session, self._folder)
             self._close_session()
             self._put_away(self._folder, "session", self.session)
             self._session = self._made(self._folder, "session", 0o700)
+            self._moved(BUILDS, self._folder, self._session)
             if jobs_user is not None:
                 os.fchown(self._session, *jobs_user)
         except OSError as error:
@@ -115,6 +123,11 @@ class WorkFolder:
         aside = f".{name}.{secrets.token_hex(8)}"
         os.rename(name, aside, src_dir_fd=above, dst_dir_fd=above)
         self._removed(above, aside)
+
+    @staticmethod
+    def _moved(name: str, source: int, target: int) -> None:
+        with suppress(FileNotFoundError):
+            os.rename(name, name, src_dir_fd=source, dst_dir_fd=target)
 
     @staticmethod
     def _removed(above: int, name: str) -> None:

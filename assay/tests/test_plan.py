@@ -113,7 +113,7 @@ def test_an_id_depends_neither_on_site_nor_on_spelling() -> None:
 
 
 def test_ids_do_not_change_between_versions() -> None:
-    plan = make_plan(load_campaign("quick"), SITE)
+    plan = plan_of(spoiled("{nb: 64}", "{nb: 128, ranks_per_node: 1}"))
     assert plan.cases[0].id == "hpl-5477f4ea"
 
 
@@ -248,9 +248,30 @@ def test_the_table_shows_every_case_the_skipped_ones_and_the_totals() -> None:
         assert told in table
 
 
+def test_the_plan_says_what_its_blocks_can_tell() -> None:
+    assert "blocks: 3 tells no environments apart; 6 are needed at least" in render_plan(
+        plan_of(GOOD)
+    )
+    twelve = render_plan(plan_of(spoiled("blocks: 3", "blocks: 12")))
+    assert re.search(r"12 blocks find an advantage of about \d+\.\d % \(s = 2 %\) or", twelve)
+    alone = GOOD.replace("[mpich, lam]", "[lam]").replace("blocks: 3", "blocks: 12")
+    assert "advantage" not in render_plan(plan_of(alone))
+
+
+def test_the_plan_of_a_sequential_design_says_what_is_found_when_and_at_what_cost() -> None:
+    table = render_plan(plan_of(spoiled("blocks: 3", "blocks: {least: 6, greatest: 10}")))
+    assert "6 to 10 blocks" in table
+    assert "at most 90 launches" in table
+    rows = [re.findall(r"(\d+\.\d) %", line) for line in table.splitlines()]
+    found = [[float(value) for value in row] for row in rows if len(row) == 4]
+    assert len(found) == 3
+    assert all(row == sorted(row) and row[0] > 3 for row in found)
+    assert [row[1] for row in found] == sorted((row[1] for row in found), reverse=True)
+
+
 def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
     quick = make_plan(load_campaign("quick"), SITE)
-    assert (quick.totals.cases, quick.totals.skipped, quick.totals.launches) == (52, 0, 260)
+    assert (quick.totals.cases, quick.totals.skipped, quick.totals.launches) == (24, 0, 192)
     study = make_plan(load_campaign("wyeast-2003"), WYEAST)
     assert study.totals.skipped == 0
     assert study.totals.cases == 2 * (51 + 3 + 7)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Build fixtures: our C programs and HPL, compiled once a session for each environment."""
+"""Build fixtures: our C programs and HPL, compiled once a run for each environment."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from checks.common.sources import LIBRARY, c_sources, program_folders
 
 #: Environment variable with the path of HPCC's source archive, which contains HPL.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
+#: Environment variable with the folder of what earlier sessions of the run have built.
+BUILDS = "ASSAY_BUILDS"
 #: Files that make compiles at a time: small machines have two cores.
 MAKE_JOBS = 2
 #: Longest time of a build in a job; one takes a minute.
@@ -48,6 +50,18 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def chosen_target(self) -> str:
         """The target for this environment."""
         return str(self.target)
+
+    @property
+    def kept(self) -> Path | None:
+        """Where the run keeps this build for its later sessions, None: nowhere."""
+        folder = os.environ.get(BUILDS)
+        name = f"{type(self).__name__}-{self.current_environ.name}"
+        return Path(folder, name) if folder else None
+
+    @property
+    def goal(self) -> str:
+        """What is left to make: nothing where an earlier session has built it."""
+        return "none" if self.kept and self.kept.is_dir() else self.chosen_target
 
     @run_after("init")
     def choose_place(self) -> None:
@@ -78,18 +92,21 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def set_make_options(self) -> None:
         """Choose target and compiler."""
         ready_words: list[str] = []
-        if self.ready:
+        if self.kept and self.kept.is_dir():
+            shutil.copytree(self.kept, Path(self.stagedir, "out"), symlinks=True)
+        elif self.ready:
             self.build_system.makefile = "ready.mk"
             outside = _copies(program_folders(shipped=False))
             ready_words = [f"READY={self.ready}", f"OUTSIDE={outside}"]
-        report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
+        if self.goal == self.chosen_target:
+            report_progress(f"building {type(self).__name__} for {self.current_environ.name}")
         self.build_system.options = [
             shlex.quote(f"CC={self.current_environ.cc}"),
             "OUT=out",
             shlex.quote(f"FOLDERS={_copies(program_folders())}"),
             *(shlex.quote(word) for word in ready_words),
             *(shlex.quote(word) for word in self.blas_words()),
-            self.chosen_target,
+            self.goal,
         ]
         self.build_system.flags_from_environ = False
         self.build_system.max_concurrency = MAKE_JOBS
@@ -101,6 +118,16 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
             return []
         words = [*blas["ldflags"], *(f"-l{name}" for name in blas["libraries"])]
         return [f"BLAS={' '.join(words)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]
+
+    @run_after("compile")
+    def keep(self) -> None:
+        """Keep what was built for later sessions of the run, whole or not at all."""
+        made = Path(self.stagedir, "out")
+        if self.kept and self.goal != "none" and self.build_job.exitcode == 0 and made.is_dir():
+            part = self.kept.with_suffix(".part")
+            shutil.rmtree(part, ignore_errors=True)
+            shutil.copytree(made, part, symlinks=True)
+            part.rename(self.kept)
 
     @sanity_function
     def built(self) -> Any:
@@ -161,7 +188,7 @@ class Hpl(MakeBuild):
     @run_before("compile")
     def unpack(self) -> None:
         """Unpack the archive beside the sources."""
-        if self.ready or self.chosen_target == "none":
+        if self.ready or self.goal == "none":
             return
         archive = os.environ.get(HPL_ARCHIVE, "")
         if not Path(archive).is_file():

@@ -136,6 +136,13 @@ def bounds(
     return list(zip(*(column.tolist() for column in columns), strict=True)), own
 
 
+def detectable(n: int, critical: float) -> float:
+    """The mean beyond a margin that n blocks find with 80 % power at this critical p, in units of
+    the rows' standard deviation."""
+    reach = special.stdtrit(n - 1, 1 - critical / 2)
+    return float(special.nctdtrinc(n - 1, 1 - POWER, reach)) / float(np.sqrt(n))
+
+
 def least_p(
     groups: Sequence[Group], every: NDArray[np.int64], signs: Matrix
 ) -> NDArray[np.float64]:
