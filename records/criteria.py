@@ -63,17 +63,19 @@ class SpreadCriterion(Criterion):
 
 
 class NodesCriterion(Criterion):
-    """All nodes are alike: none is worse than the median of the nodes by more than `within`."""
+    """All nodes are alike: none is worse than the good nodes by more than `within`."""
 
-    kind: Literal["nodes"] = key("nodes: every node against the median of the nodes.")
-    within: float = key("Greatest shortfall of a node against the median.", "1", 0.05, gt=0, lt=1)
+    kind: Literal["nodes"] = key("nodes: every node against the good nodes.")
+    within: float = key(
+        "Greatest shortfall of a node against the good nodes' median.", "1", 0.05, gt=0, lt=1
+    )
     modified_z: float = key(
         "A node stands out beyond this modified z-score, in the bad direction.", "1", 3.5, gt=0
     )
 
 
 class LinksCriterion(Criterion):
-    """All links are alike: every pair of nodes against the best pair, or the median of pairs."""
+    """All links are alike: every pair of nodes against the best pair, or the good ones' median."""
 
     kind: Literal["links"] = key("links: every pair of nodes against the other pairs.")
     of: Literal["best", "median"] = key("What a pair is compared with.", default="median")
@@ -82,15 +84,20 @@ class LinksCriterion(Criterion):
 
 
 class EfficiencyCriterion(Criterion):
-    """A program's rate over the peak of its ranks: measured by DGEMM, or nominal by the site."""
+    """A rate over a peak: of its ranks as DGEMM measured it, or the nominal one of the site."""
 
-    kind: Literal["efficiency"] = key("efficiency: a rate against the peak of its ranks.")
+    kind: Literal["efficiency"] = key("efficiency: a rate against a peak.")
     peak: Literal["measured", "nominal"] = key(
-        "measured: ranks × the mean rate of a rank in `reference`; nominal: ranks × the peak of a"
-        " core that the site declares."
+        "measured: ranks × the mean rate of a rank in `reference`; nominal: what the site declares,"
+        " ranks × core_peak_flop_per_s, memory_bytes_per_second of a node, or a link's payload."
     )
     reference: Selection | None = key("Per-node rate of the measured peak.", default=None)
     at_least: float = key("Least efficiency that passes.", "1", gt=0, le=1)
+    required: bool = key(
+        "Whether it stays open when it cannot be judged, as where the site declares no nominal"
+        " rate; else it is left out, and named.",
+        default=True,
+    )
 
 
 def _kind(value: object) -> str:
@@ -166,6 +173,13 @@ class Criteria(Section):
         "Launches below which no verdict is given.", "launches", LEAST_LAUNCHES, ge=3, le=100
     )
     rerun_blocks: int = key("Blocks of a re-run; two at least.", "blocks", 3, ge=2, le=30)
+    reruns_at_most: int = key(
+        "Re-runs of what is undecided, one after the other; then it stays open.",
+        "runs",
+        5,
+        ge=0,
+        le=30,
+    )
     failed_launches_at_most: int = key(
         "Launches that may end without an answer; a wrong answer is never allowed.",
         "launches",

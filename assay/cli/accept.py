@@ -37,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rerun",
         action="store_true",
-        help="run the undecided cases once more on the site, then judge again",
+        help="run what is undecided again on the site and judge again, until it is decided or"
+        " reruns_at_most of the criteria are done",
     )
     parser.add_argument(
         "--with",
@@ -66,7 +67,7 @@ def _accept(arguments: argparse.Namespace) -> int:
     criteria, text = load_criteria(arguments.criteria or str(last))
     added = [open_run(name).path for name in arguments.reruns]
     dossier = _judge(run, criteria, text, added)
-    if arguments.rerun and dossier.judgement.rerun:
+    while arguments.rerun and dossier.judgement.rerun:
         asked_as = run.provenance().site.asked_as or run.plan().site
         site = arguments.site or asked_as
         live = False if arguments.json else None

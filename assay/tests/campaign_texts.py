@@ -31,6 +31,13 @@ name: mine
 title: Mine
 criteria:
   - {id: triad, kind: nodes, title: T, check: node, metric: stream_triad}
+  - id: promise
+    kind: limit
+    title: P
+    check: node
+    metric: stream_triad
+    at_least: 1.0e+9
+    unit: bytes/s
 """
 MPI = frozenset({"mpi"})
 SITE = SiteFacts(

@@ -83,15 +83,15 @@ def spread_bounds(values: Sequence[float], confidence: float, least_n: int = 2) 
         cv = float(array.std(ddof=1) / abs(array.mean())) if array.mean() else float("inf")
     if n < max(least_n, 2):
         return Bounds(n, cv, None, None, confidence, "none")
-    low, high = _spread_factors(n, confidence)
+    low, high = spread_factors(n - 1, confidence)
     return Bounds(n, cv, cv * low, cv * high, confidence, "chi-squared")
 
 
 @lru_cache(maxsize=512)
-def _spread_factors(n: int, confidence: float) -> tuple[float, float]:
-    """√((n−1)/χ²) at the two ends; χ²(p; k) = 2·P⁻¹(k/2, p)."""
+def spread_factors(freedom: float, confidence: float) -> tuple[float, float]:
+    """√(k/χ²) at the two ends, with k degrees of freedom; χ²(p; k) = 2·P⁻¹(k/2, p)."""
     ends = np.array([confidence, 1 - confidence])
-    low, high = np.sqrt((n - 1) / (2 * special.gammaincinv((n - 1) / 2, ends))).tolist()
+    low, high = np.sqrt(freedom / (2 * special.gammaincinv(freedom / 2, ends))).tolist()
     return low, high
 
 

@@ -15,9 +15,9 @@ from records.criteria import (
     LimitCriterion,
     RatioCriterion,
     Selection,
-    SpreadCriterion,
 )
-from reports.acceptance.bounds import Bounds, decide, median_bounds, spread_bounds
+from records.plan import PlannedCase
+from reports.acceptance.bounds import Bounds, decide, median_bounds
 from reports.acceptance.model import Item, JudgedCriterion, judged, limit_text
 from reports.acceptance.values import Evidence, Values
 from reports.notation.labels import CheckLabels, check_labels
@@ -105,12 +105,66 @@ class Context:
             return item
         return replace(item, verdict="INCONCLUSIVE", note="no block has a value to compare with")
 
+    def missing(
+        self, criterion: Criterion, case: PlannedCase, subject: str, place: tuple[str, ...] = ()
+    ) -> Item:
+        """An item for what was planned to have a value and has none."""
+        evidence = self.evidence
+        ran = tuple(key for key in evidence.launches if key[0] == case.id)
+        return Item(
+            subject=subject,
+            environment=case.environment,
+            bounds=Bounds(0, 0.0, None, None, self.criteria.confidence, "none"),
+            unit="1",
+            at_least=None,
+            at_most=None,
+            verdict="INCONCLUSIVE",
+            note=f"planned, but no launch has its {self.metric_title(criterion.metric)}",
+            launches=ran,
+            place=place,
+            metric=criterion.metric,
+            state="missing",
+            about="missing",
+        )
+
+    def absent(self, criterion: Criterion) -> list[Item]:
+        """Items for planned cases of a criterion that have no value of its metric at all.
+
+        A case that reports other metrics is left out when none with the same parameters has a
+        value of this one: it does not measure it.
+        """
+        chosen = self.evidence.selected(criterion)
+        have = {values.case.id for values in chosen}
+        params = [values.case.params for values in chosen]
+        others = {values.case.id for values in self.evidence.values} - have
+        found = []
+        for case in self.evidence.planned if chosen else ():
+            asked = case.check == criterion.check and case.skipped is None
+            asked = asked and criterion.environment in (None, case.environment)
+            named = {k: v for k, v in criterion.where.items() if k in case.params}
+            if not asked or case.id in have or any(case.params[k] != v for k, v in named.items()):
+                continue
+            if case.params.get("reply_before_wait"):
+                continue  # wrong on purpose: it is never judged
+            if case.id not in others or case.params in params:
+                parts = self.labels[case.check].parts(case)
+                found.append(self.missing(criterion, case, ", ".join(parts) or case.check))
+        return found
+
     def judged(
-        self, criterion: Criterion, statement: str, items: Sequence[Item], needs: str = ""
+        self,
+        criterion: Criterion,
+        statement: str,
+        items: Sequence[Item],
+        needs: str = "",
+        further: int = 0,
     ) -> JudgedCriterion:
-        """The criterion with its items, or why there is none; `needs` is what it would take."""
+        """The criterion with its items, or why there is none; `needs` is what it would take.
+
+        `further` counts good items that are not among them.
+        """
         if items:
-            return judged(criterion, statement, items)
+            return judged(criterion, statement, items, further=further)
         cases = [case for case in self.evidence.planned if case.check == criterion.check]
         skipped = sum(case.skipped is not None for case in cases)
         note = f"the campaign has no case of check {criterion.check}"
@@ -130,22 +184,9 @@ def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
         context.item(values, values.values.tolist(), limits, unit=criterion.unit)
         for values in context.evidence.selected(criterion)
     ]
-    return context.judged(criterion, f"{context.metric_title(criterion.metric)} {limit}", items)
-
-
-def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterion:
-    """The coefficient of variation of every selected value's launches."""
-    statement = (
-        f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
-        f" at most {criterion.cv_at_most:g}"
-    )
-    confidence, least_n = context.criteria.confidence, context.criteria.least_launches
-    items = []
-    for values in context.evidence.selected(criterion):
-        numbers = values.values.tolist()
-        bounds = spread_bounds(numbers, confidence, least_n)
-        items.append(context.item(values, numbers, (None, criterion.cv_at_most), bounds=bounds))
-    return context.judged(criterion, statement, items)
+    items += context.absent(criterion)
+    statement = f"{context.metric_title(criterion.metric)} {limit}"
+    return replace(context.judged(criterion, statement, items), absolute=True)
 
 
 def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
@@ -162,39 +203,55 @@ def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
         if len(found) != 1:
             return judged(criterion, statement, (), _not_one(reference, values, len(found)))
         items.append(_ratio_item(context, values, found[0].by_block(), limits, found))
+    items += context.absent(criterion)
     return context.judged(criterion, statement, items)
 
 
 def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
-    """A rate over the peak of its ranks: nominal, or the mean over nodes of a rank's DGEMM rate.
+    """A rate over a peak: nominal, or the mean over nodes of a rank's DGEMM rate × ranks.
 
     A node's own rate does not depend on the message-passing library: it is that of the same
     environment, or of the only one that measured it.
     """
     evidence, reference = context.evidence, criterion.reference
+    if criterion.peak == "nominal":
+        return _judge_nominal(criterion, context)
     statement = (
-        f"{context.metric_title(criterion.metric)} of {criterion.check} over"
-        f" {'nominal' if criterion.peak == 'nominal' else 'measured DGEMM'} peak at least"
-        f" {criterion.at_least:g}"
+        f"{context.metric_title(criterion.metric)} of {criterion.check} over measured DGEMM peak at"
+        f" least {criterion.at_least:g}"
     )
-    if criterion.peak == "nominal" and evidence.core_peak_flop_per_s is None:
-        note = "the site declares no core_peak_flop_per_s in its site.yaml"
-        return judged(criterion, statement, (), note)
+    assert reference is not None
     items = []
     for values in evidence.selected(criterion):
-        nodes: list[Values] = []
-        peaks = dict.fromkeys(values.by_block(), evidence.core_peak_flop_per_s or 0.0)
-        if criterion.peak == "measured":
-            assert reference is not None
-            nodes = evidence.select(reference, values.case.environment)
-            nodes = nodes or evidence.select(reference)
-            cases = {node.case.id for node in nodes}
-            if len(cases) != 1:
-                return judged(criterion, statement, (), _not_one(reference, values, len(cases)))
-            peaks = _mean_rank_rates(nodes)
-        peaks = {block: values.case.ranks * peak for block, peak in peaks.items()}
+        nodes = evidence.select(reference, values.case.environment) or evidence.select(reference)
+        cases = {node.case.id for node in nodes}
+        if len(cases) != 1:
+            return judged(criterion, statement, (), _not_one(reference, values, len(cases)))
+        rates = _mean_rank_rates(nodes).items()
+        peaks = {block: values.case.ranks * rate for block, rate in rates}
         items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), nodes))
+    items += context.absent(criterion)
     return context.judged(criterion, statement, items)
+
+
+def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
+    """A rate over the nominal one that the site states: an absolute limit."""
+    chosen = context.evidence.selected(criterion)
+    key = context.evidence.nominal_key(criterion.metric, chosen)
+    statement = (
+        f"{context.metric_title(criterion.metric)} of {criterion.check} over nominal peak at least"
+        f" {criterion.at_least:g}"
+    )
+    items = []
+    for values in chosen:
+        peak = context.evidence.nominal_rate(values)
+        if peak is None:
+            note = f"the site declares no {key} in its site.yaml"
+            return replace(judged(criterion, statement, (), note), absolute=True)
+        peaks = dict.fromkeys(values.by_block(), peak)
+        items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), ()))
+    items += context.absent(criterion)
+    return replace(context.judged(criterion, statement, items), absolute=True)
 
 
 def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:

@@ -26,8 +26,9 @@ from reports.acceptance.values import Evidence, gather
 from reports.load.loading import Run, load_run
 
 FOLDER = "acceptance"
-#: Schema 2 added `records`: how many each run has, and the head of their chain.
-SCHEMA = 2
+#: Schema 2 added `records`: how many each run has, and the head of their chain; schema 3 groups,
+#: links and cuts (`about`, `nodes`), absolute limits and what was left out.
+SCHEMA = 3
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,9 @@ def make_dossier(
         "named": [f.title for f in judgement.named],
         "findings": [_finding(f) for f in judgement.findings],
         "results": [_result(result, evidence) for result in judgement.criteria],
+        "left_out": [{"id": name, "note": note} for name, note in judgement.left_out],
+        "absolute": judgement.absolute,
+        "proposals": list(judgement.proposals),
         "waivers": [{**w.waiver.model_dump(), "state": w.state} for w in judgement.waivers],
         "rerun_wanted": list(judgement.rerun),
         "files": sums,
@@ -146,6 +150,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "name": finding.name,
+        "nodes": list(finding.nodes),
         "state": finding.state,
         "note": finding.note,
         "criteria": sorted({accusation.criterion for accusation in finding.accusations}),
@@ -174,9 +179,12 @@ def _result(result: JudgedCriterion, evidence: Evidence) -> dict[str, Any]:
         "verdict": result.verdict,
         "without_waived": result.effective,
         "note": result.note,
+        "absolute": result.absolute,
+        "further_passed": result.further,
         "items": [
             {
                 "subject": item.subject,
+                "about": item.about,
                 "point": item.group,
                 "environment": item.environment,
                 "metric": item.metric,

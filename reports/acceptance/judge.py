@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from records.criteria import Criteria, Waiver
+from records.criteria import Criteria, Criterion, EfficiencyCriterion, Waiver
 from records.plan import PlannedCase
 from reports.acceptance.bounds import Bounds, Verdict, worst
 from reports.acceptance.criteria_judges import (
@@ -17,11 +15,10 @@ from reports.acceptance.criteria_judges import (
     judge_efficiency,
     judge_limit,
     judge_ratio,
-    judge_spread,
 )
+from reports.acceptance.findings import findings
+from reports.acceptance.links import judge_links
 from reports.acceptance.model import (
-    Accusation,
-    Finding,
     Item,
     JudgedCriterion,
     JudgedWaiver,
@@ -30,11 +27,10 @@ from reports.acceptance.model import (
     WaiverState,
     with_waivers,
 )
-from reports.acceptance.peers import judge_links, judge_nodes, natural
+from reports.acceptance.peers import judge_nodes
+from reports.acceptance.spreads import judge_spread
 from reports.acceptance.values import Evidence
-
-#: Two nodes, in natural order.
-Pair = tuple[str, ...]
+from reports.notation.units import readable_unit
 
 _ANSWERS = "answers"
 _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
@@ -48,19 +44,54 @@ _JUDGES: Mapping[str, Callable[[Any, Context], JudgedCriterion]] = {
 
 
 def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -> Judgement:
-    """Every verdict of an acceptance on the day it is judged; pure, so it can be done again."""
+    """Every verdict of an acceptance on the day it is judged; pure, so it can be done again.
+
+    Limits that come from the machine itself do not see what hits all of it: without an absolute
+    limit that something keeps to, nothing passes.
+    """
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    results = [_answers(context), *(_JUDGES[c.kind](c, context) for c in criteria.criteria)]
+    every = [(c, _JUDGES[c.kind](c, context)) for c in criteria.criteria]
+    left_out = [(r.id, r.note) for c, r in every if _left_out(c, r)]
+    results = [_answers(context), *(r for c, r in every if not _left_out(c, r))]
     results = [with_waivers(result, valid) for result in results]
+    absolute = any(result.binds for result in results)
+    verdict = worst([result.effective for result in results])
+    named = findings(results)
     return Judgement(
-        verdict=worst([result.effective for result in results]),
+        verdict=verdict if absolute else worst([verdict, "INCONCLUSIVE"]),
         criteria=tuple(results),
-        findings=tuple(_findings(results)),
+        findings=tuple(named),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
-        rerun=tuple(_cases_to_rerun(results, evidence)),
+        rerun=tuple(_cases_to_rerun(results, evidence, criteria.reruns_at_most - rerun_count)),
         rerun_count=rerun_count,
+        left_out=tuple(left_out),
+        absolute=absolute,
+        proposals=() if absolute else tuple(_proposals(evidence)),
     )
+
+
+def _left_out(criterion: Criterion, result: JudgedCriterion) -> bool:
+    """Whether a criterion cannot apply, and says that it need not."""
+    optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
+    return optional and not result.items
+
+
+def _proposals(evidence: Evidence) -> Iterable[str]:
+    """Absolute criteria that the site's nominal rates allow, for metrics that the run has."""
+    seen: set[str] = set()
+    for values in evidence.values:
+        metric = evidence.register.metrics[values.metric]
+        if values.metric in seen or metric.unit not in ("bytes/s", "flop/s") or not values.place:
+            continue
+        rate = evidence.nominal_rate(values)
+        if rate is not None:
+            seen.add(values.metric)
+            readable = readable_unit(metric.unit, [rate])
+            yield (
+                f"{{kind: efficiency, peak: nominal, check: {values.case.check}, metric:"
+                f" {values.metric}}}, of {rate / readable.factor:.4g} {readable.label}"
+            )
 
 
 def _answers(context: Context) -> JudgedCriterion:
@@ -125,77 +156,6 @@ def _answers_item(
     )
 
 
-def _findings(results: Sequence[JudgedCriterion]) -> list[Finding]:
-    """Slow nodes first, then the links that explain the bad pairs.
-
-    A slow node's note names the slow pairs that only it explains; those are no findings of their
-    own, nor are the pairs that a node's link explains.
-    """
-    measured = {item.place for r in results if r.kind == "links" for item in r.items}
-    against: dict[tuple[str, ...], list[Accusation]] = {}
-    for result in results:
-        for item in result.items:
-            if item.state is not None:
-                against.setdefault(item.place, []).append(Accusation(result.id, item))
-    suspects = {
-        place: Finding("node" if len(place) == 1 else "pair", "–".join(place), tuple(accusations))
-        for place, accusations in against.items()
-    }
-    nodes = [finding for finding in suspects.values() if finding.kind == "node"]
-    pairs = {place: finding for place, finding in suspects.items() if finding.kind == "pair"}
-    slow = {node.name for node in nodes if node.named}
-    links, single = explain_links([p for p in pairs if pairs[p].named], measured, slow)
-    found = [pairs[p] for p in pairs if p in single or not pairs[p].named]
-    for name in links:
-        bad = [p for p in pairs if pairs[p].named and name in p and not slow & {*p}]
-        note = f"every measured pair of {name} is slow, the pairs of other nodes are not"
-        accusations = [accusation for p in bad for accusation in pairs[p].accusations]
-        found.append(Finding("link", name, tuple(accusations), note))
-    for index, node in enumerate(nodes):
-        mine = [pairs[p].name for p in sorted(pairs) if node.name in p and not {*p} & {*links}]
-        if node.named and mine:
-            note = f"the slow node explains that pairs of it are slow too: {', '.join(mine)}"
-            nodes[index] = replace(node, note=note)
-    return sorted(nodes, key=_finding_order) + sorted(found, key=_finding_order)
-
-
-def _finding_order(finding: Finding) -> tuple[bool, str, list[tuple[int, str]]]:
-    return not finding.named, finding.kind, natural(finding.name)
-
-
-def explain_links(
-    bad: Collection[Pair], measured: Iterable[Pair], slow_nodes: Collection[str]
-) -> tuple[list[str], list[Pair]]:
-    """What explains the bad pairs: nodes whose link is bad, single bad pairs; both sorted.
-
-    A pair with a slow node is a consequence of that node. Of the rest, a node's own link is bad
-    when every measured pair of it is bad, two at least, and not all other nodes are in the same
-    state; what is left are links between two nodes.
-    """
-    rest = {pair for pair in bad if not set(pair) & set(slow_nodes)}
-    open_pairs = {pair for pair in measured if not set(pair) & set(slow_nodes)}
-    links = []
-    while rest:
-        measured_of, bad_of = _pairs_a_node(open_pairs), _pairs_a_node(rest & open_pairs)
-        counts = {
-            node: count
-            for node, count in sorted(bad_of.items())
-            if count >= 2 and count == measured_of[node]
-        }
-        if not counts or counts.keys() == measured_of.keys():
-            break
-        node = max(counts, key=lambda name: counts[name])
-        links.append(node)
-        rest = {pair for pair in rest if node not in pair}
-        open_pairs = {pair for pair in open_pairs if node not in pair}
-    return sorted(links), sorted(rest)
-
-
-def _pairs_a_node(pairs: Iterable[Pair]) -> Counter[str]:
-    """In how many of these (different) pairs each node is."""
-    return Counter(node for pair in pairs for node in pair)
-
-
 def _waiver_states(
     waivers: Sequence[Waiver], valid: Sequence[Waiver], results: Sequence[JudgedCriterion]
 ) -> Iterable[JudgedWaiver]:
@@ -208,14 +168,27 @@ def _waiver_states(
         yield JudgedWaiver(waiver, state)
 
 
-def _cases_to_rerun(results: Sequence[JudgedCriterion], evidence: Evidence) -> list[str]:
-    """Cases of undecided items that have not been run again yet, in the plan's order."""
-    again = {case_id for case_id, block in evidence.launches if block >= evidence.fresh}
+def _cases_to_rerun(
+    results: Sequence[JudgedCriterion], evidence: Evidence, rounds_left: int
+) -> list[str]:
+    """Cases to run once more, as planned: suspects, and until it fails what is undecided."""
+    failed = any(
+        item.verdict == "FAIL" and item.state != "suspected" and not item.waived
+        for result in results
+        for item in result.items
+    )
     wanted = {
         case_id
         for result in results
         for item in result.items
-        if item.verdict == "INCONCLUSIVE" and not item.waived and result.kind != _ANSWERS
+        if (
+            item.state == "suspected"
+            or (item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed))
+        )
+        and item.decidable
+        and not item.waived
+        and result.kind != _ANSWERS
         for case_id, _ in item.launches
     }
-    return [case.id for case in evidence.planned if case.id in wanted - again]
+    planned = (case.id for case in evidence.planned if case.id in wanted)
+    return list(planned) if rounds_left > 0 else []

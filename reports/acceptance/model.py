@@ -8,24 +8,42 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
 
+from ClusterShell.NodeSet import NodeSet
+from scipy import special  # type: ignore[import-untyped]
+
 from records.criteria import Criterion, Waiver
 from reports.acceptance.bounds import Bounds, Verdict, worst
 from reports.notation.units import readable_unit
 
-State = Literal["suspected", "confirmed", "not confirmed"]
-SubjectKind = Literal["node", "link", "pair"]
+State = Literal["suspected", "confirmed", "not confirmed", "missing"]
+#: What an item or a finding speaks of: a value; a node, several nodes, a node's link, a cut between
+#: groups of nodes, a pair of nodes; launches that scatter; what has no value.
+Subject = Literal["value", "node", "group", "link", "cut", "pair", "unsteady", "missing"]
 WaiverState = Literal["applied", "expired", "not needed"]
 
 #: (case id, block) of a launch.
 LaunchKey = tuple[str, int]
 
+#: More nodes than these are written as a list such as n[1-9].
+MOST_LISTED = 8
+_WORDS: dict[str, str] = {
+    "node": "slow node",
+    "group": "slow group of nodes",
+    "link": "slow link of",
+    "cut": "slow cut between",
+    "pair": "slow link",
+    "unsteady": "unsteady",
+    "missing": "no value of",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One value judged: a case, a node or a pair of nodes in one environment.
+    """One value judged: a case, a node, a pair of nodes or what explains pairs, in one environment.
 
     `bounds` and the limits are in `unit`; `measured` is the plain value behind a share, in
-    `measured_unit`. `place` names the nodes concerned: one, two, or none.
+    `measured_unit`. `place` names the nodes concerned: one, two, several, or none. `decidable`:
+    more launches can decide it.
     """
 
     subject: str
@@ -43,9 +61,10 @@ class Item:
     measured: float | None = None
     measured_unit: str = ""
     state: State | None = None
-    stands_out: bool = False
+    about: Subject = "value"
     shares: tuple[float, ...] = ()
     waived: bool = False
+    decidable: bool = True
 
     @property
     def margin(self) -> float | None:
@@ -60,7 +79,11 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCriterion:
-    """A criterion with its items; `verdict` counts all, `effective` leaves out what is waived."""
+    """A criterion with its items; `verdict` counts all, `effective` leaves out what is waived.
+
+    `further` counts items that passed and are not kept, because there are very many. `absolute`:
+    the limit does not come from the machine itself.
+    """
 
     id: str
     kind: str
@@ -68,6 +91,8 @@ class JudgedCriterion:
     statement: str
     items: tuple[Item, ...]
     note: str = ""
+    further: int = 0
+    absolute: bool = False
 
     @property
     def verdict(self) -> Verdict:
@@ -79,6 +104,21 @@ class JudgedCriterion:
         """The verdict without what is waived."""
         counted = [item.verdict for item in self.items if not item.waived]
         return worst(counted) if self.items else "INCONCLUSIVE"
+
+    @property
+    def binds(self) -> bool:
+        """Whether it is an absolute limit that something keeps to."""
+        kept = any(item.verdict == "PASS" and not item.waived for item in self.items)
+        return self.absolute and kept
+
+    @property
+    def bad_share(self) -> str:
+        """How many items fail or are open, and the 95 % bound of their share."""
+        single = [item for item in self.items if item.about in ("value", "node", "pair")]
+        bad = sum(item.verdict != "PASS" for item in single)
+        n = len(single) + self.further
+        bound = float(special.betaincinv(bad + 1, n - bad, 0.95)) if bad < n else 1.0
+        return f"{bad} of {n:,} fail or are open, {100 * bound:.2g} % at most (95 %)"
 
     def most_telling(self) -> Item | None:
         """The item nearest to its limit, or farthest beyond, among those of the worst verdict."""
@@ -99,9 +139,9 @@ class Accusation:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A node, a node's link or a pair of nodes that is named."""
+    """What is named: nodes, links, cuts, launches that scatter, or something without a value."""
 
-    kind: SubjectKind
+    kind: Subject
     name: str
     accusations: tuple[Accusation, ...]
     note: str = ""
@@ -110,7 +150,13 @@ class Finding:
     def state(self) -> State:
         """Confirmed or suspected if any of its accusations is."""
         states = [accusation.item.state for accusation in self.accusations]
-        return next((s for s in ("confirmed", "suspected") if s in states), "not confirmed")
+        order: tuple[State, ...] = ("confirmed", "suspected", "missing")
+        return next((state for state in order if state in states), "not confirmed")
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The nodes concerned."""
+        return self.accusations[0].item.place
 
     @property
     def named(self) -> bool:
@@ -120,8 +166,7 @@ class Finding:
     @property
     def title(self) -> str:
         """The name in words: "slow node n2", "slow link of n3", "slow link n1–n2"."""
-        what = {"node": "slow node", "link": "slow link of", "pair": "slow link"}
-        return f"{what[self.kind]} {self.name}"
+        return f"{_WORDS[self.kind]} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +179,11 @@ class JudgedWaiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """All verdicts of an acceptance; `rerun` lists the cases that should be run once more."""
+    """All verdicts of an acceptance; `rerun` lists the cases that should be run once more.
+
+    `left_out` names the criteria that could not apply, each with the reason; `proposals` are
+    absolute criteria that the site's nominal rates allow, where no absolute one is met.
+    """
 
     verdict: Verdict
     criteria: tuple[JudgedCriterion, ...]
@@ -142,11 +191,21 @@ class Judgement:
     waivers: tuple[JudgedWaiver, ...]
     rerun: tuple[str, ...]
     rerun_count: int
+    left_out: tuple[tuple[str, str], ...] = ()
+    absolute: bool = True
+    proposals: tuple[str, ...] = ()
 
     @property
     def named(self) -> tuple[Finding, ...]:
         """Findings that re-runs have not cleared."""
         return tuple(finding for finding in self.findings if finding.named)
+
+
+def listed_nodes(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """Nodes in words: n1, n2; more than `most` as n[1-9]."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return str(NodeSet.fromlist(names))
 
 
 def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
@@ -161,11 +220,11 @@ def limit_text(at_least: float | None, at_most: float | None, unit: str) -> str:
 
 
 def judged(
-    criterion: Criterion, statement: str, items: Iterable[Item], note: str = ""
+    criterion: Criterion, statement: str, items: Iterable[Item], note: str = "", further: int = 0
 ) -> JudgedCriterion:
     """A criterion with its items; without any, `note` says why."""
     return JudgedCriterion(
-        criterion.id, criterion.kind, criterion.title, statement, tuple(items), note
+        criterion.id, criterion.kind, criterion.title, statement, tuple(items), note, further
     )
 
 
@@ -180,8 +239,13 @@ def with_waivers(criterion: JudgedCriterion, waivers: Sequence[Waiver]) -> Judge
 
 
 def covers(waiver: Waiver, item: Item) -> bool:
-    """Whether a waiver's subject is the item: its node, one of its pair's nodes, or its pair."""
+    """Whether a waiver's subject is the item: its node, one of its pair's nodes, or its pair.
+
+    What concerns more nodes is covered by its own name only.
+    """
     if waiver.subject is None:
         return True
+    if item.about in ("group", "cut"):
+        return waiver.subject == item.subject
     pair = {"-".join(item.place), "-".join(reversed(item.place))} if len(item.place) == 2 else set()
     return waiver.subject in {item.subject, *item.place, *pair}

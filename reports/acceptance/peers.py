@@ -1,206 +1,240 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes and pairs of nodes judged against their peers; re-runs confirm a suspect.
+"""Nodes judged against the good nodes: slow ones are named, and slow groups.
 
-Values are paired by block, so that what drifts for all nodes alike does not speak against one.
+What drifts for all nodes alike in a block speaks against none of them.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf
-from statistics import median
+from functools import cached_property
+from math import exp, log
 
-from records.criteria import LinksCriterion, NodesCriterion
-from reports.acceptance.bounds import Verdict, decide
+import numpy as np
+from numpy.typing import NDArray
+
+from records.criteria import NodesCriterion
+from reports.acceptance.bounds import Bounds, Verdict, bound_rank, decide, median_bounds
 from reports.acceptance.criteria_judges import Context, Limits
-from reports.acceptance.model import Item, JudgedCriterion, State, limit_text
-from reports.acceptance.values import Values
-from reports.statistics.estimators import modified_z
+from reports.acceptance.levels import Peers, Reach, peers_of, reach_of, top_of
+from reports.acceptance.model import Item, JudgedCriterion, Subject, listed_nodes
+from reports.acceptance.peer_groups import PeerGroup, Place, peer_groups
+from reports.acceptance.suspects import clears, settled
+from reports.statistics.descriptive import Matrix
 
-#: Re-runs that must show a suspect before it fails.
-CONFIRMATIONS = 2
-
-#: node or pair -> block -> value
-ByBlock = Mapping[str, Mapping[int, float]]
-
-
-def shares_of_median(values: ByBlock, *, inverse: bool) -> dict[str, dict[int, float]]:
-    """Each value over the median of its block, 1 = like the others; `inverse` turns the ratio over.
-
-    `inverse` is for quantities of which less is better, so that a share below 1 is always worse.
-    Blocks with fewer than two members are left out, as are values of a block whose median is 0.
-    """
-    columns: dict[int, list[float]] = {}
-    for member in values.values():
-        for block, value in member.items():
-            columns.setdefault(block, []).append(value)
-    medians = {block: median(column) for block, column in columns.items() if len(column) >= 2}
-    return {
-        name: {
-            block: (medians[block] / value if inverse else value / medians[block])
-            for block, value in member.items()
-            if medians.get(block, 0.0) > 0 and value > 0
-        }
-        for name, member in values.items()
-    }
-
-
-def shares_of_best(values: ByBlock, *, least: bool) -> dict[str, dict[int, float]]:
-    """Each value over the best member's median over its blocks (`least`: the least is best)."""
-    centres = [median(member.values()) for member in values.values() if member]
-    best = (min if least else max)(centres, default=0.0)
-    return {
-        name: {block: value / best for block, value in member.items() if best > 0}
-        for name, member in values.items()
-    }
-
-
-def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
-    """Every node's share of the nodes' median, paired by block, against 1 − within."""
-    least = 1 - criterion.within
-    statement = (
-        f"{context.metric_title(criterion.metric)} of every node at least {100 * least:g} % of the"
-        f" nodes' median; a node stands out beyond a modified z of {criterion.modified_z:g}"
-    )
-    items: list[Item] = []
-    for peers in _peer_groups(criterion, context):
-        inverse = context.lower_is_better(criterion.metric)
-        shares = shares_of_median(peers.values, inverse=inverse)
-        centres = {name: median(blocks.values()) for name, blocks in shares.items() if blocks}
-        scores = modified_z(list(centres.values())).tolist() if centres else []
-        ordinary = {
-            name: score
-            for name, score in zip(centres, scores, strict=True)
-            if score >= -criterion.modified_z
-        }
-        items += peers.judged(shares, (least, None), ordinary, context)
-    return context.judged(criterion, statement, items, "; at least two nodes are needed")
-
-
-def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
-    """Every pair's share of the best pair, or of the pairs' median."""
-    limits = criterion.at_least, criterion.at_most
-    other = "best pair's" if criterion.of == "best" else "pairs' median"
-    statement = (
-        f"{context.metric_title(criterion.metric)} of every pair of nodes"
-        f" {limit_text(*limits, '1')} × the {other}"
-    )
-    items: list[Item] = []
-    for peers in _peer_groups(criterion, context):
-        if criterion.of == "best":
-            least = context.lower_is_better(criterion.metric)
-            shares = shares_of_best(peers.values, least=least)
-        else:
-            shares = shares_of_median(peers.values, inverse=False)
-        items += peers.judged(shares, limits, {}, context)
-    return context.judged(criterion, statement, items, "; at least two pairs of nodes are needed")
+#: In machines up to this size one better node leaves open whether the others are slow.
+SMALL_MACHINE = 16
+#: Of more peers than these the open and the bad ones are kept, and the lowest of the others.
+MOST_KEPT, LOWEST_KEPT = 3000, 50
+#: A smaller shortfall is none by which groups are told apart.
+LEAST_GAP = 0.005
 
 
 @dataclass(frozen=True)
-class _Peers:
-    """Nodes or pairs that are compared with each other: one case, one point beside the nodes.
+class Standing:
+    """A group of peers measured against a level: all items that speak of them are made here.
 
-    `parts` has the values of each by name, `values` their value by block: the worse one where both
-    directions of a pair were measured.
+    Shares are shown so that greater is better where `upward`, else as multiples. `first` are the
+    bounds that the blocks of the run alone give, where there are re-runs.
     """
 
-    point: str
-    parts: Mapping[str, list[Values]]
-    values: ByBlock
+    group: PeerGroup
+    context: Context
+    limits: Limits
+    upward: bool
+    peers: Peers
+    level: float
+    first: Reach | None
 
-    def judged(
-        self,
-        shares: ByBlock,
-        limits: Limits,
-        ordinary: Mapping[str, float],
-        context: Context,
-    ) -> list[Item]:
-        """Each member's item; `ordinary` has the modified z of those that do not stand out."""
-        items = []
-        for name, (first, *others) in self.parts.items():
-            mine = dict(sorted(shares[name].items()))
-            measured = list(self.values[name].values())
-            item = context.share_item(first, list(mine.values()), measured, limits, others)
-            place = natural_order(first.place)
-            item = replace(item, subject="–".join(place), place=place, group=self.point)
-            items.append(_with_state(item, mine, ordinary.get(name), context))
-        return items
+    @cached_property
+    def reach(self) -> Reach:
+        """Bounds of each row."""
+        return reach_of(self.peers, self.level, self.context.criteria.confidence)
 
+    @cached_property
+    def fresh(self) -> NDArray[np.bool_]:
+        """Which columns are blocks of re-runs."""
+        return np.asarray(self.group.blocks) >= self.context.evidence.fresh
 
-def _peer_groups(criterion: NodesCriterion | LinksCriterion, context: Context) -> list[_Peers]:
-    """The groups of two members or more."""
-    size = 1 if isinstance(criterion, NodesCriterion) else 2
-    groups: dict[tuple[str, str], dict[str, list[Values]]] = {}
-    for values in context.evidence.selected(criterion):
-        if len(values.place) == size:
-            point = context.point(values, ("node", "peer"))
-            members = groups.setdefault((values.case.id, point), {})
-            members.setdefault("–".join(natural_order(values.place)), []).append(values)
-    found = []
-    for (_, point), members in groups.items():
-        worse = max if context.lower_is_better(criterion.metric) else min
-        parts = {name: members[name] for name in natural_order(members)}
-        merged: dict[str, dict[int, float]] = {name: {} for name in parts}
-        for name, several in parts.items():
-            for block, value in (pair for one in several for pair in one.by_block().items()):
-                merged[name][block] = worse(merged[name].get(block, value), value)
-        found.append(_Peers(point, parts, merged))
-    return [peers for peers in found if len(peers.parts) > 1]
+    def shown(self, logs: Matrix) -> Matrix:
+        """Deviations as shares or multiples of the level."""
+        return np.asarray(np.exp(logs if self.upward else -logs))
 
+    def row_bounds(self, row: int, reach: Reach, n: int) -> Bounds:
+        """The bounds of a row in shares; none below the launches that a verdict needs."""
+        criteria = self.context.criteria
+        ends = sorted(self.shown(np.array([reach.low[row], reach.high[row]])).tolist())
+        centre = float(self.shown(self.peers.centres[row] - self.level))
+        if n < criteria.least_launches:
+            return Bounds(n, centre, None, None, criteria.confidence, "none")
+        return Bounds(n, centre, ends[0], ends[1], criteria.confidence, "pooled")
 
-def natural_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Names with n2 before n10."""
-    return tuple(sorted(names, key=natural))
+    def item(self, row: int, place: Place, about: Subject) -> Item:
+        """A node or a pair, judged by its bounds; the run's PASS stays when re-runs scatter."""
+        logs = self.peers.logs[row] - self.level
+        known = np.isfinite(logs)
+        bounds = self.row_bounds(row, self.reach, int(known.sum()))
+        shares = self.shown(logs[known])
+        measured = np.exp(self.group.sign * self.group.logs[row][known])
+        item = replace(
+            self._item("–".join(place), place, about, bounds, shares.tolist()),
+            measured=float(np.median(measured)) if measured.size else 0.0,
+        )
+        if not known.all():
+            launches = zip(self.group.launches, known.tolist(), strict=True)
+            item = replace(item, launches=tuple(key for key, there in launches if there))
+        return item if self.first is None else self._with_first(item, row, known)
 
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """A key that puts n2 before n10."""
-    parts = re.findall(r"\d+|\D", name)
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
-
-
-def _with_state(
-    item: Item, shares: Mapping[int, float], score: float | None, context: Context
-) -> Item:
-    """The item with what the re-runs say of it; without them a failure is only a suspicion.
-
-    `score` is the modified z of a node that does not stand out, else None.
-
-    A suspicion needs a bound that holds for any distribution (5 launches at 95 %): Student's would
-    name somebody too often on a machine whose launches scatter much.
-    """
-    if item.verdict != "FAIL":
-        return _cleared(item, shares, context)
-    if score is not None:
-        note = f"beyond the limit, but does not stand out from the others (modified z {score:.1f})"
-        return replace(item, note=note)
-    if item.bounds.method != "order":
-        note = f"beyond the limit, but n = {item.bounds.n} is too few to suspect anybody"
-        return replace(item, verdict="INCONCLUSIVE", note=note)
-    again = [share for block, share in shares.items() if block >= context.evidence.fresh]
-    least = -inf if item.at_least is None else item.at_least
-    most = inf if item.at_most is None else item.at_most
-    beyond = sum(not least <= share <= most for share in again)
-    verdict: Verdict = "INCONCLUSIVE"
-    state: State = "not confirmed"
-    if not again:
-        state, note = "suspected", "suspected: it fails when re-runs confirm it"
-    elif beyond >= CONFIRMATIONS and 2 * beyond > len(again):
-        verdict, state, note = "FAIL", "confirmed", f"confirmed by {beyond} of {len(again)} re-runs"
-    else:
-        note = f"not confirmed: {beyond} of {len(again)} re-runs are beyond the limit"
-    return replace(item, verdict=verdict, state=state, note=note, stands_out=True)
-
-
-def _cleared(item: Item, shares: Mapping[int, float], context: Context) -> Item:
-    """Whether the run alone would have raised a suspicion that its re-runs took away."""
-    first = [share for block, share in shares.items() if block < context.evidence.fresh]
-    if len(first) == len(shares) or not first:
+    def _with_first(self, item: Item, row: int, known: NDArray[np.bool_]) -> Item:
+        """The item with what the run alone said: it passed, or it raised a suspicion."""
+        assert self.first is not None
+        bounds = self.row_bounds(row, self.first, int((known & ~self.fresh).sum()))
+        before, _ = decide(bounds, *self.limits, self.context.criteria.least_launches)
+        if item.verdict == "INCONCLUSIVE" and before == "PASS":
+            return replace(item, verdict="PASS", note="met by the launches of the run")
+        if item.verdict != "FAIL" and before == "FAIL":
+            good = clears(item, self.again(row))
+            verdict: Verdict = "PASS" if good or item.verdict == "PASS" else "INCONCLUSIVE"
+            note = "suspected in the run, cleared by re-runs"
+            return replace(item, verdict=verdict, state="not confirmed", note=note)
         return item
-    alone = context.bounds(first)
-    before, _ = decide(alone, item.at_least, item.at_most, context.criteria.least_launches)
-    if before != "FAIL":
-        return item
-    return replace(item, state="not confirmed", note="suspected in the run, cleared by re-runs")
+
+    def again(self, row: int) -> list[float]:
+        """A row's shares in re-runs."""
+        logs = self.peers.logs[row][self.fresh] - self.level
+        found: list[float] = self.shown(logs[np.isfinite(logs)]).tolist()
+        return found
+
+    def suspect(self, item: Item, row: int) -> Item:
+        """An item beyond its limit, as re-runs show it; five launches are needed to suspect."""
+        if bound_rank(item.bounds.n, self.context.criteria.confidence) is None:
+            note = f"beyond the limit, but n = {item.bounds.n} is too few to suspect anybody"
+            return replace(item, verdict="INCONCLUSIVE", note=note)
+        return settled(item, self.again(row))
+
+    def together(
+        self, rows: Sequence[int], subject: str, place: Place, about: Subject, *, at_once: bool
+    ) -> Item:
+        """One item for what several rows have in common: the median of them in each block."""
+        logs = np.nanmedian(self.peers.logs[list(rows)], axis=0) - self.level
+        known = np.isfinite(logs)
+        criteria = self.context.criteria
+        shares = self.shown(logs[known]).tolist()
+        bounds = median_bounds(shares or [0.0], criteria.confidence, criteria.least_launches)
+        item = self._item(subject, place, about, bounds, shares)
+        if item.verdict != "FAIL":
+            return item
+        if bounds.method != "order":
+            note = f"beyond the limit, but n = {bounds.n} is too few to suspect anything"
+            return replace(item, verdict="INCONCLUSIVE", note=note)
+        again = self.shown(logs[known & self.fresh]).tolist()
+        return settled(item, again, at_once=at_once)
+
+    def _item(
+        self, subject: str, place: Place, about: Subject, bounds: Bounds, shares: Sequence[float]
+    ) -> Item:
+        first, criteria = self.group.first, self.context.criteria
+        verdict, note = decide(bounds, *self.limits, criteria.least_launches)
+        return Item(
+            subject=subject,
+            environment=first.case.environment,
+            bounds=bounds,
+            unit="1",
+            at_least=self.limits[0],
+            at_most=self.limits[1],
+            verdict=verdict,
+            note=note,
+            launches=self.group.launches,
+            place=place,
+            group=self.group.point,
+            metric=first.metric,
+            measured_unit=self.context.evidence.register.metrics[first.metric].unit,
+            about=about,
+            shares=tuple(shares),
+        )
+
+
+def first_blocks(group: PeerGroup, context: Context) -> Peers | None:
+    """The peers by the blocks of the run alone; None where all blocks are the run's."""
+    mine = np.asarray(group.blocks) < context.evidence.fresh
+    return None if mine.all() or not mine.any() else peers_of(group.logs[:, mine])
+
+
+def typical_error(peers: Peers) -> float:
+    """The standard error of a peer's centre."""
+    return float(np.median(peers.errors)) if len(peers.errors) else 0.0
+
+
+def kept(items: Sequence[Item]) -> tuple[list[Item], int]:
+    """The items that are kept, and how many are not: of very many the good ones but the lowest."""
+    if len(items) <= MOST_KEPT:
+        return list(items), 0
+    good = [item for item in items if item.verdict == "PASS" and item.state is None]
+    lowest = sorted(good, key=lambda item: item.margin or 0.0)[:LOWEST_KEPT]
+    left_out = {id(item) for item in good} - {id(item) for item in lowest}
+    return [item for item in items if id(item) not in left_out], len(left_out)
+
+
+def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
+    """Every node's share of the good nodes' level against 1 − within."""
+    least = 1 - criterion.within
+    statement = (
+        f"{context.metric_title(criterion.metric)} of every node at least {100 * least:g} % of the"
+        f" good nodes' median; a node stands out beyond a modified z of {criterion.modified_z:g}"
+    )
+    items: list[Item] = []
+    further = 0
+    for group in peer_groups(criterion, context, 1):
+        found, left_out = kept(_node_items(group, criterion, context))
+        items += [*found, *group.missing(criterion, context)]
+        further += left_out
+    items += context.absent(criterion)
+    return context.judged(criterion, statement, items, "; at least two nodes are needed", further)
+
+
+def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> list[Item]:
+    """An item for each node; where half of them or more are slow, one for their group."""
+    least = 1 - criterion.within
+    gap = max(-log(least), LEAST_GAP)
+    peers = peers_of(group.logs)
+    top = top_of(peers.centres, gap, typical_error(peers))
+    first = first_blocks(group, context)
+    before = None
+    if first is not None:
+        level = top_of(first.centres, gap, typical_error(first)).level
+        before = reach_of(first, level, context.criteria.confidence)
+    standing = Standing(group, context, (least, None), True, peers, top.level, before)
+    scores = _scores(peers, top.level, top.good)
+    items = [standing.item(row, place, "node") for row, place in enumerate(group.places)]
+    slow = [row for row, item in enumerate(items) if item.verdict == "FAIL"]
+    out = [row for row in slow if scores[row] < -criterion.modified_z]
+    many = len(out) >= 2 and 2 * len(out) >= len(items)
+    together = None
+    if many:
+        place = tuple(group.places[row][0] for row in out)
+        together = standing.together(out, listed_nodes(place), place, "group", at_once=True)
+    for row in slow:
+        if row not in out:
+            note = f"does not stand out from the others (modified z {scores[row]:.1f})"
+            items[row] = replace(items[row], note=f"beyond the limit, but {note}")
+        elif together is not None:
+            note = "one of a slow group"
+            items[row] = replace(items[row], verdict=together.verdict, note=note)
+        else:
+            items[row] = standing.suspect(items[row], row)
+    for row in np.flatnonzero(top.better).tolist() if len(items) <= SMALL_MACHINE else ():
+        by = 100 * (exp(peers.centres[row] - top.level) - 1)
+        note = (
+            f"{by:.0f} % better than all others: it is not like them, or they all are slow;"
+            " an absolute limit tells, a waiver for this node settles it"
+        )
+        items[row] = replace(items[row], verdict="INCONCLUSIVE", note=note, decidable=False)
+    return [*items, together] if together else items
+
+
+def _scores(peers: Peers, level: float, good: NDArray[np.bool_]) -> Matrix:
+    """0.6745·deviation/MAD of each node; the MAD of the good ones, of a centre's error at least."""
+    deviations = peers.centres - level
+    spread = 1.4826 * float(np.median(np.abs(deviations[good]))) if good.any() else 0.0
+    return np.asarray(deviations / max(spread, typical_error(peers), 1e-12))

@@ -13,7 +13,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from reports.acceptance.model import Item, JudgedCriterion
-from reports.acceptance.peers import natural
+from reports.acceptance.peer_groups import natural
 from reports.notation.palette import INK, QUIET
 from reports.notation.units import count_text, readable_unit
 from reports.show.canvas import STYLE, Panel, finish, new_panel
@@ -31,7 +31,8 @@ def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
     if draw is None:
         return []
     groups: dict[tuple[str, str], list[Item]] = {}
-    for item in criterion.items:
+    drawn = (item for item in criterion.items if item.about in ("node", "pair"))
+    for item in drawn:
         groups.setdefault((item.environment, item.group), []).append(item)
     found = []
     for (environment, point), items in groups.items():
@@ -81,12 +82,12 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
     low, high = min([limit, *shares]), max([1.0, *shares])
     room = 0.12 * (high - low) + 0.01
     axes.set_ylim(100 * (low - room), 100 * (high + room))
-    axes.set_ylabel("% of the nodes' median")
+    axes.set_ylabel("% of the good nodes' median")
     axes.grid(visible=False, axis="x")
     worst = min(items, key=lambda item: item.bounds.centre)
     return finish(
         figure,
-        f"Nodes against their median, {title}: {count_text(len(items), 'node')}, the lowest is"
+        f"Nodes against the good ones, {title}: {count_text(len(items), 'node')}, the lowest is"
         f" {worst.subject} with {100 * worst.bounds.centre:.1f} %; limit {100 * limit:g} %.",
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
 from records.flags import INVALID_ON_PURPOSE
+from records.limits import Nominal, nominal
 from records.metric import Register
 from records.plan import PlannedCase
 from reports.load.loading import AtKey, Run
@@ -64,23 +66,30 @@ class LaunchRef:
 class Evidence:
     """All values, all launches, the run's metrics, and what the site declares of itself.
 
-    Blocks from `fresh` on are those of re-runs.
+    `nodes` are all that the run's launches were on. Blocks from `fresh` on are those of re-runs.
     """
 
     values: list[Values]
     launches: Mapping[tuple[str, int], LaunchRef]
     planned: list[PlannedCase]
     register: Register
-    core_peak_flop_per_s: float | None
+    rates: Nominal
+    nodes: tuple[str, ...]
     fresh: int
+
+    @cached_property
+    def _by_metric(self) -> dict[tuple[str, str], list[Values]]:
+        found: dict[tuple[str, str], list[Values]] = {}
+        for values in self.values:
+            found.setdefault((values.case.check, values.metric), []).append(values)
+        return found
 
     def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
         """The values a selection names, in the plan's order."""
         return [
             values
-            for values in self.values
-            if (values.case.check, values.metric) == (chosen.check, chosen.metric)
-            and environment in (None, values.case.environment)
+            for values in self._by_metric.get((chosen.check, chosen.metric), ())
+            if environment in (None, values.case.environment)
             and all(values.has(name, wanted) for name, wanted in chosen.where.items())
         ]
 
@@ -92,12 +101,46 @@ class Evidence:
             names = list(dict.fromkeys(case.environment for case in planned))
         return [values for name in names for values in self.select(criterion, name)]
 
+    def nominal_rate(self, values: Values) -> float | None:
+        """What the site's nominal rates promise of a value; None where it states none."""
+        case, rates = values.case, self.rates
+        kind = self._limited_by(values.metric, len(values.place))
+        nodes = len(values.place) or case.nodes
+        if kind == "flop":
+            ranks = case.ranks_per_node * nodes if values.place else case.ranks
+            return rates.core_flop_per_s and ranks * rates.core_flop_per_s
+        if kind == "memory":
+            return rates.node_memory_bytes_per_s and nodes * rates.node_memory_bytes_per_s
+        return rates.link_bytes_per_s
+
+    def nominal_key(self, metric: str, chosen: Sequence[Values]) -> str:
+        """The key of site.yaml that states a metric's nominal rate."""
+        nodes = len(chosen[0].place) if chosen else 0
+        return NOMINAL_KEYS[self._limited_by(metric, nodes)]
+
+    def _limited_by(self, metric: str, nodes: int) -> str:
+        """What bounds a metric; by its unit and nodes where a plan of schema 1 does not say it."""
+        definition = self.register.metrics[metric]
+        if definition.limit in ("flop", "memory"):
+            return definition.limit
+        if definition.unit == "flop/s":
+            return "flop"
+        return "memory" if nodes == 1 and not definition.limit else "link"
+
     def raw_output(self, key: tuple[str, int]) -> str:
         """A launch's raw output by name: "run id/raw/case.b1.a1.out"."""
         launch = self.launches.get(key)
         if launch is None:
             return f"{key[0]} block {key[1]}"
         return f"{launch.run_id}/{launch.artifacts.get('stdout', f'{key[0]} block {launch.block}')}"
+
+
+#: The keys of site.yaml that state nominal rates.
+NOMINAL_KEYS = {
+    "flop": "core_peak_flop_per_s",
+    "memory": "memory_bytes_per_second",
+    "link": "network.bits_per_second",
+}
 
 
 def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
@@ -123,15 +166,25 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
-    peak = run.provenance.site.core_peak_flop_per_s
+    site = run.provenance.site
     return Evidence(
         values,
         launches,
         list(run.plan.cases),
         run.plan.register,
-        peak if peak and peak > 0 else None,
+        nominal(
+            bits_per_second=_stated(site.network.bits_per_second),
+            payload_share=_stated(site.network.payload_share),
+            core_peak_flop_per_s=_stated(site.core_peak_flop_per_s),
+            memory_bytes_per_second=_stated(site.memory_bytes_per_second),
+        ),
+        run.nodes,
         run.plan.blocks + 1,
     )
+
+
+def _stated(rate: float | None) -> float | None:
+    return rate if rate and rate > 0 else None
 
 
 def _launches(part: Run, offset: int) -> Iterator[tuple[tuple[str, int], LaunchRef]]:

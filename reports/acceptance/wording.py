@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from records.flags import OVERSUBSCRIBED
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Item
+from reports.acceptance.values import NOMINAL_KEYS
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity
 
@@ -44,13 +45,33 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
     else:
         text = f"All {count_text(len(results), 'criterion', 'criteria')} are met."
         yield Sentence(text, "criteria", "good")
-    for state, word in (("confirmed", "Confirmed by re-runs"), ("suspected", "Suspected")):
+    words = {
+        "confirmed": "Confirmed by re-runs",
+        "suspected": "Suspected",
+        "missing": "Planned and not measured",
+    }
+    for state, word in words.items():
         mine = [finding.title for finding in named if finding.state == state]
         if mine:
             shown = ", ".join(mine[:8]) + (" and others" if len(mine) > 8 else "")
             yield Sentence(f"{word}: {shown}.", "named", "bad")
     if not named:
         yield Sentence("No slow node and no slow link is named.", "named", "good")
+    if not dossier.judgement.absolute:
+        yield Sentence(_without_absolute(dossier), "criteria", "open")
+
+
+def _without_absolute(dossier: Dossier) -> str:
+    """That limits from the machine itself are not enough, and what the site's facts offer."""
+    proposals = dossier.judgement.proposals
+    text = (
+        "No absolute limit is met, and without one nothing passes: limits that come from the"
+        " machine itself do not see what hits all of it. Add the contract's (kind: limit)"
+    )
+    if proposals:
+        return f"{text}, or shares of the site's nominal rates: {'; '.join(proposals)}."
+    facts = ", ".join(NOMINAL_KEYS.values())
+    return f"{text}, or state nominal rates in site.yaml ({facts}) and use kind: efficiency."
 
 
 def _still_open(dossier: Dossier) -> Iterator[Sentence]:
@@ -77,6 +98,9 @@ def _still_open(dossier: Dossier) -> Iterator[Sentence]:
         runs = count_text(judgement.rerun_count, "re-run")
         text = f"Launches of {runs} enter these verdicts with those of the run."
         yield Sentence(text, "reruns", "plain")
+    if judgement.left_out:
+        told = "; ".join(f"{name} ({note})" for name, note in judgement.left_out)
+        yield Sentence(f"Not judged: {told}.", "criteria", "open")
     applied = [w.waiver for w in judgement.waivers if w.state == "applied"]
     expired = [w.waiver.criterion for w in judgement.waivers if w.state == "expired"]
     if applied:

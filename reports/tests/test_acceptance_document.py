@@ -114,7 +114,7 @@ def test_the_same_run_gives_the_same_seal_and_page(accepted):
 def test_the_machine_form_has_each_verdict_with_its_raw_output(accepted):
     content = json.loads((accepted / "acceptance" / store.MACHINE).read_bytes())
     assert content["verdict"] == "FAIL"
-    assert content["named"] == ["slow node n2", "slow link of n3"]
+    assert content["named"] == ["slow node n2", "slow link of n2", "slow link of n3"]
     triad = content["results"][1]
     assert triad["items"][0]["n"] == 8
     launches = triad["launches"][triad["items"][0]["launches"]]

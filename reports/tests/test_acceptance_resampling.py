@@ -26,4 +26,4 @@ def test_a_faulty_machine_names_its_faults_in_20_resamples(tmp_path):
     run = load_run(runs.write_run(tmp_path / "run", **slow))
     text = load_criteria("rehearsal")[1].replace("    environment: lam\n", "")
     found = names(gather(run, []), criteria_from_text("any.yaml", text), 20)
-    assert found == {"slow node n2": 20, "slow link of n3": 20}
+    assert found == {"slow node n2": 20, "slow link of n3": 20, "slow link of n2": 20}

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much launches scatter: pooled over all that should scatter alike, and who scatters more.
+
+A limit for each of many items can hardly be met by few launches: 64 items at n = 5 and a limit of
+2 % need a true CV of 0.43 %. So the pooled variance is held against the limit, and an item is named
+when its own is beyond it by a test over all items. Re-runs confirm what is beyond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special  # type: ignore[import-untyped]
+
+from records.criteria import SpreadCriterion
+from reports.acceptance.bounds import Bounds, decide, spread_bounds, spread_factors
+from reports.acceptance.criteria_judges import Context
+from reports.acceptance.levels import (
+    EFFICIENCY,
+    Flags,
+    deviations_of,
+    peers_of,
+    typical_deviation,
+)
+from reports.acceptance.model import Item, JudgedCriterion
+from reports.acceptance.peers import kept
+from reports.acceptance.suspects import settled
+from reports.acceptance.values import Values
+from reports.statistics.descriptive import Matrix
+
+#: Peers of one launch from which on what all have in common in a block is taken off.
+LEAST_PEERS = 4
+#: Chance that anybody of a case is suspected by mistake, as a share of that of a bound.
+NOISY_CHANCE = 0.2
+#: Fresh launches that a suspect is judged by.
+LEAST_FRESH = 3
+
+
+def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterion:
+    """The coefficient of variation of launches: of all items together, and of each."""
+    statement = (
+        f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
+        f" at most {criterion.cv_at_most:g}"
+    )
+    groups: dict[object, list[Values]] = {}
+    for values in context.evidence.selected(criterion):
+        alike = (values.case.id, len(values.place)) if values.place else None
+        groups.setdefault(alike, []).append(values)
+    items: list[Item] = []
+    further = 0
+    for members in groups.values():
+        judged = _alone if len(members) == 1 else _together
+        found, left_out = kept(judged(members, criterion, context))
+        items += found
+        further += left_out
+    items += context.absent(criterion)
+    return context.judged(criterion, statement, items, further=further)
+
+
+def _alone(members: Sequence[Values], criterion: SpreadCriterion, context: Context) -> list[Item]:
+    """A value that has no peers: the interval of its own deviation."""
+    (values,) = members
+    confidence, least_n = context.criteria.confidence, context.criteria.least_launches
+    numbers = values.values.tolist()
+    item = context.item(
+        values,
+        numbers,
+        (None, criterion.cv_at_most),
+        bounds=spread_bounds(numbers, confidence, least_n),
+    )
+    again = values.values[values.blocks >= context.evidence.fresh]
+    fresh = spread_bounds(again.tolist(), confidence) if len(again) else None
+    return [_held_again(item, fresh) if item.verdict == "FAIL" else item]
+
+
+def _together(
+    members: Sequence[Values], criterion: SpreadCriterion, context: Context
+) -> list[Item]:
+    """An item for all together, whose noisy ones do not count in it, and one for each.
+
+    Who is noisy is asked of the blocks of the run, whether he still is of re-runs.
+    """
+    limit, criteria = criterion.cv_at_most, context.criteria
+    blocks, logs = _matrix(members)
+    shared = bool(members[0].place) and len(members) >= LEAST_PEERS
+    logs = peers_of(logs).logs if shared else logs
+    fresh = blocks >= context.evidence.fresh
+    counts = np.isfinite(logs).sum(axis=1)
+    found = deviations_of(logs, shared=shared)
+    again = deviations_of(logs[:, fresh], shared=shared)
+    noisy = _beyond(
+        *deviations_of(logs[:, ~fresh], shared=shared),
+        limit,
+        NOISY_CHANCE * (1 - criteria.confidence),
+    )
+    items = []
+    for row, values in enumerate(members):
+        bounds = _bounds(int(counts[row]), found[0][row], found[1][row], context)
+        item = context.item(values, (), (None, limit), bounds=bounds)
+        if bounds.low is not None and bounds.n >= criteria.least_launches:
+            item = replace(item, verdict="PASS", note="")
+        if noisy[row]:
+            away = np.abs(logs[row, fresh] - np.nanmedian(logs[row]))
+            item = replace(item, verdict="FAIL", about="unsteady")
+            item = settled(item, away[np.isfinite(away)].tolist())
+        items.append(item)
+    counted = ~noisy if 2 * noisy.sum() < len(noisy) else np.ones(len(noisy), dtype=bool)
+    n = int(counts[counted].min())
+    whole = context.item(
+        members[0], (), (None, limit), bounds=_bounds(n, *_pooled(found, counted), context)
+    )
+    alike = len({item.environment for item in items}) == 1
+    whole = replace(
+        whole,
+        subject=f"{int(counted.sum())} of {len(members)} together",
+        environment=whole.environment if alike else "all",
+        place=(),
+        launches=tuple(dict.fromkeys(key for item in items for key in item.launches)),
+    )
+    if whole.verdict == "FAIL":
+        deviation, freedom = _pooled(again, counted)
+        since = _bounds(LEAST_FRESH, deviation, freedom, context) if freedom else None
+        whole = _held_again(whole, since)
+    return [whole, *items]
+
+
+def _matrix(members: Sequence[Values]) -> tuple[NDArray[np.int64], Matrix]:
+    """The blocks, and logarithms with an item a row and a block a column."""
+    blocks = np.unique(np.concatenate([values.blocks for values in members]))
+    logs = np.full((len(members), len(blocks)), np.nan)
+    for row, values in enumerate(members):
+        logs[row, np.searchsorted(blocks, values.blocks)] = np.log(values.values)
+    return blocks, logs
+
+
+def _beyond(deviations: Matrix, freedom: Matrix, limit: float, chance: float) -> Flags:
+    """Whose variance is beyond the limit (χ²) and beyond that of the others (F), by Holm."""
+    known = freedom > 0
+    p = np.ones(len(freedom))
+    if known.any():
+        own, k = deviations[known] ** 2, freedom[known]
+        usual = float(np.median(deviations[known] / typical_deviation(k))) ** 2
+        others = np.maximum(1.0, EFFICIENCY * (k.sum() - k))
+        p[known] = np.maximum(
+            special.gammaincc(k / 2, k * own / limit**2 / 2),
+            special.fdtrc(k, others, own / max(usual, 1e-300)),
+        )
+    order = np.argsort(p, kind="stable")
+    holm = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)) <= chance
+    noisy = np.zeros(len(p), dtype=bool)
+    noisy[order[holm]] = True
+    return noisy
+
+
+def _pooled(found: tuple[Matrix, Matrix], counted: Flags) -> tuple[float, float]:
+    """The pooled deviation, and its degrees of freedom.
+
+    Of many items it is the median of their deviations: who has a stray launch is asked apart.
+    """
+    deviations, freedom = (part[counted] for part in found)
+    known, total = freedom > 0, float(freedom.sum())
+    if known.sum() >= LEAST_PEERS:
+        typical = typical_deviation(freedom[known])
+        return float(np.median(deviations[known] / typical)), EFFICIENCY * total
+    return float(np.sqrt((freedom * deviations**2).sum() / total)) if total else 0.0, total
+
+
+def _bounds(n: int, deviation: float, freedom: float, context: Context) -> Bounds:
+    """One-sided bounds of a deviation of so many degrees of freedom."""
+    confidence = context.criteria.confidence
+    if freedom <= 0:
+        return Bounds(n, deviation, None, None, confidence, "none")
+    low, high = spread_factors(freedom, confidence)
+    return Bounds(n, deviation, deviation * low, deviation * high, confidence, "chi-squared")
+
+
+def _held_again(item: Item, fresh: Bounds | None) -> Item:
+    """An item beyond its limit, with what re-runs alone say: their bound may clear it."""
+    limit = item.at_most or 0.0
+    if fresh is None:
+        note = "beyond the limit: it fails when re-runs confirm it"
+        return replace(item, verdict="INCONCLUSIVE", note=note)
+    told = f"{100 * fresh.centre:.2g} % in re-runs"
+    if fresh.centre > limit:
+        return replace(item, note=f"confirmed: {told}")
+    verdict, _ = decide(fresh, None, limit, LEAST_FRESH)
+    word = "cleared" if verdict == "PASS" else "not confirmed"
+    return replace(item, verdict=verdict, note=f"{word}: {told}")
