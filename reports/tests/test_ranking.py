@@ -16,7 +16,7 @@ from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.nightly.night import read_night
-from reports.show.choice.tables import choice_tables
+from reports.show.choice.tables import choice_tables, score_note
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
 from reports.tests.synthetic import HPL_FIXED, case, write_run
@@ -211,6 +211,7 @@ def test_the_daemons_of_a_start_enter_the_score(tmp_path: Path) -> None:
     score = analysis.comparisons.score
     assert score is not None
     assert {s.environment: s.score for s in score.standings}["lam"] == pytest.approx(2, rel=0.02)
+    assert "Start-up 50 % (whole start; 1 of 1 points)" in score_note(score, analysis.register)
     (table,) = (t for t in choice_tables(analysis) if t.anchor == "table-startup-cost")
     assert table.note.startswith("Whole start, medians in s;")
     assert table.note.endswith("Every job pays this once.")

@@ -120,7 +120,7 @@ def score_note(score: OverallScore, register: Register) -> str:
     total = sum(share.weight for share in score.shares)
     shares = ", ".join(
         f"{register.check_title(share.check)} {percent(share.weight / total, 0)}"
-        f" ({share.points} of {share.points_planned} points)"
+        f" ({_judged_by(share.check, register)}{share.points} of {share.points_planned} points)"
         for share in score.shares
     )
     origin = "declared by the campaign" if score.declared else "equal, none are declared"
@@ -137,6 +137,12 @@ def score_note(score: OverallScore, register: Register) -> str:
     if score.n < score.needed_n:
         text += f" With n = {score.n} nothing can be separated; that needs n = {score.needed_n}."
     return text
+
+
+def _judged_by(check: str, register: Register) -> str:
+    """The deciding metric of a check that has one, as it stands before the points."""
+    known = register.checks.get(check)
+    return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
 _EFFECT: list[Heading] = numeric("advantage", "interval", "level", "bounds together", "p", "lag 1")
