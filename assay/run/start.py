@@ -16,6 +16,7 @@ from assay.plan.planned import planned_variants, refuse_foreign_parameters
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
+from assay.run.own_job import refuse_own_nodes
 from assay.run.progress import Progress
 from assay.run.provenance import gather
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
@@ -80,6 +81,7 @@ def _within_partition(site: Site, plan: Plan, progress: Progress) -> Site:
     Raises AssayError for a plan with launches that Slurm will never run there.
     """
     limits = partition_limits(site)
+    refuse_own_nodes(site, plan)
     for note in refuse_unfit_shapes(site, plan, limits):
         progress.say(note)
     return site.with_longest_job(limits.longest_job_s)

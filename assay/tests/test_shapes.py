@@ -4,6 +4,7 @@
 import pytest
 
 from assay.plan import make_plan
+from assay.run.own_job import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
 from assay.sites.site_file import chosen, read_site_file
@@ -129,6 +130,33 @@ def test_an_unknown_partition_is_named_with_those_there_are(site):
     say(site, "sinfo", "printf 'batch\\ndebug\\n'")
     with pytest.raises(AssayError, match="no partition all; it has batch, debug"):
         partition_limits(site)
+
+
+OWN_JOB = """\
+case "$*" in
+*config*) echo 'ClusterName             = theirs' ;;
+*"job -o 17"*) echo 'JobId=17 JobState=RUNNING NodeList=n[{held}] NumNodes=1' ;;
+*hostnames*) printf 'n%s\\n' {held} ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "cluster", "refused"),
+    [("1", "theirs", False), ("1 2", "theirs", True), ("1 2", "another", False)],
+)
+def test_launches_do_not_wait_for_nodes_of_the_job_that_runs_them(
+    site, monkeypatch, held, cluster, refused
+):
+    monkeypatch.setenv("SLURM_JOB_ID", "17")
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", cluster)
+    say(site, "scontrol", OWN_JOB.format(held=held))
+    say(site, "sinfo", "printf 'n%s\\n' 1 2 3 4")
+    if not refused:
+        refuse_own_nodes(site, plan())
+        return
+    with pytest.raises(AssayError, match=r"job 17.*holds 2 of the 4 nodes.*launches of 3 nodes"):
+        refuse_own_nodes(site, plan())
 
 
 @pytest.mark.parametrize(

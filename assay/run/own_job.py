@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A harness that runs in a job itself: its launches must not need the nodes that it holds."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from assay.run.infrastructure import answer_of, asked
+from assay.sites.site import Site
+from checks.common.slurm_answers import fields
+from records.errors import AssayError
+from records.plan import Plan
+
+
+def refuse_own_nodes(site: Site, plan: Plan) -> None:
+    """Raise AssayError where launches would wait for ever for nodes that this process's job has.
+
+    Launches have their nodes alone, so that a core of a node is as good as the node.
+    """
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None or os.environ.get("SLURM_CLUSTER_NAME") != _cluster(site):
+        return
+    described = fields(asked(site, "scontrol", "show", "job", "-o", job).stdout)
+    held = described.get("NodeList", "(null)")
+    if described.get("JobState") != "RUNNING" or held == "(null)":
+        return
+    partition = f"--partition={site.description.slurm_partition}"
+    nodes = set(answer_of(site, "sinfo", "-hN", partition, "--format=%N").split())
+    mine = set(answer_of(site, "scontrol", "show", "hostnames", held).split()) & nodes
+    needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
+    if mine and needed > len(nodes - mine):
+        raise AssayError(
+            f"job {job}, in which assay runs, holds {len(mine)} of the {len(nodes)} nodes of"
+            f" partition {site.description.partition}; launches of {needed} nodes would wait for it"
+            " for ever. Run assay on a login node, or in a job of another partition; nothing was"
+            " run"
+        )
+
+
+def _cluster(site: Site) -> str | None:
+    settings = answer_of(site, "scontrol", "show", "config")
+    found = re.search(r"^ClusterName\s*=\s*(\S+)", settings, re.MULTILINE)
+    return found[1] if found else None

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept of a waiting launch is told in words; what is no such thing is not told."""
+
+import msgspec
+import pytest
+
+from records.queue_state import FILE, CurrentJob, QueueState, read_current, write_current
+
+STATE = QueueState(
+    state="pending",
+    launch=3,
+    job_id="17",
+    reason="Resources",
+    since="2026-11-22T08:00:00.120Z",
+    waited_s=12.5,
+    expected_start="2026-11-22T09:30:00.000Z",
+)
+CURRENT = CurrentJob(what="ring-0123abcd, block 2", queue=STATE)
+
+
+def changed(**members):
+    return msgspec.structs.replace(STATE, **members)
+
+
+def test_it_is_kept_until_there_is_nothing_to_tell(tmp_path):
+    assert read_current(tmp_path) is None
+    write_current(tmp_path, CURRENT)
+    assert read_current(tmp_path) == CURRENT
+    write_current(tmp_path, None)
+    write_current(tmp_path, None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "told"),
+    [
+        (
+            STATE,
+            "waits since 2026-11-22 08:00:00 UTC (job 17): Resources;"
+            " estimated start: 2026-11-22 09:30:00 UTC",
+        ),
+        (
+            changed(expected_start=None, reason=""),
+            "waits since 2026-11-22 08:00:00 UTC (job 17): no reason; estimated start: not known",
+        ),
+        (
+            changed(state="not-taken", job_id=None, reason="AssocMaxSubmitJobLimit"),
+            "waits since 2026-11-22 08:00:00 UTC for Slurm to take its job: AssocMaxSubmitJobLimit",
+        ),
+        (changed(state="running"), "runs since 2026-11-22 08:00:00 UTC (job 17)"),
+    ],
+)
+def test_it_is_told_in_words(state, told):
+    assert state.told() == told
+    assert state.fits()
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"reason": "\x1b[2J"},
+        {"reason": "x" * 1000},
+        {"job_id": "17; rm"},
+        {"since": "yesterday"},
+        {"expected_start": "<script>"},
+        {"waited_s": -1.0},
+    ],
+)
+def test_what_no_session_tells_is_not_told(tmp_path, members):
+    assert not changed(**members).fits()
+    write_current(tmp_path, CurrentJob(what="x", queue=changed(**members)))
+    assert read_current(tmp_path) is None
+
+
+@pytest.mark.parametrize("content", [b"", b"[1]", b"{", b"[" * 100_000, b'{"what": 1}'])
+def test_damage_is_not_told(tmp_path, content):
+    (tmp_path / FILE).write_bytes(content)
+    assert read_current(tmp_path) is None
+
+
+def test_no_link_is_followed(tmp_path):
+    (tmp_path / "elsewhere").write_bytes(msgspec.json.encode(CURRENT))
+    (tmp_path / FILE).symlink_to(tmp_path / "elsewhere")
+    assert read_current(tmp_path) is None
