@@ -11,7 +11,9 @@ _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w:/]*)=")
 _TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$")
 #: States in which a node takes jobs, or will when those that it has are done.
 _IN_SERVICE = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING", "PLANNED", "RESERVED", "MAINT"}
-_OUT = re.compile(r"DOWN|DRAIN|FAIL|NOT_RESPONDING|FUTURE|UNKNOWN|POWERED_DOWN$|\*")
+_OUT = re.compile(
+    r"(?<!POWER_)(?<!POWERING_)(?<!POWERED_)DOWN|DRAIN|FAIL|NOT_RESPONDING|FUTURE|UNKNOWN|\*"
+)
 
 
 @dataclass(frozen=True)

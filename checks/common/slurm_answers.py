@@ -10,13 +10,16 @@ import time
 from collections.abc import Collection
 from contextlib import suppress
 from functools import cache
-from typing import Any
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0
 
-#: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer.
-_DOWN = re.compile(r"down|fail|error|unknown|not_responding|\*", re.IGNORECASE)
+#: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer. A node
+#: that saves power comes back by itself.
+_DOWN = re.compile(
+    r"(?<!power_)(?<!powering_)(?<!powered_)down|fail|error|unknown|not_responding|\*",
+    re.IGNORECASE,
+)
 
 
 def said(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -113,15 +116,11 @@ def dead_nodes(names: Collection[str]) -> str | None:
     """
     found = [fields(described("node", name).stdout) for name in names]
     nodes = [one for one in found if {"NodeName", "NodeAddr"} <= one.keys()]
-    down = {n["NodeName"] for n in nodes if _is_gone(n)}
+    down = {n["NodeName"] for n in nodes if is_down(n.get("State", ""))}
     silent = {n["NodeName"] for n in nodes if not _answers(n["NodeAddr"], n.get("Port", "6818"))}
     if len(silent) < len(nodes):
         down |= silent
     return f"node {', '.join(sorted(down))} died during the launch" if down else None
-
-
-def _is_gone(node: dict[str, Any]) -> bool:
-    return re.search(r"DOWN|NOT_RESPONDING|\*", node.get("State", "")) is not None
 
 
 def _answers(address: str, port: str) -> bool:
