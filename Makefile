@@ -35,6 +35,10 @@ test: packages setup ## pass the tests
 test-other-processor: packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh
 
+test-site: packages setup ## the way of a new user on a foreign Slurm cluster, clone to report (root)
+	@setup/packages.sh setup/packages-foreign.txt
+	@setup/test-site.sh
+
 check: packages setup ## format, lint, types, shell, YAML, spelling; then the tests
 	@.venv/bin/pre-commit run --all-files
 	@$(MAKE) --no-print-directory test
@@ -74,4 +78,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup wheels packages hpl-source demo test test-other-processor check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help setup wheels packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean

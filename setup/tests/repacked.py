@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import zipfile
-from importlib.metadata import Distribution
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 
@@ -35,3 +35,9 @@ def _belongs(file: str) -> bool:
     """Whether a file is the package's own, and not written by its installer."""
     ours = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json")
     return not (file.startswith("..") or "__pycache__" in file or file.endswith(ours))
+
+
+def repack_all(folder: Path) -> str:
+    """Write the wheels of all that is installed but Assay; gives the lock file's text."""
+    names = {one.name for one in distributions()} - {"assay", "pip"}
+    return "".join(repack(name, folder) for name in sorted(names))

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole way of a new user on a foreign cluster, and what may happen there.
+
+Takes minutes: run by `make test-site`, which prints all that users read, and times.
+ASSAY_TEST_SITE_UP: further words of `foreign-cluster up`; ASSAY_TEST_SITE_HOLD_S: seconds that
+others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the campaign quick.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from setup.foreign_cluster import lifecycle
+from setup.foreign_cluster.tests.walk import ROOT, Walk, fetch_wheels
+
+pytestmark = [
+    pytest.mark.skipif(
+        os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"
+    ),
+    pytest.mark.skipif(bool(lifecycle.is_possible()), reason=lifecycle.is_possible() or "no"),
+]
+NAME = "walk"
+HOLD_S = float(os.environ.get("ASSAY_TEST_SITE_HOLD_S", "45"))
+BLOCKS = os.environ.get("ASSAY_TEST_SITE_BLOCKS", "2")
+WAITS = re.compile(r"waits since")
+
+
+@pytest.fixture(scope="module")
+def walk() -> Iterator[Walk]:
+    """The cluster, with a copy of this repository and the packages where users find them."""
+    up = shlex.split(os.environ.get("ASSAY_TEST_SITE_UP", ""))
+    command = [str(ROOT / "setup" / "foreign-cluster"), f"--name={NAME}"]
+    subprocess.run([*command, "up", *up], check=True)
+    try:
+        root = Walk(NAME).state.root
+        bundle = ["git", "-C", str(ROOT), "bundle", "create", "-q", str(root / "assay.git"), "HEAD"]
+        subprocess.run(bundle, check=True)
+        lock = fetch_wheels(root / "wheels")
+        (root / "requirements.lock").write_text(lock)
+        subprocess.run(["chmod", "-R", "a+rX", str(root / "wheels")], check=True)
+        yield Walk(NAME)
+    finally:
+        subprocess.run([*command, "down"], check=True)
+
+
+def set_up(walk: Walk, user: str) -> None:
+    """Clone and set-up, as a user does both on a site without internet."""
+    root = walk.state.root
+    assert walk.user(user, f"git clone -q {root}/assay.git assay").returncode == 0
+    if (root / "requirements.lock").read_text() != (ROOT / "requirements.lock").read_text():
+        walk.user(user, f"cp {root}/requirements.lock .")
+    done = walk.user(user, f"make setup WHEELS={root}/wheels")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def ready(walk: Walk) -> Walk:
+    """The first user's checkout, with a site.yaml that `site init` wrote by itself."""
+    user = walk.users()[0]
+    begun = time.monotonic()
+    set_up(walk, user)
+    done = walk.user(user, ".venv/bin/assay site init --yes")
+    assert done.returncode == 0, done.stderr
+    print(f"clone, set-up and site init took {time.monotonic() - begun:.0f} s, answers typed: 0")
+    return walk
+
+
+@pytest.fixture
+def site(ready: Walk) -> Iterator[str]:
+    """Text of the site.yaml, which is written back after the test."""
+    user = ready.users()[0]
+    text = (ready.home(user) / "site-config" / NAME / "site.yaml").read_text()
+    yield text
+    ready.write(user, f"site-config/{NAME}/site.yaml", text)
+
+
+def environment(site: str) -> str:
+    """One environment of the site."""
+    return str(next(iter(yaml.safe_load(site)["environments"])))
+
+
+def all_ok(walk: Walk, user: str, count: int, name: str = "tiny") -> bool:
+    """Whether the newest run has so many records, all good."""
+    return [record["status"] for record in walk.records(user, name)] == ["ok"] * count
+
+
+def test_from_clone_to_report(ready, site):
+    user = ready.users()[0]
+    print(site)
+    assert len(yaml.safe_load(site)["environments"]) == len(ready.state.spec.modules)
+    words = f".venv/bin/assay run quick --site {NAME} --checks pt2pt,startup --blocks {BLOCKS}"
+    done = ready.user(user, words)
+    assert done.returncode == 0, done.stderr
+    assert all(record["status"] == "ok" for record in ready.records(user, "quick"))
+    done = ready.user(user, ".venv/bin/assay report")
+    assert "index.html" in done.stdout
+    print(f"from clone to report: {time.monotonic() - ready.begun:.0f} s, answers typed: 0")
+
+
+def test_a_busy_queue_is_waited_for_and_two_users_run_at_once(ready, site):
+    """Another user holds all nodes; then both run campaigns."""
+    first, other = ready.users()[:2]
+    set_up(ready, other)
+    ready.write(other, f"site-config/{NAME}/site.yaml", site)
+    partition = next(iter(yaml.safe_load(site)["partitions"]))
+    nodes = len(ready.state.cores)
+    held = ready.user(
+        other, f"sbatch --parsable -p {partition} -N {nodes} --exclusive -t 60 --wrap 'sleep 3600'"
+    )
+    assert held.returncode == 0, held.stderr
+    name = environment(site)
+    campaigns = {user: ready.campaign(user, name) for user in (first, other)}
+    words = [".venv/bin/assay", "run", campaigns[first], "--site", NAME, "--plain"]
+    waiting = ready.start(first, *words)
+    waiting.until(lambda: WAITS.search(waiting.text()) is not None, "a launch or proof that waits")
+    time.sleep(HOLD_S)
+    assert waiting.process.poll() is None, waiting.text()
+    ready.user(other, f"scancel {held.stdout.strip().splitlines()[-1]}")
+    beside = ready.start(other, *words[:2], campaigns[other], *words[3:])
+    assert waiting.end() == 0
+    assert beside.end() == 0
+    assert all_ok(ready, first, 1)
+    assert all_ok(ready, other, 1)
+
+
+def test_killed_and_resumed_through_a_maintenance(ready, site):
+    user = ready.users()[0]
+    campaign = ready.campaign(user, environment(site), blocks=4)
+    running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
+    running.until(lambda: "[1/4]" in running.text(), "the first record")
+    running.process.kill()
+    running.process.wait()
+    partition = next(iter(yaml.safe_load(site)["partitions"]))
+    ready.user(user, f"squeue -p {partition}")
+    lifecycle.maintenance(ready.state, "now", "1", "service")
+    resumed = ready.start(
+        user, "sh", "-c", "exec .venv/bin/assay run --resume results/tiny/* --plain"
+    )
+    status = resumed.end()
+    ready.state.admin("scontrol", "delete", "reservation=service", check=False)
+    assert status == 0
+    assert all_ok(ready, user, 4)
+
+
+def test_a_drained_node_is_waited_for(ready, site):
+    user, nodes = ready.users()[0], list(ready.state.cores)
+    ready.user(user, "rm -rf results/tiny")
+    ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=DRAIN", "Reason=fan")
+    campaign = ready.campaign(user, environment(site), ranks=str(len(nodes)))
+    running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
+    running.until(lambda: WAITS.search(running.text()) is not None, "a launch that waits")
+    told = ready.user(user, ".venv/bin/assay status").stdout
+    ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=RESUME")
+    assert running.end() == 0
+    assert "wait" in told
+    assert all_ok(ready, user, 1)
+
+
+def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
+    user = ready.users()[0]
+    name = ready.state.spec.account_of(user)
+    ready.user(user, "rm -rf results/tiny; sbatch -t 3 --wrap 'sleep 40'")
+    ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=1")
+    done = ready.user(
+        user,
+        f".venv/bin/assay run {ready.campaign(user, environment(site))} --site {NAME} --plain",
+    )
+    ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=50")
+    assert done.returncode == 0, done.stderr
+    assert all_ok(ready, user, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (r"--account=\w+", "--account=nobody", r"account"),
+        (r"modules: \[[^\]]*\]", "modules: [no-such/1.0]", r"no-such/1\.0"),
+        (r"work_dir: \S+", "work_dir: /tmp/assay-login", r"/tmp/assay-login"),  # noqa: S108
+    ],
+    ids=["account", "module", "work folder"],
+)
+def test_a_wrong_site_is_told_and_records_nothing(ready, site, old, new, said):
+    user = ready.users()[0]
+    ready.user(user, "rm -rf results/tiny")
+    assert re.search(old, site)
+    ready.write(user, f"site-config/{NAME}/site.yaml", re.sub(old, new, site, count=1))
+    campaign = ready.campaign(user, environment(site))
+    done = ready.user(user, f".venv/bin/assay run {campaign} --site {NAME} --plain")
+    assert done.returncode in (2, 4)
+    assert re.search(said, done.stdout + done.stderr)
+    assert not any(
+        path.stat().st_size for path in (ready.home(user) / "results").glob("tiny/*/records.jsonl")
+    )
+
+
+def test_cron_knows_the_modules(ready, site):
+    user = ready.users()[0]
+    ready.user(user, "rm -rf results/tiny")
+    campaign = ready.campaign(user, environment(site))
+    run = f".venv/bin/assay run {campaign} --site {NAME} --plain"
+    done = ready.user(user, f"env -i HOME=$HOME LOGNAME=$LOGNAME PATH=/usr/bin:/bin {run}")
+    assert done.returncode == 0, done.stderr
+    assert all_ok(ready, user, 1)

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A foreign cluster with users who walk: their commands, those of administrators, runs to watch."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from setup.foreign_cluster.state import State, load_state
+from setup.tests.repacked import repack_all
+
+ROOT = Path(__file__).resolve().parents[3]
+#: What is waited for comes soon, or late on a loaded machine, or never.
+PATIENCE_S = 900.0
+TINY = """\
+schema: 1
+name: tiny
+question: Does a launch on each pair of nodes, and on three, end well?
+environments: [{environment}]
+blocks: {blocks}
+seed: 1
+cases:
+  - check: startup
+    matrix: {{ranks: [{ranks}]}}
+    fixed: {{ranks_per_node: 1}}
+limits: {{launch_s: 60, retries: 1}}
+"""
+
+
+@dataclass
+class Walk:
+    """A cluster that is up; `said` is all that its users read, with seconds since the begin."""
+
+    name: str
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def state(self) -> State:
+        """What is known of the cluster."""
+        return load_state(self.name)
+
+    def users(self) -> list[str]:
+        """Its ordinary users."""
+        return list(self.state.users)
+
+    def argv(self, user: str, words: Sequence[str]) -> list[str]:
+        """Command list for a user's command in the checkout; it becomes that very process."""
+        return self.state.as_user(user, ["env", "-C", "assay", *words])
+
+    def user(self, user: str, script: str) -> subprocess.CompletedProcess[str]:
+        """A line of a user's login shell; what it printed is shown when the test fails."""
+        argv = self.state.as_user(user, ["bash", "-c", f"cd assay 2>/dev/null; {script}"])
+        print(f"[{time.monotonic() - self.begun:5.0f} s] {user}$ {script}", flush=True)
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        print(done.stdout + done.stderr, flush=True)
+        return done
+
+    def admin(self, *words: str) -> str:
+        """What a command of an administrator prints."""
+        print(f"[{time.monotonic() - self.begun:5.0f} s] admin# {shlex.join(words)}", flush=True)
+        return self.state.admin(*words)
+
+    def home(self, user: str) -> Path:
+        """The checkout of a user."""
+        return self.state.home(user) / "assay"
+
+    def write(self, user: str, name: str, text: str) -> None:
+        """A file in the checkout of a user, written by that user."""
+        argv = self.argv(user, ["sh", "-c", f"mkdir -p {Path(name).parent}; cat >{name}"])
+        subprocess.run(argv, input=text, text=True, check=True)
+
+    def campaign(self, user: str, environment: str, ranks: str = "2", blocks: int = 1) -> str:
+        """A campaign file of that user, of a few launches."""
+        name = f"tiny-{environment}-{ranks.replace(', ', '-')}-{blocks}.yaml"
+        self.write(user, name, TINY.format(environment=environment, ranks=ranks, blocks=blocks))
+        return name
+
+    def start(self, user: str, *words: str) -> Running:
+        """A command of a user that goes on by itself."""
+        print(f"[{time.monotonic() - self.begun:5.0f} s] {user}$ {shlex.join(words)} &", flush=True)
+        log = self.state.root / "log" / f"walk-{user}-{time.monotonic_ns()}.out"
+        with log.open("wb") as out:
+            started = subprocess.Popen(
+                self.argv(user, words), stdout=out, stderr=subprocess.STDOUT, text=True
+            )
+        return Running(started, log)
+
+    def records(self, user: str, run: str = "*") -> list[dict[str, object]]:
+        """The records of the newest run of that user (in a folder of results)."""
+        runs = sorted((self.home(user) / "results").glob(f"{run}/*/records.jsonl"))
+        newest = max(runs, key=lambda path: path.stat().st_mtime)
+        return [json.loads(line) for line in newest.read_text().splitlines()]
+
+
+@dataclass
+class Running:
+    """A command that was started, and the file that it prints to."""
+
+    process: subprocess.Popen[str]
+    log: Path
+
+    def text(self) -> str:
+        """All that it has printed."""
+        return self.log.read_text(errors="replace")
+
+    def until(self, holds: Callable[[], bool], what: str) -> None:
+        """Wait until something holds; fails when it does not, or when the command ends first."""
+        deadline = time.monotonic() + PATIENCE_S
+        while not holds():
+            assert self.process.poll() is None, f"ended before: {what}\n{self.text()}"
+            assert time.monotonic() < deadline, f"not seen: {what}\n{self.text()}"
+            time.sleep(0.5)
+
+    def end(self) -> int:
+        """Its exit status, once it has ended."""
+        status = self.process.wait(PATIENCE_S)
+        print(self.text(), flush=True)
+        return status
+
+
+def fetch_wheels(folder: Path) -> str:
+    """All packages of the lock in `folder`; gives the lock that they fulfil.
+
+    Fetched as a user would; where no index can be reached, made of what .venv has.
+    """
+    words = ["make", "--no-print-directory", "wheels", f"WHEELS={folder}"]
+    if subprocess.run(words, cwd=ROOT, capture_output=True, check=False).returncode == 0:
+        return (ROOT / "requirements.lock").read_text()
+    folder.mkdir(exist_ok=True)
+    return repack_all(folder)
