@@ -15,7 +15,16 @@ from itertools import chain
 import numpy as np
 
 from bench.rows import Row, printed, share
-from bench.simulated_campaigns import CASE_OF_POINT, CASES, NAMES, POINTS, Noise, judged
+from bench.simulated_campaigns import (
+    CASE_OF_POINT,
+    CASES,
+    CHECKS,
+    NAMES,
+    POINTS,
+    WEIGHTS,
+    Noise,
+    judged,
+)
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons
 from reports.statistics.descriptive import Matrix
@@ -251,6 +260,25 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
         yield beside.told(alike=6)
 
 
+def score(campaigns: int) -> Iterator[Row]:
+    """Times without noise: the score is the sum that the text says, and its least one wins."""
+    right = Count("the score is Σ w·T/Σ w·T_ref, and the least is first", least=1.0)
+    weight = np.array([WEIGHTS[check] for check, *_ in CHECKS])
+    for seed in range(campaigns):
+        logs = np.random.default_rng(seed).normal(0, 0.5, (4, POINTS, 1)) + np.zeros((1, 1, 12))
+        ratios, at, sums = np.exp(logs[:, :, 0] - logs[0, :, 0]), 0, np.zeros(4)
+        for share_of_time, (_, _, cases, points) in zip(weight, CHECKS, strict=True):
+            end = at + len(cases) * points
+            sums += share_of_time * ratios[:, at:end].mean(axis=1) / weight.sum()
+            at = end
+        found = judged(logs)
+        scores = {s.environment: s.score for s in found.score.standings} if found.score else {}
+        told = [scores.get(name, np.nan) for name in NAMES]
+        best = NAMES[int(sums.argmin())]
+        right.add(np.allclose(told, sums, rtol=1e-9) and best_choice(found) == best)
+    yield right.told()
+
+
 def rows(quick: bool) -> Iterator[Row]:
     """All rows; see the module's docstring."""
     return every(QUICK if quick else CAMPAIGNS)
@@ -258,7 +286,7 @@ def rows(quick: bool) -> Iterator[Row]:
 
 def every(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    for part in (survivors, alike_failures, power, dependent_blocks, errors_and_coverage):
+    for part in (score, survivors, alike_failures, power, dependent_blocks, errors_and_coverage):
         yield from part(campaigns)
 
 
