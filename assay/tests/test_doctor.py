@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay doctor` names what is missing and never crashes: no PATH, Slurm, modules or variables."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.cli.doctor_site import site_findings
+from assay.doctor import Finding, render
+from assay.sites import site_file
+
+ASSAY = str(Path(sys.executable).with_name("assay"))
+SITE = """
+schema: 2
+name: plain
+modules_system: lmod
+module_init: /nowhere/init/bash
+work_dir: {work_dir}
+partitions:
+  batch: {{nodes: 2, cores_per_node: 2, memory_bytes_per_node: 1000000000}}
+environments:
+  ours:
+    description: an MPI
+    compiler: cc
+    launcher: assay-template
+    launcher_command: env {{ranks}}
+    library: "^x"
+  lost:
+    description: an MPI that is gone
+    compiler: mpicc-of-nobody
+    launcher: assay-srun
+    modules: [{modules}]
+    library: "^x"
+"""
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """A site of this name, its findings by what they are of."""
+    monkeypatch.setattr(site_file, "SITES", tmp_path)
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("bash", "cc", "env", "hostname", "mkdir", "setpriv", "test"):
+        (programs / name).symlink_to(str(shutil.which(name)))
+    monkeypatch.setenv("PATH", str(programs))  # no Slurm there
+
+    def findings(**told):
+        (tmp_path / "plain").mkdir(exist_ok=True)
+        text = SITE.format(**{"work_dir": str(tmp_path / "work"), "modules": "", **told})
+        (tmp_path / "plain" / "site.yaml").write_text(text)
+        return {finding.what: finding for finding in site_findings("plain")}
+
+    return findings
+
+
+def test_without_path_and_variables_it_says_what_is_missing():
+    command = [sys.executable, ASSAY, "doctor", "--json"]
+    answer = subprocess.run(command, env={}, capture_output=True, check=False)
+    assert answer.returncode == 4, answer.stderr
+    found = {finding["what"]: finding for finding in json.loads(answer.stdout)}
+    assert found["Python"]["found"]
+    assert not found["mpicc.lam"]["needed"]
+
+
+def test_what_only_a_virtual_cluster_needs_fails_nothing():
+    lines = render([Finding("pvm", False, "", "apt-get install pvm", needed=False)])
+    assert lines == "absent   pvm: apt-get install pvm"
+
+
+def test_a_site_without_slurm_says_so(site):
+    finding = site()["partition batch"]
+    assert not finding.found
+    assert "login node" in finding.remedy
+
+
+def test_a_missing_compiler_is_named_with_its_environment(site):
+    found = site()
+    assert found["environment ours"].found
+    assert not found["environment lost: compiler mpicc-of-nobody"].found
+
+
+def test_modules_that_do_not_load_are_named(site):
+    finding = site(modules="mpich/99")["environment lost: modules mpich/99"]
+    assert not finding.found
+    assert "module avail" in finding.remedy
+
+
+def test_the_work_folder_is_made_or_named(site, tmp_path):
+    assert site()["work folder"].found
+    (tmp_path / "file").write_text("")
+    finding = site(work_dir=str(tmp_path / "file" / "work"))["work folder"]
+    assert not finding.found
+    assert "work_dir" in finding.remedy
+
+
+def test_a_faulty_file_is_a_finding(site):
+    (finding,) = site(work_dir="$NO_SUCH_VARIABLE/x").values()
+    assert not finding.found
+    assert "NO_SUCH_VARIABLE" in finding.seen
