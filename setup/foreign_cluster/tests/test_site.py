@@ -99,7 +99,7 @@ def test_from_clone_to_report(ready, site):
     words = f".venv/bin/assay run quick --site {NAME} --checks pt2pt,startup --blocks {BLOCKS}"
     done = ready.user(user, words)
     assert done.returncode == 0, done.stderr
-    assert all(record["status"] == "ok" for record in ready.records(user, "quick"))
+    assert {record["status"] for record in ready.records(user, "quick")} <= {"ok", "skipped"}
     done = ready.user(user, ".venv/bin/assay report")
     assert "index.html" in done.stdout
     print(f"from clone to report: {time.monotonic() - ready.begun:.0f} s, answers typed: 0")
