@@ -91,6 +91,7 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
         "choice": {
             "reference": comparisons.reference,
             "score": comparisons.score and comparisons.score.as_json(),
+            "interims": [msgspec.to_builtins(interim) for interim in run.interims],
             "not_ranked": [
                 {"check": analysis.register.check_title(check), "environment": name}
                 for check, name in sorted(comparisons.unranked)
