@@ -76,8 +76,8 @@ def errors(campaigns: int) -> Iterator[Row]:
             wrong = sum(wrong_words(item.found, truth) for item in ended)
             hold = sum(bounds_hold(item.found, truth) for item in ended)
             yield share(f"a wrong word or place: {what}, {name}", wrong, campaigns, most=0.05)
-            yield share("  all bounds hold together", hold, campaigns, least=0.95)
-            yield mean("  blocks run, of 20 at most", [item.cost for item in ended])
+            yield share("… all bounds hold together", hold, campaigns, least=0.95)
+            yield mean("… blocks run, of 20 at most", [item.cost for item in ended])
 
 
 def optional_stopping(campaigns: int) -> Iterator[Row]:
@@ -110,8 +110,8 @@ def saved(campaigns: int) -> Iterator[Row]:
                 [1 - cost / blocks for cost in costs],
                 least=least,
             )
-        yield share("  it is the best choice", right, campaigns, least=0.95)
-        yield share(f"  it is the best choice after {FIXED} blocks", fixed, campaigns)
+        yield share("… it is the best choice", right, campaigns, least=0.95)
+        yield share(f"… it is the best choice after {FIXED} blocks", fixed, campaigns)
 
 
 def rows(quick: bool) -> Iterator[Row]:
