@@ -36,12 +36,19 @@ def add_narrowing(parser: argparse.ArgumentParser) -> None:
         "--nodes", metavar="N", type=_count, help="launches use so many nodes at most"
     )
     group.add_argument("--blocks", metavar="N", type=_count, help="so many blocks")
+    group.add_argument(
+        "--scale",
+        choices=("paper", "small"),
+        help="cases as they stand, or in their small form; default: as the campaign says",
+    )
 
 
 def narrowing_of(arguments: argparse.Namespace) -> Narrowing:
     """What the options of `add_narrowing` say."""
     checks = tuple(name for names in arguments.checks or () for name in names)
-    return Narrowing(arguments.environments, checks, arguments.nodes, arguments.blocks)
+    return Narrowing(
+        arguments.environments, checks, arguments.nodes, arguments.blocks, arguments.scale
+    )
 
 
 def _names(text: str) -> tuple[str, ...]:

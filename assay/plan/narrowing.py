@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from assay.schema import Campaign
+from assay.schema.model import Scale
 from assay.schema.problems import did_you_mean, listed
 from assay.sites.facts import SiteFacts
 from records.errors import AssayError
@@ -23,9 +24,10 @@ class Narrowing:
     checks: tuple[str, ...] = ()
     nodes: int | None = None
     blocks: int | None = None
+    scale: Scale | None = None
 
     def as_plain(self) -> dict[str, list[str] | int]:
-        """What is said, by option, as a plan keeps it."""
+        """What is said, by option, as a plan keeps it; the scale shows in the cases."""
         said: dict[str, list[str] | int] = {
             "environments": list(self.environments),
             "checks": list(self.checks),
@@ -44,12 +46,13 @@ class Narrowing:
         _refuse_unknown("--environments", self.environments, environments, campaign.name)
         _refuse_unknown("--checks", self.checks, checks, campaign.name)
         kept = set(self.environments or environments)
+        scale = self.scale or campaign.scale
         # Entries keep their places, by which messages name them.
         cases = [
             entry
             if not self.checks or entry.check in self.checks
             else entry.model_copy(update={"environments": []})
-            for entry in campaign.cases
+            for entry in (one.at(scale) for one in campaign.cases)
         ]
         return campaign.model_copy(
             update={

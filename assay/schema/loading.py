@@ -23,7 +23,16 @@ _NEEDS = (
 
 def campaign_names() -> list[str]:
     """Names of the campaigns that come with Assay."""
-    return sorted(path.stem for path in CAMPAIGNS_FOLDER.glob("*.yaml"))
+    return sorted(_shipped())
+
+
+def _shipped() -> dict[str, Path]:
+    """The campaigns of `campaigns/` and of its studies in `papers/`, by name."""
+    return {
+        path.stem: path
+        for path in sorted(CAMPAIGNS_FOLDER.glob("**/*.yaml"))
+        if path.parent.name != "criteria"
+    }
 
 
 def load_campaign(name_or_path: str) -> Campaign:
@@ -47,8 +56,8 @@ def campaign_from_text(file: str, text: str) -> Campaign:
 
 def _find(name_or_path: str) -> Path:
     if re.fullmatch(NAME_PATTERN, name_or_path):
-        shipped = CAMPAIGNS_FOLDER / f"{name_or_path}.yaml"
-        if shipped.is_file():
+        shipped = _shipped().get(name_or_path)
+        if shipped is not None:
             return shipped
     try:
         path = Path(name_or_path)

@@ -16,6 +16,20 @@ MAX_SEED = 2**63 - 1
 MOST_BLOCKS = 1000
 
 
+Scale = Literal["paper", "small"]
+
+
+class SmallForm(Section):
+    """What an entry of `cases` has instead when the campaign's scale is small."""
+
+    matrix: dict[str, Annotated[list[Any], Field(min_length=1)]] = key(
+        "Axes in place of those of these names; the others stay.", default={}
+    )
+    fixed: dict[str, Any] = key(
+        "Parameters in place of those of these names; the others stay.", default={}
+    )
+
+
 class CaseEntry(Section):
     """Cases of one check: every combination of the matrix, with the fixed parameters."""
 
@@ -41,6 +55,26 @@ class CaseEntry(Section):
         "Measured in one environment only: the first of them that the site has and that can.",
         default=False,
     )
+    small: SmallForm | None = key(
+        "What these cases are when the campaign's scale is small; without it the same.",
+        default=None,
+    )
+
+    def at(self, scale: Scale) -> CaseEntry:
+        """The entry at a scale, without its other form."""
+        if self.small is None:
+            return self
+        if scale == "paper":
+            return self.model_copy(update={"small": None})
+        matrix = {**self.matrix, **self.small.matrix}
+        fixed = {**self.fixed, **self.small.fixed}
+        return self.model_copy(
+            update={
+                "matrix": {k: v for k, v in matrix.items() if k not in self.small.fixed},
+                "fixed": {k: v for k, v in fixed.items() if k not in self.small.matrix},
+                "small": None,
+            }
+        )
 
 
 class Variant(Section):
@@ -162,6 +196,11 @@ class Campaign(Section):
     )
     seed: int = key("Seed of the order inside each block.", "none", 1, ge=0, le=MAX_SEED)
     cases: Annotated[list[CaseEntry], Field(min_length=1)] = key("What is measured.")
+    scale: Scale = key(
+        "paper: cases as they stand; small: with what their `small` changes, for a small cluster."
+        " --scale of assay plan and assay run chooses the other.",
+        default="paper",
+    )
     limits: Limits = key("What the campaign may cost.", default=Limits())
     weights: dict[str, Annotated[float, Field(gt=0)]] = key(
         "Weight of each check in the ranking of environments.", "1", {}

@@ -61,7 +61,9 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
         yield from _repeated(entry.environments, (*place, "environments"))
         for number, name in enumerate((names and entry.environments) or ()):
             yield from one_of(name, names, (*place, "environments", number))
-        yield from _parameter_problems(entry, place)
+        yield from _parameter_problems(entry.at("paper"), place)
+        if entry.small is not None:
+            yield from _parameter_problems(entry.at("small"), (*place, "small"))
     weights = value.get("weights")
     for name in weights if used and isinstance(weights, dict) else ():
         yield from one_of(name, used, ("weights", name))

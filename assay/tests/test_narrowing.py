@@ -73,7 +73,7 @@ def test_nodes_that_share_cores_rehearse_the_acceptance_on_the_cores_there_are()
     assert all(case.estimate_s <= 60 for case in plan.cases)
 
 
-@pytest.mark.parametrize("name", ["su3-2003", "wyeast-2003"])
+@pytest.mark.parametrize("name", ["wyeast-2003"])
 def test_the_campaigns_of_2003_put_two_ranks_on_each_wide_node(name) -> None:
     wide, narrow = (make_plan(load_campaign(name), site) for site in (SITES[0], SITES[1]))
     for plan in (wide, narrow):

@@ -10,7 +10,7 @@ import re
 
 import pytest
 
-from assay.plan import launch_limit_s, make_plan, render_plan
+from assay.plan import Narrowing, launch_limit_s, make_plan, render_plan
 from assay.schema import campaign_from_text, load_campaign
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
@@ -274,7 +274,21 @@ def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
     assert (quick.totals.cases, quick.totals.skipped, quick.totals.launches) == (24, 0, 192)
     study = make_plan(load_campaign("wyeast-2003"), WYEAST)
     assert study.totals.skipped == 0
-    assert study.totals.cases == 2 * (51 + 3 + 7)
+    assert study.totals.cases == 2 * (51 + 17 + 4 + 7)
+
+
+STUDIES = ("collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeast-2003")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_small_form_of_a_study_is_a_part_of_it_and_short(name) -> None:
+    features = {"mpich": MPI, "lam": MPI, "pvm": frozenset({"pvm"})}
+    facts = dataclasses.replace(SITE, environments=features, network_bytes_per_s=1.17e8)
+    campaign = load_campaign(name)
+    plans = {s: make_plan(campaign, facts, Narrowing(scale=s)) for s in ("paper", "small")}
+    checks = {scale: {case.check for case in plan.cases} for scale, plan in plans.items()}
+    assert checks["small"] == checks["paper"]
+    assert plans["small"].totals.wall_s <= min(1200, plans["paper"].totals.wall_s)
 
 
 def test_a_site_without_nodes_is_refused() -> None:
