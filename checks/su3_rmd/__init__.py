@@ -36,6 +36,9 @@ FLOP_PER_SITE_STEP = 17112
 FLOP_PER_SITE_TRAJECTORY, FLOP_PER_SITE_MEASUREMENT = 5616, 2592
 #: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
 BYTES_PER_SITE = 3 * 4 * 144
+#: The lattice that grows with the memory to fill: many numbers of ranks cut it evenly.
+LEAST_FILLED = {"nx": 12, "ny": 12, "nz": 12, "nt": 24}
+MOST_EXTENT = 1024
 
 #: Greatest deviation of a link from SU(3) that is rounding, by precision.
 GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
@@ -57,7 +60,7 @@ Kernel = Literal["auto", "plain", "baseline", "avx2", "avx512"]
 
 
 def _extent(direction: str) -> Any:
-    return quantity(f"Lattice extent in {direction}.", "sites", ge=2, le=1024)
+    return quantity(f"Lattice extent in {direction}.", "sites", ge=2, le=MOST_EXTENT)
 
 
 class Su3RmdParameters(ProfiledParameters):
@@ -153,6 +156,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     deciding = "program_time"
     shown = "rate"
     parameters = Su3RmdParameters
+    sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     example = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 2, "trajectories": 10}
     metrics = METRICS
     relations = RELATIONS
@@ -221,9 +225,18 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
 
     def spread(self, given: Mapping[str, Any], nodes: int, on_node: int) -> dict[str, Any]:
         """As many ranks as cut the lattice evenly, on at most so many nodes."""
-        lattice = tuple(int(given[axis]) for axis in ("nx", "ny", "nz", "nt"))
+        lattice = tuple(int(given.get(axis, extent)) for axis, extent in LEAST_FILLED.items())
         fitting = (k * on_node for k in range(nodes, 0, -1) if divides(lattice, k * on_node))
         return {"ranks": next(fitting, nodes * on_node)}
+
+    def filled(
+        self, given: Mapping[str, Any], nodes: int, on_node: int, bytes_per_node: float
+    ) -> dict[str, Any]:
+        """The least such lattice, times a whole number along each axis."""
+        sites = nodes * bytes_per_node / BYTES_PER_SITE
+        times = max(1, int((sites / math.prod(LEAST_FILLED.values())) ** 0.25))
+        times = min(times, MOST_EXTENT // max(LEAST_FILLED.values()))
+        return {axis: extent * times for axis, extent in LEAST_FILLED.items()}
 
     def memory_bytes_per_node(self, params: Su3RmdParameters, cores_per_node: int) -> int:
         """Links, momenta and a work field of the node's sites, and the allowance of each rank."""

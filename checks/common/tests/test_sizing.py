@@ -110,6 +110,22 @@ def test_a_lattice_takes_as_many_nodes_as_cut_it_evenly() -> None:
         assert layout("su3_rmd", params, site).ranks == params["ranks"] == ranks
 
 
+@pytest.mark.parametrize("site", [SITE, WIDE, SHARED], ids=["small", "wide", "shared"])
+def test_a_lattice_grows_with_memory_until_the_time_is_up(site: NominalSite) -> None:
+    asked = {"nodes": "all", "ranks_per_node": {"most": 4}, "trajectories": 4}
+    found = [
+        sizes("su3_rmd", site, **asked, memory_share=share, at_most_s=1e6)[0]["nt"]
+        for share in (0.001, 0.01, 0.1, 0.5)
+    ]
+    assert found == sorted(found)
+    assert found[0] < found[-1]
+    (params,) = sizes("su3_rmd", site, **asked, memory_share=0.5, at_most_s=20)
+    assert (params["nx"], params["nt"]) == (params["ny"], 2 * params["nz"])
+    definition = CHECKS["su3_rmd"]
+    complete = definition.parameters.model_validate(params)
+    assert definition.estimate_s(complete, layout("su3_rmd", params, site), site) <= 20
+
+
 def test_what_states_numbers_only_does_not_follow_the_site() -> None:
     for check, definition in CHECKS.items():
         assert not is_relative(definition, definition.example), check
