@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from assay.plan import launch_limit_s
+from assay.run.accounting import longest_by_accounting, seconds_of
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
 from checks.common.job_limits import HALTING_S, limits_s
@@ -82,9 +83,8 @@ def partition_limits(site: Site) -> PartitionLimits:
     if answer.returncode:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
     found = fields(answer.stdout)
-    stated = [stated_s] if stated_s is not None else []
-    slurms_s = _seconds(found.get("MaxTime", "UNLIMITED"))
-    longest = min([*stated, *([slurms_s] if slurms_s is not None else [])], default=None)
+    limits_s = (stated_s, seconds_of(found.get("MaxTime", "")), longest_by_accounting(site))
+    longest = min((limit_s for limit_s in limits_s if limit_s is not None), default=None)
     most = found.get("MaxNodes", "UNLIMITED")
     total = found.get("TotalNodes", "")
     nodes = [int(number) for number in (most, total) if number.isdigit()]
@@ -123,8 +123,8 @@ def _refuse_above_limits(site: Site, cases: Iterable[PlannedCase], limits: Parti
         if longest_s is not None and case.estimate_s + HALTING_S > longest_s:
             raise AssayError(
                 f"{case.id} is estimated at {case.estimate_s:g} s; partition {limits.name} of site"
-                f" {site.name} ends jobs after {longest_s} s. Choose another partition"
-                f" (--site {site.name}:PARTITION), or shorten the case; nothing was run"
+                f" {site.name}, or the account, ends jobs after {longest_s} s. Choose another"
+                f" partition (--site {site.name}:PARTITION), or shorten the case; nothing was run"
             )
         if limits.most_nodes is not None and case.nodes > limits.most_nodes:
             raise AssayError(
@@ -173,12 +173,3 @@ def _out_of_service(site: Site) -> str:
 def _partitions(site: Site) -> str:
     listed = answer_of(site, "sinfo", "--noheader", "--format=%R")
     return ", ".join(dict.fromkeys(listed.split())) or "none"
-
-
-def _seconds(slurm_limit: str) -> int | None:
-    """ "1-02:03:04" and "30:00" in seconds; None: no limit, or another notation."""
-    form = r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)"
-    if (match := re.fullmatch(form, slurm_limit)) is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

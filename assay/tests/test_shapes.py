@@ -96,6 +96,37 @@ def test_limits_of_partitions_are_read_in_slurms_notations(site, time, seconds):
     assert partition_limits(site).longest_job_s == seconds
 
 
+SACCTMGR = """\
+case "$*" in
+*"show assoc"*) echo '{association}' ;;
+*"show user"*) echo physics ;;
+*"show qos long"*) echo '2-00:00:00' ;;
+*"show qos short"*) echo '00:10:00' ;;
+*"show qos"*) echo ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("association", "access", "seconds"),
+    [
+        ("physics|normal||", [], None),
+        ("physics|normal||01:00:00", [], 3600),
+        ("physics|long,short|short|01:00:00", [], 600),
+        ("physics|long,short|short|", ["--qos=long"], 172800),
+        ("physics|long,short||", ["-q short"], 600),
+        ("physics|long||", ["--account=another"], None),
+    ],
+)
+def test_the_longest_job_is_that_of_qos_and_account_too(site, association, access, seconds):
+    enforced = "echo 'AccountingStorageEnforce = associations,limits,qos'"
+    partition = f"echo '{PARTITION.format(nodes='4', time='7-00:00:00')}'"
+    say(site, "scontrol", f'case "$*" in *config*) {enforced} ;; *) {partition} ;; esac')
+    say(site, "sacctmgr", SACCTMGR.format(association=association))
+    site.description = site.description.model_copy(update={"access": access})
+    assert partition_limits(site).longest_job_s == (seconds or 604800)
+
+
 @pytest.mark.parametrize(
     ("nodes", "time", "told"),
     [("2", "UNLIMITED", "needs 3 nodes; .* allows a job 2"), ("4", "00:00:10", "ends jobs after")],
