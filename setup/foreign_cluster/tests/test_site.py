@@ -87,6 +87,17 @@ def environment(site: str) -> str:
     return str(next(iter(yaml.safe_load(site)["environments"])))
 
 
+def partition(site: str) -> str:
+    """The partition that runs use: the site's first."""
+    return str(next(iter(yaml.safe_load(site)["partitions"])))
+
+
+def nodes_of(walk: Walk, site: str) -> list[str]:
+    """The nodes of that partition."""
+    listed = walk.state.admin("sinfo", "-h", "-N", "-o", "%N", "-p", partition(site))
+    return sorted(set(listed.split()))
+
+
 def all_ok(walk: Walk, user: str, count: int, name: str = "tiny") -> bool:
     """Whether the newest run has so many records, all good."""
     return [record["status"] for record in walk.records(user, name)] == ["ok"] * count
@@ -110,11 +121,8 @@ def test_a_busy_queue_is_waited_for_and_two_users_run_at_once(ready, site):
     first, other = ready.users()[:2]
     set_up(ready, other)
     ready.write(other, f"site-config/{NAME}/site.yaml", site)
-    partition = next(iter(yaml.safe_load(site)["partitions"]))
-    nodes = len(ready.state.cores)
-    held = ready.user(
-        other, f"sbatch --parsable -p {partition} -N {nodes} --exclusive -t 60 --wrap 'sleep 3600'"
-    )
+    size = f"-p {partition(site)} -N {len(nodes_of(ready, site))} --exclusive -t 60"
+    held = ready.user(other, f"sbatch --parsable {size} --wrap 'sleep 3600'")
     assert held.returncode == 0, held.stderr
     name = environment(site)
     campaigns = {user: ready.campaign(user, name) for user in (first, other)}
@@ -133,13 +141,12 @@ def test_a_busy_queue_is_waited_for_and_two_users_run_at_once(ready, site):
 
 def test_killed_and_resumed_through_a_maintenance(ready, site):
     user = ready.users()[0]
+    ready.user(user, "rm -rf results/tiny")
     campaign = ready.campaign(user, environment(site), blocks=4)
     running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
     running.until(lambda: "[1/4]" in running.text(), "the first record")
     running.process.kill()
     running.process.wait()
-    partition = next(iter(yaml.safe_load(site)["partitions"]))
-    ready.user(user, f"squeue -p {partition}")
     lifecycle.maintenance(ready.state, "now", "1", "service")
     resumed = ready.start(
         user, "sh", "-c", "exec .venv/bin/assay run --resume results/tiny/* --plain"
@@ -151,7 +158,7 @@ def test_killed_and_resumed_through_a_maintenance(ready, site):
 
 
 def test_a_drained_node_is_waited_for(ready, site):
-    user, nodes = ready.users()[0], list(ready.state.cores)
+    user, nodes = ready.users()[0], nodes_of(ready, site)
     ready.user(user, "rm -rf results/tiny")
     ready.admin("scontrol", "update", f"NodeName={nodes[-1]}", "State=DRAIN", "Reason=fan")
     campaign = ready.campaign(user, environment(site), ranks=str(len(nodes)))
@@ -167,7 +174,8 @@ def test_a_drained_node_is_waited_for(ready, site):
 def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
     user = ready.users()[0]
     name = ready.state.spec.account_of(user)
-    ready.user(user, "rm -rf results/tiny; sbatch -t 3 --wrap 'sleep 40'")
+    ready.user(user, "rm -rf results/tiny")
+    ready.user(user, f"sbatch -p {partition(site)} -t 3 --wrap 'sleep 40'")
     ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=1")
     done = ready.user(
         user,
