@@ -32,6 +32,10 @@ PROGRAMS = {
 }
 LMOD = Path("/usr/share/lmod/lmod/init/bash")
 PATIENCE_S = 120.0
+_FOLDERS = (
+    *("etc", "log", "spool", "munge", "home"),
+    *("hidden", "system", "modules", "opt", "devices"),
+)
 #: Files that stand for generic resources of a kind: devices such as /dev/null.
 GRES_MOST, NULL = 16, os.makedev(1, 3)
 _LOGIN = """\
@@ -136,20 +140,10 @@ def _ping(state: State) -> str:
 
 def _write_files(state: State) -> None:
     spec, root = state.spec, state.root
-    for name in (
-        "etc",
-        "log",
-        "spool",
-        "munge",
-        "home",
-        "hidden",
-        "system",
-        "modules",
-        "opt",
-        "devices",
-    ):
-        (root / name).mkdir(parents=True, mode=0o755)
+    root.mkdir(parents=True, mode=0o755)
     state.save()
+    for name in _FOLDERS:
+        (root / name).mkdir(mode=0o755)
     for node in state.cores:
         (root / "spool" / node).mkdir()
     files = {
