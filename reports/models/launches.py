@@ -48,7 +48,7 @@ def with_launches(
         replace(line, lack_of_fit=lack_of_fit(line, m[low:high], launches[low:high]))
         for line, (low, high) in zip(chosen.segments, parts, strict=True)
     ]
-    n = int((~np.isnan(launches)).sum(axis=1).min())
+    n = fewest_launches(launches)
     if n >= LEAST_LAUNCHES:
         medians = _resampled_medians(launches, seed)
         tail = float(special.ndtr(-special.stdtrit(n - 1, 0.975) * math.sqrt(n / (n - 1))))
@@ -64,6 +64,11 @@ def with_launches(
             ]
             chosen = supported(chosen, m, np.array(found, dtype=np.int64), tail)
     return replace(chosen, segments=tuple(lines))
+
+
+def fewest_launches(launches: Matrix) -> int:
+    """The launches of the size that has the fewest."""
+    return int((~np.isnan(launches)).sum(axis=1).min())
 
 
 def lack_of_fit(line: Line, sizes: Vector, launches: Matrix) -> float | None:

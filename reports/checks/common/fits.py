@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.cells import name_cell
-from reports.models.launches import with_launches
+from reports.models.launches import LEAST_LAUNCHES, fewest_launches, with_launches
 from reports.models.parts import LEAST_POINTS
 from reports.models.point_to_point import (
     MOST_SIZES,
@@ -70,7 +70,10 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
         times_s = [found[size].summary.median for size in sizes]
         counts = [row.summary.n for row in found.values()]
         flags = flags_of(found[size] for size in sizes)
-        model = with_launches(segmented(sizes, times_s), sizes, _launches(found, sizes))
+        launches = _launches(found, sizes)
+        # With launches enough their own draws tell where breaks may lie, residuals need not.
+        replicates = 1 if fewest_launches(launches) >= LEAST_LAUNCHES else 100
+        model = with_launches(segmented(sizes, times_s, replicates=replicates), sizes, launches)
         fitted.append(
             Curve(title, environment, sizes, times_s, (min(counts), max(counts)), flags, model)
         )
