@@ -158,7 +158,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
     unit = readable_unit(si, (row.summary.mean for row in rows))
 
     def statistics(line: list[Row]) -> list[Cell]:
-        summary = line[0].summary
+        summary, case = line[0].summary, analysis.case(line[0])
         places = decimals(summary.mean / unit.factor, (summary.stddev or 0) / unit.factor)
 
         def number(value: float | None) -> Cell:
@@ -166,7 +166,7 @@ def metric_table(analysis: Analysis, check: str, metric: str) -> Table | None:
             return Cell(text, title="" if value is None else f"{si_text(value)} {si}")
 
         return [
-            Cell(f"{summary.n} of {analysis.run.blocks}"),
+            Cell(f"{summary.n} of {analysis.run.asked[case.environment, case.check]}"),
             number(summary.mean),
             number(summary.stddev),
             Cell(percent(summary.cv, 2)),
