@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from assay.sites.values import (
     Command,
@@ -240,7 +240,7 @@ class PartitionDescription(PartitionKeys):
         " partition, told apart by access: [--constraint=…].",
         default=None,
     )
-    environments: list[str] | None = key(
+    environments: Annotated[list[str], Field(min_length=1)] | None = key(
         "Those of the file's environments that serve there; default: all.", default=None
     )
 
@@ -298,7 +298,7 @@ class SiteFile(SiteKeys, PartitionKeys):
         " --site NAME is the first.",
         min_length=1,
     )
-    environments: dict[str, EnvironmentKeys] = key("MPI implementations, by name.")
+    environments: dict[str, EnvironmentKeys] = key("MPI implementations, by name.", min_length=1)
 
 
 class SiteDescription(SiteKeys, PartitionKeys):

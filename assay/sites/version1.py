@@ -45,6 +45,6 @@ def _where(access: Any) -> tuple[dict[str, Any], Any]:
 
 def _environment(entry: Any) -> Any:
     launcher = entry.get("launcher") if isinstance(entry, dict) else None
-    if launcher in _MPIRUN and not entry.get("mpirun"):
+    if isinstance(launcher, str) and launcher in _MPIRUN and not entry.get("mpirun"):
         return {**entry, "mpirun": _MPIRUN[launcher]}
     return entry

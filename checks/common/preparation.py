@@ -45,7 +45,7 @@ def preparation(site: Mapping[str, Any], environment: Mapping[str, Any]) -> list
     lines += environment["prepare"]
     load = "spack load" if site["modules_system"] == "spack" else "module load"
     if environment["modules_folder"]:
-        lines.append(f"module use {shlex.quote(environment['modules_folder'])}")
+        lines.append(f"module use {in_shell(environment['modules_folder'])}")
     for module in environment["modules"]:
         told = f"assay: {load} {module} failed on $(hostname)"
         lines.append(f'{load} {shlex.quote(module)} || {{ echo "{told}" >&2; exit {NO_MODULE}; }}')

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks started by each launcher in jobs of a real Slurm, on a site with a file of its own."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from assay.sites import site_file
+from assay.sites.site_file import read_description
+from assay.sites.slurm import SlurmSite
+from checks.common.json_lines import PROGRAM_SECRET
+from checks.common.launch_commands import Start, launch_words
+from checks.common.preparation import NO_MODULE
+from virtual_cluster import ClusterSpec, up
+
+CLUSTER = f"t-l{os.getpid()}"
+NEEDED = ("slurmctld", "slurmd", "munged", "mpiexec.hydra", "mpirun.openmpi", "ip")
+PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
+
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root for a virtual cluster: run with sudo"),
+    pytest.mark.skipif(bool(MISSING), reason=f"needs {', '.join(MISSING)}: run make setup"),
+]
+
+SITE = """\
+schema: 2
+name: here
+modules_system: lmod
+module_init: {init}
+nodes: 2
+cores_per_node: 2
+memory_bytes_per_node: 1000000000
+partitions: {{all: {{access: [--comment=of-the-site]}}}}
+environments:
+  srun:
+    description: Slurm itself
+    compiler: mpicc.mpich
+    launcher: assay-srun
+    launcher_options: [--mpi=pmi2]
+    library: MPICH
+    modules: [any/1]
+    variables: {{OF_SITE: "$LOADED by $HOME"}}
+  hydra: {{like: srun, launcher: assay-hydra, launcher_options: null}}
+  template:
+    like: srun
+    launcher: null
+    launcher_options: null
+    launcher_command: mpiexec.hydra -n {{ranks}} -ppn {{ranks_per_node}}
+  openmpi:
+    like: srun
+    launcher: assay-openmpi
+    launcher_options: [--bind-to, none]
+    mpirun: {mpirun}
+  broken: {{like: srun, modules: [gone/1]}}
+"""
+INIT = 'module() { [ "$2" = any/1 ] || return 1; export LOADED=any/1; }\n'
+
+
+class OnCluster(SlurmSite):
+    """A site whose login node is that of a virtual cluster, and nothing else of it."""
+
+    cluster = None
+
+    def command(self, argv, variables, reads=()):
+        """As the cluster's ordinary user."""
+        return self.cluster.user_command(argv, env=variables, reads=reads), dict(os.environ)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sites")
+    (folder / "here").mkdir()
+    cluster = up(
+        ClusterSpec(CLUSTER, nodes=2, cpus_per_node=2, network="unlimited"), lambda _: None
+    )
+    init = Path(cluster.site_facts()["home_dir"]) / "init.sh"
+    init.write_text(INIT)
+    text = SITE.format(init=init, mpirun=shutil.which("mpirun.openmpi"))
+    (folder / "here" / "site.yaml").write_text(text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(site_file, "SITES", folder)
+        made = OnCluster(read_description("here"))
+    made.cluster = cluster
+    yield made
+    cluster.down(lambda _: None)
+
+
+def in_job(site, name, command):
+    """Status and output of a job that was made ready for an environment, in a bare shell."""
+    home = site.cluster.site_facts()["home_dir"]
+    lines = ["#!/bin/bash", "unset -f module", *site.preparation(name), shlex.join(command)]
+    script = Path(home, f"{name}.sh")
+    script.write_text("\n".join([*lines, ""]))
+    output = Path(home, f"{name}.out")
+    options = [*site.description.access, "-N2", "-n4", "--ntasks-per-node=2", f"--output={output}"]
+    argv, environment = site.command(
+        ["sbatch", "--wait", "--chdir=/tmp", *options, str(script)],
+        {PROGRAM_SECRET: "s3", "ASSAY_LAUNCHED_AT": "1"},
+    )
+    answer = subprocess.run(
+        argv, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    return answer.returncode, output.read_text()
+
+
+@pytest.mark.parametrize("name", ["srun", "hydra", "template", "openmpi"])
+def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
+    described = site.description.environments[name]
+    start = Start(4, 2, described.mpirun or "", None, described.launcher_command or "")
+    words = [*launch_words(described.launcher, start), *described.launcher_options]
+    told = f'echo "$(hostname) ${PROGRAM_SECRET} $OF_SITE"'
+    status, output = in_job(site, name, [*words, "sh", "-c", told])
+    home = site.cluster.site_facts()["home_dir"]
+    assert status == 0, output
+    lines = Counter(output.splitlines())
+    assert lines == {f"n1 s3 any/1 by {home}": 2, f"n2 s3 any/1 by {home}": 2}
+
+
+def test_a_module_that_is_missing_ends_the_job_before_its_command(site):
+    status, output = in_job(site, "broken", ["echo", "begun"])
+    assert status == NO_MODULE
+    assert "assay: module load gone/1 failed on n1" in output
+    assert "begun" not in output
