@@ -27,7 +27,7 @@ from reports.acceptance.values import gather
 from reports.load.loading import load_run
 
 TOPIC = "Acceptance"
-MACHINES, QUICK = 200, 20
+MACHINES, QUICK = 100, 16
 DAY = date(2026, 11, 21)
 #: The criteria on nodes and links by themselves, with a limit that all machines keep to.
 RELATIVE = {
@@ -132,16 +132,19 @@ def rows(quick: bool) -> Iterator[Row]:
 
 def _passable(n: int, standard: Criteria) -> Iterator[Row]:
     """Healthy machines pass, and nobody is named."""
-    for nodes, times in ((16, n), (64, max(5, n // 8))):
+    every: list[Tale] = []
+    for nodes, times, kinds in ((16, n, NOISES), (64, max(5, n // 8), NOISES[:1])):
         for cv in (0.005, 0.01):
-            for kind in NOISES if nodes == 16 else NOISES[:1]:
+            for kind in kinds:
                 told = tales(times, Machine(nodes), Noise(cv, kind), standard)
-                what = f"{nodes} healthy nodes, CV {100 * cv:g} % {kind}"
                 passed = sum(t.last.verdict == "PASS" for t in told)
-                once = sum(t.first.verdict == "PASS" for t in told)
-                first = f"{what}: PASS ({100 * once / times:.0f} % at once)"
-                yield share(first, passed, times, least=0.8)
-                yield share(f"{what}: somebody is named", _any_named(told), times, most=0.02)
+                once = 100 * sum(t.first.verdict == "PASS" for t in told) / times
+                reruns = sum(t.reruns for t in told) / times
+                what = f"{nodes} healthy nodes, CV {100 * cv:g} % {kind}: PASS"
+                text = f"{what} ({once:.0f} % at once, {reruns:.1f} re-runs)"
+                yield share(text, passed, times, least=0.8)
+                every += told
+    yield share("all of these: somebody is named", _any_named(every), len(every), most=0.02)
 
 
 def _any_named(told: Sequence[Tale]) -> int:
@@ -150,15 +153,18 @@ def _any_named(told: Sequence[Tale]) -> int:
 
 def _consumer(n: int, standard: Criteria) -> Iterator[Row]:
     """A node 10 % slow does not pass, and is named."""
-    for kind in NOISES:
-        for cv in (0.01, 0.02):
-            told = tales(n, Machine(slow_nodes={3: 0.9}), Noise(cv, kind), standard)
-            what = f"a node of 16 10 % slow, CV {100 * cv:g} % {kind}"
-            passed = sum(t.last.verdict == "PASS" for t in told)
-            yield share(f"{what}: PASS", passed, n, most=0.05)
-            slow = [{x for x in t.titles if not x.startswith("unsteady")} for t in told]
-            named = sum(titles == {"slow node n4"} for titles in slow)
-            yield share(f"{what}: named, and nobody else", named, n, least=0.9)
+    for cv in (0.01, 0.02):
+        told = [
+            found
+            for kind in NOISES
+            for found in tales(n // 2, Machine(slow_nodes={3: 0.9}), Noise(cv, kind), standard)
+        ]
+        what = f"a node of 16 10 % slow, CV {100 * cv:g} %, {len(NOISES)} noises"
+        passed = sum(t.last.verdict == "PASS" for t in told)
+        yield share(f"{what}: PASS", passed, len(told), most=0.05)
+        slow = [{x for x in t.titles if not x.startswith("unsteady")} for t in told]
+        named = sum(titles == {"slow node n4"} for titles in slow)
+        yield share(f"{what}: named, and nobody else", named, len(told), least=0.9)
 
 
 #: What hits much of a machine: the truth, and what must be named.
@@ -217,14 +223,15 @@ HALF: dict[str, tuple[Machine, set[str]]] = {
 
 def _half(n: int, relative: Criteria) -> Iterator[Row]:
     """What hits much of a machine fails, and is named."""
+    noises = (Noise(0.01), Noise(0.01, "heavy"), Noise(0.02, "stray", 0.03))
     for what, (machine, names) in HALF.items():
-        for noise in (Noise(0.01), Noise(0.01, "heavy"), Noise(0.02, "stray", 0.03)):
-            told = tales(n // 2, machine, noise, relative, checks=("node", "alltoall_pairs"))
-            text = f"{what}, CV {100 * noise.cv:g} % {noise.kind}"
-            failed = sum(t.last.verdict == "FAIL" for t in told)
-            yield share(f"{text}: FAIL", failed, len(told), least=0.95)
-            named = sum(t.titles == names for t in told)
-            yield share(f"{text}: named, and nothing else", named, len(told), least=0.9)
+        told = [
+            found
+            for noise in noises
+            for found in tales(n // 4, machine, noise, relative, checks=("node", "alltoall_pairs"))
+        ]
+        right = sum(t.last.verdict == "FAIL" and t.titles == names for t in told)
+        yield share(f"{what}: FAIL with just that named", right, len(told), least=0.95)
 
 
 #: Single faults: the truth, the noise, and what must be named.
@@ -279,19 +286,16 @@ NAMED: dict[str, tuple[Machine, Noise, set[str]]] = {
 
 def _named(n: int, relative: Criteria) -> Iterator[Row]:
     """Single faults are named, and nothing else."""
+    checks = ("node", "alltoall_pairs")
     for what, (machine, noise, names) in NAMED.items():
-        for blocks in (3, 5, 8):
-            told = tales(
-                n // 2,
-                machine,
-                noise,
-                relative,
-                blocks=blocks,
-                checks=("node", "alltoall_pairs"),
-            )
-            named = sum(t.titles == names for t in told)
-            text = f"{what}, {blocks} blocks: named, and nothing else"
-            yield share(text, named, len(told), least=0.9)
+        told = [
+            found
+            for blocks in (3, 5, 8)
+            for found in tales(n // 4, machine, noise, relative, blocks=blocks, checks=checks)
+        ]
+        named = sum(t.last.verdict == "FAIL" and t.titles == names for t in told)
+        text = f"{what}, 3, 5, 8 blocks: FAIL with just that named"
+        yield share(text, named, len(told), least=0.9)
 
 
 def _great(n: int, standard: Criteria) -> Iterator[Row]:

@@ -4,14 +4,19 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.cli.options import add_campaign, add_json, add_site
+from assay.criteria.loading import load_criteria
+from assay.criteria.risks import rendered, risks
 from assay.plan import make_plan, measured_in, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from records.errors import ExitStatus
 from records.run_directory import open_run
+from reports.acceptance.values import stated_rates
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_narrowing(parser)
     parser.add_argument(
         "--measured", metavar="RUN", help="judge by this run's times which launches are too short"
+    )
+    parser.add_argument(
+        "--criteria",
+        metavar="CRITERIA",
+        help="also what judging it by these criteria risks: how often a good machine does not pass,"
+        " and a bad one does",
     )
     add_json(parser)
     parser.set_defaults(run=_plan)
@@ -32,5 +43,15 @@ def _plan(arguments: argparse.Namespace) -> int:
     site = load_site(arguments.site).with_possible_variants(campaign.variants)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured)
-    print(plan.to_json() if arguments.json else render_plan(plan))
+    if arguments.criteria is None:
+        print(plan.to_json() if arguments.json else render_plan(plan))
+        return ExitStatus.PASS
+    criteria, _ = load_criteria(arguments.criteria)
+    found = risks(plan, criteria, stated_rates(site.provenance()))
+    if arguments.json:
+        told = [asdict(risk) for risk in found]
+        print(json.dumps({"plan": json.loads(plan.to_json()), "risks": told}, indent=1))
+    else:
+        print(render_plan(plan))
+        print(rendered(plan, criteria, found))
     return ExitStatus.PASS

@@ -16,6 +16,7 @@ from records.flags import INVALID_ON_PURPOSE
 from records.limits import Nominal, nominal
 from records.metric import Register
 from records.plan import PlannedCase
+from records.provenance import SiteAsRun
 from reports.load.loading import AtKey, Run
 
 Floats = NDArray[np.float64]
@@ -166,20 +167,24 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         for (case_id, metric, at), parts in columns.items()
         if case_id in cases
     ]
-    site = run.provenance.site
     return Evidence(
         values,
         launches,
         list(run.plan.cases),
         run.plan.register,
-        nominal(
-            bits_per_second=_stated(site.network.bits_per_second),
-            payload_share=_stated(site.network.payload_share),
-            core_peak_flop_per_s=_stated(site.core_peak_flop_per_s),
-            memory_bytes_per_second=_stated(site.memory_bytes_per_second),
-        ),
+        stated_rates(run.provenance.site),
         run.nodes,
         run.plan.blocks + 1,
+    )
+
+
+def stated_rates(site: SiteAsRun) -> Nominal:
+    """The nominal rates that a site states."""
+    return nominal(
+        bits_per_second=_stated(site.network.bits_per_second),
+        payload_share=_stated(site.network.payload_share),
+        core_peak_flop_per_s=_stated(site.core_peak_flop_per_s),
+        memory_bytes_per_second=_stated(site.memory_bytes_per_second),
     )
 
 

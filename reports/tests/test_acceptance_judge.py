@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 from records.criteria import Criteria
+from records.limits import Nominal
 from reports.acceptance.judge import judge
 from reports.acceptance.values import gather
 from reports.load.loading import load_run
@@ -172,3 +174,91 @@ def test_a_waiver_counts_for_its_subject_until_its_day(tmp_path, subject, expire
     assert result.verdict == verdict
     assert result.waivers[0].state == state
     assert verdicts(result)["links"] == "FAIL"
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [
+        {"slow_node": {f"n{i}": 0.8 for i in range(1, 7)}},
+        {"slow_link": {f"n{i}": 0.5 for i in range(1, 7)}},
+        {"slow_link": {f"n{i}-n{j}": 0.5 for i in range(1, 6) for j in range(6, 11)}},
+    ],
+)
+def test_what_hits_half_of_the_machine_fails(tmp_path, slow):
+    nodes = tuple(f"n{number}" for number in range(1, 11))
+    links = LINKS | {"of": "median", "at_least": 0.93}
+    result = judgement(tmp_path, STREAM, links, nodes=nodes, **slow)
+    assert result.verdict == "FAIL"
+    told = {tuple(sorted(finding.nodes)) for finding in result.named}
+    concerned = {name for place in told for name in place}
+    assert concerned == ({*nodes} if len(slow.get("slow_link", {})) > 6 else {*nodes[:6]})
+
+
+def test_without_an_absolute_limit_nothing_passes_and_nominal_rates_are_proposed(tmp_path):
+    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
+    alone = Criteria.model_validate(
+        {"schema": 1, "name": "c", "title": "C", "criteria": [STREAM, LINKS]}
+    )
+    evidence = replace(gather(run, []), rates=Nominal(node_memory_bytes_per_s=1e10))
+    result = judge(alone, evidence, DAY, 0)
+    assert result.verdict == "INCONCLUSIVE"
+    assert not result.absolute
+    assert any("stream_triad" in text for text in result.proposals)
+    assert result.rerun == ()
+
+
+def test_nominal_rates_of_the_site_are_absolute_limits(tmp_path):
+    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
+    rates = Nominal(node_memory_bytes_per_s=1e10, link_bytes_per_s=1.25e7, core_flop_per_s=5e10)
+    for least, verdict in ((0.6, "PASS"), (0.95, "FAIL")):
+        nominal = [
+            entry("efficiency", check, metric, peak="nominal", at_least=least)
+            | {"id": f"{metric.replace('_', '-')}"}
+            for check, metric in (
+                ("node", "stream_triad"),
+                ("node", "dgemm_rate"),
+                ("alltoall_pairs", "pair_bandwidth"),
+            )
+        ]
+        wanted = Criteria.model_validate(
+            {"schema": 1, "name": "c", "title": "C", "criteria": nominal}
+        )
+        found = verdicts(judge(wanted, replace(gather(run, []), rates=rates), DAY, 0))
+        assert found["stream-triad"] == found["dgemm-rate"] == verdict
+
+
+def test_an_optional_criterion_without_a_rate_is_left_out_by_name(tmp_path):
+    nominal = entry("efficiency", "hpl", "rate", peak="nominal", at_least=0.5, required=False)
+    result = judgement(tmp_path, STREAM, nominal)
+    assert result.verdict == "PASS"
+    assert [name for name, _ in result.left_out] == ["efficiency"]
+
+
+@pytest.mark.parametrize("lost", [("stream_triad", "n2", None), ("pair_bandwidth", "n1", "n3")])
+def test_a_planned_node_or_pair_without_a_value_is_a_finding(tmp_path, lost):
+    run = load_run(runs.write_run(tmp_path / "20261120T000000Z-0001"))
+    evidence = gather(run, [])
+    metric, *place = lost
+    values = [
+        v
+        for v in evidence.values
+        if (v.metric, v.at.get("node"), v.at.get("peer")) != (metric, *place)
+    ]
+    assert len(values) == len(evidence.values) - 1
+    result = judge(criteria(), replace(evidence, values=values), DAY, 0)
+    assert result.verdict == "INCONCLUSIVE"
+    assert [finding.state for finding in result.named] == ["missing"]
+    assert [name for name in place if name] == list(result.named[0].nodes)
+
+
+def test_what_stays_undecided_is_run_again_until_the_rounds_are_spent(tmp_path):
+    limit = entry("limit", "hpl", "rate", at_least=1.28e11, unit="flop/s")
+    more = {"reruns_at_most": 3}
+    again = []
+    for number in range(1, 4):
+        result = judgement(tmp_path / str(number), limit, reruns=again, more=more)
+        assert [case.split("-")[0] for case in result.rerun] == ["hpl"], number
+        again.append(rerun(tmp_path / f"again{number}", number))
+    result = judgement(tmp_path / "last", limit, reruns=again, more=more)
+    assert verdicts(result)["limit"] == "INCONCLUSIVE"
+    assert result.rerun == ()

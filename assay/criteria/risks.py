@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an acceptance as planned risks: both parties' chances, by simulated launches.
+
+The judging itself is asked: machines are drawn, run as the plan says, judged by the criteria, and
+run again as long as the judgement asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from checks.common.registry import CHECKS
+from records.criteria import (
+    Criteria,
+    EfficiencyCriterion,
+    LimitCriterion,
+    LinksCriterion,
+    NodesCriterion,
+    RatioCriterion,
+    Selection,
+)
+from records.limits import Nominal
+from records.plan import Plan, PlannedCase
+from reports.acceptance.judge import judge
+from reports.acceptance.model import Judgement
+from reports.acceptance.values import Evidence, LaunchRef, Values
+
+#: Coefficient of variation of a launch.
+CV = 0.01
+#: Machines of each kind, and the greatest machine that is simulated.
+MACHINES, MOST_NODES = 20, 16
+#: What a limit in a metric's own unit, or of a peak, is exceeded by on a good machine.
+MARGIN = 1.1
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How often a kind of machine came out in each way, with launches that scatter by `cv`."""
+
+    machine: str
+    good: bool
+    cv: float
+    passed: int
+    failed: int
+    reruns: float
+    of: int
+
+
+def risks(
+    plan: Plan, criteria: Criteria, rates: Nominal, machines: int = MACHINES, cv: float = CV
+) -> list[Risk]:
+    """The risks of an acceptance: a good machine, one with a slow node, one with a slow link."""
+    plan, found = _small(plan), []
+    for what, defects in _machines(criteria):
+        simulated = _Simulated(plan, criteria, rates, cv, defects)
+        ends = [simulated.judged_to_the_end(seed) for seed in range(machines)]
+        verdicts = [judgement.verdict for judgement in ends]
+        passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
+        reruns = sum(judgement.rerun_count for judgement in ends) / machines
+        found.append(Risk(what, not defects, cv, passed, failed, reruns, machines))
+    return found
+
+
+def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
+    """The risks as a table for people."""
+    nodes = max((case.nodes for case in plan.cases), default=0)
+    lines = [
+        f"risks of judging this by {criteria.name}, {found[0].of} simulated machines a line"
+        + (f" of {MOST_NODES} of the {nodes} nodes" if nodes > MOST_NODES else ""),
+        f"{'machine':44}  {'CV':>5}  {'PASS':>5}  {'FAIL':>5}  {'open':>5}  re-runs  risk",
+    ]
+    for risk in found:
+        share = [f"{100 * count / risk.of:.0f} %" for count in (risk.passed, risk.failed)]
+        left = f"{100 * (risk.of - risk.passed - risk.failed) / risk.of:.0f} %"
+        bad = risk.of - risk.passed if risk.good else risk.passed
+        error = 196 * np.sqrt(max(bad * (risk.of - bad) / risk.of, 1.0)) / risk.of
+        party = "producer's" if risk.good else "consumer's"
+        lines.append(
+            f"{risk.machine:44}  {100 * risk.cv:3g} %  {share[0]:>5}  {share[1]:>5}  {left:>5}"
+            f"  {risk.reruns:7.1f}  {party} {100 * bad / risk.of:.0f} ± {error:.0f} %"
+        )
+    lines.append(
+        f"(launches of normal scatter; limits in a metric's own unit kept by {MARGIN - 1:.0%})"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _small(plan: Plan) -> Plan:
+    """The plan on MOST_NODES nodes at most; nodes and links are then judged as in a greater one."""
+    cases = [
+        msgspec.structs.replace(
+            case,
+            nodes=min(case.nodes, MOST_NODES),
+            ranks=case.ranks if case.nodes <= MOST_NODES else MOST_NODES * case.ranks_per_node,
+        )
+        for case in plan.cases
+    ]
+    return msgspec.structs.replace(plan, cases=cases)
+
+
+def _machines(criteria: Criteria) -> Iterator[tuple[str, Mapping[str, float]]]:
+    """Machines by what is wrong: for each criterion's id the share of its first node or pair.
+
+    A node or a link is short by twice of what the strictest criterion on it allows.
+    """
+    yield "good", {}
+    nodes = [c for c in criteria.criteria if isinstance(c, NodesCriterion)]
+    if nodes:
+        short = 2 * min(c.within for c in nodes)
+        yield f"one node {100 * short:.0f} % slow", {c.metric: 1 - short for c in nodes}
+    links = [c for c in criteria.criteria if isinstance(c, LinksCriterion) and c.at_least]
+    if links:
+        share = 1 - 2 * (1 - max(c.at_least or 0.0 for c in links))
+        share = max(share, 0.1)
+        yield f"one pair of nodes at {100 * share:.0f} %", {c.metric: share for c in links}
+
+
+@dataclass(frozen=True)
+class _Simulated:
+    """Evidence of machines that are good but for `defects`, by metric: the first peer's share."""
+
+    plan: Plan
+    criteria: Criteria
+    rates: Nominal
+    cv: float
+    defects: Mapping[str, float]
+
+    def judged_to_the_end(self, seed: int) -> Judgement:
+        """A machine run, judged, and run again until nothing is asked for."""
+        rng = np.random.default_rng(seed)
+        values = [self._drawn(series, range(1, self.plan.blocks + 1), rng) for series in self._all]
+        last = self.plan.blocks
+        for count in range(self.criteria.reruns_at_most + 1):
+            found = judge(self.criteria, self._evidence(values), date(2000, 1, 1), count)
+            if not found.rerun:
+                break
+            again = range(last + 1, last + self.criteria.rerun_blocks + 1)
+            for place, series in enumerate(self._all):
+                if series.case.id in found.rerun:
+                    values[place] = _joined(values[place], self._drawn(series, again, rng))
+            last = again.stop - 1
+        return found
+
+    @cached_property
+    def _all(self) -> list[Values]:
+        """Every value that the criteria ask for, as a good machine gives it; one block each."""
+        metrics: dict[tuple[str, str], None] = {}
+        for chosen in _selections(self.criteria):
+            metrics[chosen.check, chosen.metric] = None
+        return [
+            series
+            for case in self.plan.cases
+            if case.skipped is None
+            for check, metric in metrics
+            if check == case.check
+            for series in self._series(case, metric)
+        ]
+
+    def _series(self, case: PlannedCase, metric: str) -> Iterator[Values]:
+        points = CHECKS[case.check].points
+        names = [f"n{number + 1}" for number in range(case.nodes)]
+        places: list[dict[str, Any]] = [{}]
+        if {"node", "peer"} <= {*points}:
+            places = [{"node": one, "peer": two} for one, two in combinations(names, 2)]
+        elif "node" in points:
+            places = [{"node": name} for name in names]
+        asked = [c.where for c in _selections(self.criteria) if c.metric == metric]
+        more = [{k: v for k, v in where.items() if k in points} for where in asked] or [{}]
+        for extra in {str(point): point for point in more}.values():
+            for place in places:
+                at = {**place, **extra}
+                blank = Values(case, metric, at, np.ones(1, dtype=np.int64), np.ones(1))
+                yield replace(blank, values=np.array([self._level(blank, place == places[0])]))
+
+    def _level(self, values: Values, first: bool) -> float:
+        """What a good machine gives: limits are kept by MARGIN; a defect is the first peer's."""
+        level = self._good_level(values)
+        share = self.defects.get(values.metric, 1.0) if first and self.defects else 1.0
+        better = self.plan.register.metrics[values.metric].better
+        return level * share if better == "higher" else level / share
+
+    def _good_level(self, values: Values) -> float:
+        level = 1.0
+        for c in self.criteria.criteria:
+            if (c.check, c.metric) != (values.case.check, values.metric):
+                continue
+            if isinstance(c, LimitCriterion):
+                level = c.at_least * MARGIN if c.at_least else (c.at_most or level) / MARGIN
+            elif isinstance(c, EfficiencyCriterion) and c.peak == "nominal":
+                level = c.at_least * MARGIN * (self._bare.nominal_rate(values) or 1.0)
+            elif isinstance(c, EfficiencyCriterion | RatioCriterion) and c.reference:
+                level = self._over_reference(c, values)
+        return level
+
+    def _over_reference(
+        self, criterion: EfficiencyCriterion | RatioCriterion, values: Values
+    ) -> float:
+        """The level that keeps a ratio to the level of its reference."""
+        reference = criterion.reference
+        assert reference is not None
+        least = criterion.at_least or 1.0
+        ratio = least * MARGIN
+        if isinstance(criterion, RatioCriterion) and criterion.at_most:
+            ratio = criterion.at_most / MARGIN
+        other = next((c for c in self.plan.cases if c.check == reference.check), None)
+        if other is None:
+            return ratio
+        place = {"node": "n1"} if "node" in CHECKS[other.check].points else {}
+        base = self._good_level(replace(values, case=other, metric=reference.metric, at=place))
+        if isinstance(criterion, EfficiencyCriterion):
+            base *= values.case.ranks / max(1, -(-other.ranks // max(other.nodes, 1)))
+        return ratio * base
+
+    @cached_property
+    def _bare(self) -> Evidence:
+        return self._evidence([])
+
+    def _drawn(self, series: Values, blocks: range, rng: np.random.Generator) -> Values:
+        scatter = np.exp(self.cv * rng.standard_normal(len(blocks)))
+        return replace(series, blocks=np.array(blocks), values=series.values[0] * scatter)
+
+    def _evidence(self, values: list[Values]) -> Evidence:
+        blocks = range(1, self.plan.blocks + 1)
+        cases = [case for case in self.plan.cases if case.skipped is None]
+        launches = {
+            (case.id, block): LaunchRef("simulated", case.id, block, "ok", (), {})
+            for case in cases
+            for block in blocks
+        }
+        nodes = max((case.nodes for case in cases), default=0)
+        names = tuple(f"n{number + 1}" for number in range(nodes))
+        fresh = self.plan.blocks + 1
+        return Evidence(values, launches, cases, self.plan.register, self.rates, names, fresh)
+
+
+def _joined(one: Values, more: Values) -> Values:
+    return replace(
+        one,
+        blocks=np.concatenate([one.blocks, more.blocks]),
+        values=np.concatenate([one.values, more.values]),
+    )
+
+
+def _selections(criteria: Criteria) -> Iterator[Selection]:
+    """What the criteria select, their references too."""
+    for criterion in criteria.criteria:
+        yield criterion
+        reference = getattr(criterion, "reference", None)
+        if isinstance(reference, Selection):
+            yield reference
