@@ -8,6 +8,7 @@ anything is recorded, and is a matter of the set-up, not of a library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -50,6 +51,16 @@ class Preflight:
         job did not come to its end.
         """
         nodes = max(1, min(2, nodes, self._site.description.nodes or 2))
+        try:
+            faults = self._tried(names, nodes)
+        except WorkFolderError:
+            self._refuse_trouble(nodes)
+            raise
+        if faults:
+            self._refuse_trouble(nodes)
+        return faults
+
+    def _tried(self, names: Sequence[str], nodes: int) -> dict[str, str]:
         left = trials_of(self._site, names, ranks=nodes, ranks_per_node=1)
         faults: dict[str, str] = {}
         with Probes(
@@ -62,8 +73,6 @@ class Preflight:
                     break
                 faults = self._faults(probes, left, nodes)
                 left = [trial for trial in left if trial.name in faults]
-        if faults:
-            self._refuse_trouble(nodes)
         return faults
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
@@ -85,12 +94,11 @@ class Preflight:
         found = {trial.name: self._fault(trial.name, result) for trial in trials}
         return {name: fault for name, fault in found.items() if fault is not None}
 
-    def _result(self, probes: Probes, order: Order) -> ProbeResult:
+    @staticmethod
+    def _result(probes: Probes, order: Order) -> ProbeResult:
         """What the job found; a folder that is full for a moment gets another job."""
-        try:
+        with suppress(WorkFolderError):
             return probes.result(order, probes.submit(order))
-        except WorkFolderError:
-            self._refuse_trouble(order.nodes)
         return probes.result(order, probes.submit(order))
 
     def _refuse_trouble(self, nodes: int) -> None:
