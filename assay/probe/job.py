@@ -20,8 +20,13 @@ from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
 from checks.common.outcome import iso_time
-from checks.common.queue_reasons import pending_verdict, refusal_verdict, with_meaning
-from checks.common.slurm_answers import slurm_seconds
+from checks.common.queue_reasons import (
+    last_words,
+    pending_verdict,
+    refusal_verdict,
+    with_meaning,
+)
+from checks.common.slurm_answers import Alone, slurm_seconds
 from records.errors import AssayError, InfrastructureError
 from records.plain_text import one_line
 from records.queue_state import QueueState, State
@@ -211,7 +216,7 @@ class Job:
                 raise AssayError(
                     f"Slurm does not take the job ({' '.join(options)}): {answer.said}"
                 )
-            self._tell("not-taken", answer.said)
+            self._tell("not-taken", last_words(answer.stderr))
             if answer.said != told:
                 told = answer.said
                 self._say(f"Slurm does not take {self.name} now, trying again: {told}")
@@ -223,6 +228,7 @@ class Job:
         Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
         """
         begun = answered = time.monotonic()
+        alone = Alone(self._output_of)
         started: float | None = None
         told, told_at = ("", ""), 0.0
         for poll in count():
@@ -236,7 +242,8 @@ class Job:
                 started = now
             if state not in _OPEN:
                 break
-            if state == "PENDING" and pending_verdict(reason) == "never":
+            verdict = pending_verdict(reason) if state == "PENDING" else "waits"
+            if verdict == "never" or alone.long_enough(verdict):
                 raise AssayError(
                     f"job {self.job_id} can never start: Slurm says {with_meaning(reason)}"
                 )
@@ -251,6 +258,10 @@ class Job:
             self._pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
         self._ended = True
         return JobEnd(self.job_id, state, (started or now) - begun, self._output())
+
+    def _output_of(self, argv: list[str]) -> str | None:
+        answer = ask(self._site, argv)
+        return answer.stdout if answer.status == 0 else None
 
     def _state(self) -> tuple[str, str, str]:
         """State, reason, and when Slurm thinks that it starts."""

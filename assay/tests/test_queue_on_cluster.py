@@ -140,11 +140,11 @@ def test_a_reason_that_never_clears_stops_a_run_and_nothing_is_recorded(folder, 
     busy(slurm, 1000)
     process = start(campaign(folder, "limit", "mpich", 1, ALL_NODES), "--site", SITE)
     wait_for(lambda: waits_for("Resources"))
-    slurm("scontrol", "update", "partitionname=all", "MaxNodes=3")
-    slurm("scancel", "--user=nobody")  # the environments are proved on two nodes
+    slurm("scontrol", "update", "partitionname=all", "MaxTime=3")
+    slurm("scancel", "--user=nobody")  # the environments are proved in two minutes
     status, output = finish(process)
     assert status == 2, output
-    assert "PartitionNodeLimit" in output.splitlines()[-1]
+    assert "PartitionTimeLimit" in output.splitlines()[-1]
     assert not records_of(the_run(folder, "limit"))
 
 

@@ -35,12 +35,12 @@ from checks.common.queue_reasons import (
     with_meaning,
 )
 from checks.common.slurm_answers import (
+    Alone,
     cancel,
     described,
     down_nodes,
     fields,
     nodes_not_down,
-    nothing_else_runs,
     slurm_seconds,
 )
 from records.queue_state import QueueState, State
@@ -61,9 +61,6 @@ CONTROLLER_PATIENCE_S = 30.0
 PENDING_PATIENCE_S = 600.0
 #: Seconds that a job may wait for nodes that nobody brings back, before it is given up.
 DOWN_NODES_PATIENCE_S = 5.0
-#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
-#: A reason may be that old: Slurm renews it when it plans.
-ALONE_S = 120.0
 #: Seconds until a job that Slurm did not take is handed in again: at first, and at most.
 FIRST_RETRY_S, MOST_RETRY_S = 5.0, 60.0
 
@@ -122,7 +119,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
 
         A job that it does not take at all gets a loss, which its launch reports.
         """
-        job.slurm, job.loss, job.alone_since = {}, None, None
+        job.slurm, job.loss, job.alone = {}, None, Alone()
         job.handed_in, pause_s = time.time(), FIRST_RETRY_S
         while (said := self._refusal(job)) is not None:
             verdict = refusal_verdict(said)
@@ -196,16 +193,11 @@ class AssaySlurmScheduler(SqueueJobScheduler):
     def _wait_in_queue(self, job: Any, reason: str) -> None:
         """Tell that the job waits, or give it up where waiting does not help."""
         verdict = pending_verdict(reason)
-        if verdict in ("mine", "shared") and nothing_else_runs(mine=verdict == "mine"):
-            job.alone_since = job.alone_since or job.asked_at
-            if job.asked_at - job.alone_since > ALONE_S:
-                verdict = "never"
-        else:
-            job.alone_since = None
+        never = verdict == "never" or job.alone.long_enough(verdict)
         long_enough = time.time() - job.submit_time > DOWN_NODES_PATIENCE_S
         if long_enough and (missing := _missing_nodes(job, reason)):
             self._give_up(job, Loss(f"{missing} (Slurm: {reason})", "nodes", ran=False))
-        elif verdict == "never":
+        elif never:
             told = f"Slurm will not run the job: {with_meaning(reason)} ({_shape(job)})"
             self._give_up(job, Loss(told, "refused", ran=False))
         else:

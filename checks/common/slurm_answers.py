@@ -7,13 +7,18 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cache
+
+from checks.common.queue_reasons import Pending
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0
 
+#: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
+#: A reason may be that old: Slurm renews it when it plans.
+ALONE_S = 120.0
 #: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer. A node
 #: that saves power comes back by itself.
 _DOWN = re.compile(
@@ -75,16 +80,39 @@ def leaves_processes() -> bool:
     return tracked is not None and ended is None
 
 
-def nothing_else_runs(*, mine: bool) -> bool:
-    """Whether no job runs that could free what another one waits for: of mine, or of anybody.
+def output(command: list[str]) -> str | None:
+    """What a command prints; None where it fails."""
+    answer = said(command)
+    return answer.stdout if answer.returncode == 0 else None
 
-    False where that cannot be known, because others' jobs are hidden.
+
+class Alone:
+    """Since when no other job runs. A limit on all jobs together is then one on this job alone.
+
+    `output` runs Slurm's commands.
     """
-    if not mine and re.search(r"^PrivateData\s*=.*\bjobs\b", _settings(), re.MULTILINE):
-        return False
-    whose = ["--me"] if mine else []
-    running = said(["squeue", "--noheader", *whose, "--states=R,S,CF,CG,SO", "--format=%i"])
-    return running.returncode == 0 and not running.stdout.strip()
+
+    def __init__(self, output: Callable[[list[str]], str | None] = output) -> None:
+        self._output = output
+        self._since: float | None = None
+
+    def long_enough(self, verdict: Pending) -> bool:
+        """Asked again and again: whether a job pending with this verdict waits for nobody."""
+        if verdict not in ("mine", "shared") or not self._nothing_runs(mine=verdict == "mine"):
+            self._since = None
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() - self._since > ALONE_S
+
+    def _nothing_runs(self, *, mine: bool) -> bool:
+        """Whether no job runs, of mine or of anybody; False where others' jobs are hidden."""
+        settings = self._output(["scontrol", "show", "config"]) or ""
+        if not mine and re.search(r"^PrivateData\s*=.*\bjobs\b", settings, re.MULTILINE):
+            return False
+        whose = ["--me"] if mine else []
+        states = "--states=R,S,CF,CG,SO"
+        running = self._output(["squeue", "--noheader", *whose, states, "--format=%i"])
+        return running is not None and not running.strip()
 
 
 def down_nodes(asked: str) -> list[str]:
