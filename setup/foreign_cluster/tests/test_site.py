@@ -3,7 +3,8 @@
 
 Takes minutes: run by `make test-site`, which prints all that users read, and times.
 ASSAY_TEST_SITE_UP: further words of `foreign-cluster up`; ASSAY_TEST_SITE_HOLD_S: seconds that
-others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the campaign quick.
+others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the campaign quick. ASSAY_TEST_SITE_KEEP=1
+leaves the cluster up, and goes on with one that was left, for work on these tests.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import pytest
 import yaml
 
 from setup.foreign_cluster import lifecycle
+from setup.foreign_cluster.state import ROOT as ROOT_OF_CLUSTERS
 from setup.foreign_cluster.tests.walk import ROOT, Walk, fetch_wheels
 
 pytestmark = [
@@ -30,6 +32,7 @@ pytestmark = [
 NAME = "walk"
 HOLD_S = float(os.environ.get("ASSAY_TEST_SITE_HOLD_S", "45"))
 BLOCKS = os.environ.get("ASSAY_TEST_SITE_BLOCKS", "2")
+KEEP = os.environ.get("ASSAY_TEST_SITE_KEEP") == "1"
 WAITS = re.compile(r"waits since")
 
 
@@ -38,6 +41,9 @@ def walk() -> Iterator[Walk]:
     """The cluster, with a copy of this repository and the packages where users find them."""
     up = shlex.split(os.environ.get("ASSAY_TEST_SITE_UP", ""))
     command = [str(ROOT / "setup" / "foreign-cluster"), f"--name={NAME}"]
+    if KEEP and (ROOT_OF_CLUSTERS / NAME / "requirements.lock").exists():
+        yield Walk(NAME)
+        return
     subprocess.run([*command, "up", *up], check=True)
     try:
         root = Walk(NAME).state.root
@@ -48,12 +54,15 @@ def walk() -> Iterator[Walk]:
         subprocess.run(["chmod", "-R", "a+rX", str(root / "wheels")], check=True)
         yield Walk(NAME)
     finally:
-        subprocess.run([*command, "down"], check=True)
+        if not KEEP:
+            subprocess.run([*command, "down"], check=True)
 
 
 def set_up(walk: Walk, user: str) -> None:
     """Clone and set-up, as a user does both on a site without internet."""
     root = walk.state.root
+    if KEEP and (walk.home(user) / ".venv" / "installed.sha256").exists():
+        return
     assert walk.user(user, f"git clone -q {root}/assay.git assay").returncode == 0
     if (root / "requirements.lock").read_text() != (ROOT / "requirements.lock").read_text():
         walk.user(user, f"cp {root}/requirements.lock .")
@@ -67,8 +76,9 @@ def ready(walk: Walk) -> Walk:
     user = walk.users()[0]
     begun = time.monotonic()
     set_up(walk, user)
-    done = walk.user(user, ".venv/bin/assay site init --yes")
-    assert done.returncode == 0, done.stderr
+    if not (walk.home(user) / "site-config" / NAME).exists():
+        done = walk.user(user, ".venv/bin/assay site init --yes")
+        assert done.returncode == 0, done.stderr
     print(f"clone, set-up and site init took {time.monotonic() - begun:.0f} s, answers typed: 0")
     return walk
 
@@ -147,13 +157,15 @@ def test_killed_and_resumed_through_a_maintenance(ready, site):
     running.until(lambda: "[1/4]" in running.text(), "the first record")
     running.process.kill()
     running.process.wait()
-    lifecycle.maintenance(ready.state, "now", "1", "service")
+    lifecycle.maintenance(ready.state, "now", "120", "service")
     resumed = ready.start(
         user, "sh", "-c", "exec .venv/bin/assay run --resume results/tiny/* --plain"
     )
-    status = resumed.end()
-    ready.state.admin("scontrol", "delete", "reservation=service", check=False)
-    assert status == 0
+    try:
+        resumed.until(lambda: WAITS.search(resumed.text()) is not None, "a launch that waits")
+    finally:
+        ready.admin("scontrol", "delete", "reservation=service")
+    assert resumed.end() == 0
     assert all_ok(ready, user, 4)
 
 
