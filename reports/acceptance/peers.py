@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import NodesCriterion
-from reports.acceptance.bounds import Bounds, Verdict, bound_rank, decide, median_bounds
+from reports.acceptance.bounds import Bounds, bound_rank, decide, median_bounds
 from reports.acceptance.criteria_judges import Context, Limits
 from reports.acceptance.levels import Peers, Reach, peers_of, reach_of, top_of
 from reports.acceptance.model import Item, JudgedCriterion, Subject, listed_nodes
 from reports.acceptance.peer_groups import PeerGroup, Place, peer_groups
-from reports.acceptance.suspects import clears, settled
+from reports.acceptance.suspects import settled
 from reports.statistics.descriptive import Matrix
 
 #: In machines up to this size one better node leaves open whether the others are slow.
@@ -93,11 +93,11 @@ class Standing:
         before, _ = decide(bounds, *self.limits, self.context.criteria.least_launches)
         if item.verdict == "INCONCLUSIVE" and before == "PASS":
             return replace(item, verdict="PASS", note="met by the launches of the run")
-        if item.verdict != "FAIL" and before == "FAIL":
-            good = clears(item, self.again(row))
-            verdict: Verdict = "PASS" if good or item.verdict == "PASS" else "INCONCLUSIVE"
+        if item.verdict == "PASS" and before == "FAIL":
             note = "suspected in the run, cleared by re-runs"
-            return replace(item, verdict=verdict, state="not confirmed", note=note)
+            return replace(item, state="not confirmed", note=note)
+        if item.verdict == "INCONCLUSIVE" and before == "FAIL":
+            return settled(item, self.again(row))
         return item
 
     def again(self, row: int) -> list[float]:
