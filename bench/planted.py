@@ -2,8 +2,10 @@
 """Faults planted on a virtual cluster: each is found and named, and nothing else is (goal: all).
 
 python -m bench.planted [FAULT …]. Brings its own cluster of four nodes on two switches up and takes
-it down; needs root. Each fault gets a campaign, `assay accept` and up to two re-runs; then one
-library made some 5 % slower by its settings is compared with itself. Exits 1 when a row misses.
+it down; needs root, and a machine that does nothing else: a node held to half its cores' time is
+not slow where other work leaves each node less. Each fault gets a campaign, `assay accept` and up
+to two re-runs; then one library made some 5 % slower by its settings is compared with itself. Exits
+1 when a row misses.
 """
 
 from __future__ import annotations

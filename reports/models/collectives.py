@@ -49,7 +49,7 @@ LEAST_COUNTS = 5
 LEAST_DELTA_SIMPLER = 2.0
 LEAST_DELTA_BIC = 6.0
 #: … than that of a watched law by this; both have the same number of parameters.
-LEAST_DELTA_WATCHED = 2.0
+LEAST_DELTA_WATCHED = 3.0
 #: … and no other law predicts left-out process counts better by more than this share.
 LEFT_OUT_MARGIN = 0.1
 #: Where every law misses left-out process counts by more than this (relative rms), none predicts
