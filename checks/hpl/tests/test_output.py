@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from checks.common.json_lines import OutputError
+from checks.common.json_lines import Output, OutputError
+from checks.hpl import HplParameters
 from checks.hpl.output import UnfinishedError, operations, parse
+from checks.hpl.run import read_other_build
 
 DATA = Path(__file__).parents[1] / "samples"
 SAMPLES = sorted(DATA.glob("*.txt"))
@@ -106,3 +108,24 @@ def test_interleaved_result_line_is_refused(text):
 def test_binary_output_is_refused():
     with pytest.raises(UnfinishedError):
         parse(bytes(range(256)).decode("latin-1") * 50)
+
+
+#: An HPL 2.3 of a site's own, which prints no line of ours.
+OTHER = (DATA / "hpl-2.3.mpich.2ranks.txt").read_text()
+ASKED = HplParameters.model_validate({"n": 200, "nb": 32, "p": 1, "q": 2})
+
+
+def test_another_build_of_hpl_gives_its_printed_rate_and_the_time_that_belongs_to_it():
+    rate, time = read_other_build(ASKED, Output(), OTHER).metrics
+    assert (rate.name, time.name) == ("rate", "time")
+    assert rate.value == parse(OTHER).rate_flop_per_s
+    assert rate.value * time.value == pytest.approx(operations(200))
+
+
+def test_another_build_must_have_run_what_was_asked_within_the_launch():
+    other = HplParameters(n=200, nb=32, p=2, q=1)
+    with pytest.raises(OutputError, match="HPL ran with P = '1'; asked was 2"):
+        read_other_build(other, Output(), OTHER)
+    short = Output(stamps={"launch_begin": 10.0, "launch_end": 10.1})
+    wrong = read_other_build(ASKED, short, OTHER).wrong
+    assert "took 0.3 s at least; the whole launch took 0.1 s" in wrong
