@@ -6,9 +6,19 @@ None is what the node does not tell an ordinary user.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import msgspec
+from ClusterShell.NodeSet import NodeSet
 
 from records.values import Count
+
+#: A difference of less memory is firmware's, node by node.
+_MEMORY_STEP_BYTES = 2**30
+#: Characters of one value, where several are told.
+_SHOWN = 80
 
 
 class Nic(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,3 +52,60 @@ class NodeFacts(msgspec.Struct, frozen=True, kw_only=True):
     nics: dict[str, Nic] = {}
     gpus: list[str] = []
     file_systems: dict[str, str] = {}
+
+
+#: Fact → its value → the nodes that have it; "" where a node does not have the fact.
+ByValue = dict[str, dict[str, list[str]]]
+
+
+def facts_by_value(nodes: Mapping[str, NodeFacts]) -> ByValue:
+    """Every fact with the nodes of each value, e.g. {"kernel": {"Linux 5.14": ["c1", "c2"]}}."""
+    texts = {name: dict(_flat("", msgspec.to_builtins(facts))) for name, facts in nodes.items()}
+    found: ByValue = {}
+    for fact in sorted({fact for one in texts.values() for fact in one}):
+        for name in sorted(texts):
+            found.setdefault(fact, {}).setdefault(texts[name].get(fact, ""), []).append(name)
+    return found
+
+
+def value_text(values: Mapping[str, list[str]]) -> str:
+    """The one value of all nodes, or each with its nodes: "a on c[1-3]; b on c4"."""
+    if len(values) == 1:
+        return next(iter(values))
+    ordered = sorted(values.items(), key=lambda item: (-len(item[1]), item[0]))
+    return "; ".join(
+        f"{text[:_SHOWN] or 'none'} on {NodeSet.fromlist(names)}" for text, names in ordered
+    )
+
+
+def differences(nodes: Mapping[str, NodeFacts]) -> list[str]:
+    """What is not alike on all nodes, a line a fact: "kernel: a on c[1-3]; b on c4"."""
+    return [
+        f"{fact}: {value_text(values)}"
+        for fact, values in facts_by_value(nodes).items()
+        if len(values) > 1
+    ]
+
+
+def oddities(nodes: Mapping[str, NodeFacts], name: str) -> list[str]:
+    """In what one node differs from what most nodes have: "kernel is b, not a"."""
+    found = []
+    for fact, values in facts_by_value(nodes).items():
+        counts = Counter({text: len(names) for text, names in values.items()})
+        usual, many = counts.most_common(1)[0]
+        own = next((text for text, names in values.items() if name in names), usual)
+        if own != usual and counts[own] < many:
+            found.append(f"{fact} is {own[:_SHOWN] or 'none'}, not {usual[:_SHOWN] or 'none'}")
+    return found
+
+
+def _flat(head: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Leaves by dotted names; memory in GiB, for identical nodes differ by some kB."""
+    for key, inner in value.items():
+        name = f"{head}{key}"
+        if isinstance(inner, Mapping):
+            yield from _flat(f"{name}.", inner)
+        elif name == "memory_bytes" and inner is not None:
+            yield "memory", f"{round(inner / _MEMORY_STEP_BYTES)} GiB"
+        elif inner not in (None, []):
+            yield name, ", ".join(map(str, inner)) if isinstance(inner, list) else str(inner)

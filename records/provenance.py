@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
+from records.node_facts import NodeFacts
 from records.values import Count, Integer, Scalar
 from records.withheld import shown, without_secrets
 from records.words import ALLOWED, is_site, odd_word
@@ -104,7 +105,11 @@ class SpackBuild(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
-    """An MPI implementation in one mode: how it was built and started."""
+    """An MPI implementation in one mode: how it was built and started.
+
+    A job found on a node: `modules_loaded`, all of them; `library`, what the library calls itself,
+    in full, and its file; `started_by`, the launch command.
+    """
 
     description: str | None = None
     source: str | None = None
@@ -116,6 +121,10 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     launcher_command: str | None = None
     mpirun: str | None = None
     modules: list[str] | None = None
+    modules_loaded: list[str] | None = None
+    library: str | None = None
+    library_file: str | None = None
+    started_by: str | None = None
     prepare: list[str] | None = None
     blas: str | None = None
     variables: dict[str, str] = {}
@@ -127,7 +136,8 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
-    """All that was known when a run began. `variables` are those of the caller that reach MPI.
+    """All that was known when a run began. `variables` are those of the caller that reach MPI,
+    `nodes` what a job found of nodes before the first launch.
 
     What looks like a secret is named without its value, also where a former Assay kept that.
     """
@@ -141,6 +151,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     host: Host = Host()
     slurm: SlurmAsRun = SlurmAsRun()
     environments: dict[str, EnvironmentAsRun] = {}
+    nodes: dict[str, NodeFacts] = {}
     variables: dict[str, str] = {}
 
     def to_json(self) -> bytes:
@@ -157,6 +168,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
                 launcher_command=_shown(environment.launcher_command),
                 prepare=_each_shown(environment.prepare),
                 compiles_with=_shown(environment.compiles_with),
+                started_by=_shown(environment.started_by),
             )
             for name, environment in self.environments.items()
         }
@@ -180,8 +192,9 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
             return told, ("site", "builds")
         if (odd := odd_word(site.nodes_left_out or ())) is not None:
             return f"`site.nodes_left_out` holds {odd!r}; {ALLOWED}", ("site", "nodes_left_out")
-        if (odd := odd_word(self.environments)) is not None:
-            return f"`environments` holds {odd!r}; {ALLOWED}", ("environments", odd)
+        for part, names in (("nodes", self.nodes), ("environments", self.environments)):
+            if (odd := odd_word(names)) is not None:
+                return f"`{part}` holds {odd!r}; {ALLOWED}", (part, odd)
         return None
 
 

@@ -22,7 +22,7 @@ _PSEUDO = re.compile(
     r"|squashfs|fuse\.(gvfsd|portal|lxcfs).*)$"
 )
 #: Mount points of the system's own, which come and go.
-_SYSTEM = re.compile(r"/(run|etc|sys|proc|snap|boot|var/lib/(docker|containers))(/|$)")
+_SYSTEM = re.compile(r"/(run|etc|sys|proc|snap|boot|var/lib)(/|$)")
 #: Where a file system in memory matters to programs.
 _IN_MEMORY = ("/", "/tmp", "/dev/shm", "/var/tmp", "/scratch")  # noqa: S108  not used here
 _BITS = {"Gb/sec": 1e9, "Mb/sec": 1e6}

@@ -97,7 +97,7 @@ def read_probe(end: JobEnd, trials: Sequence[Trial], token: str) -> ProbeResult:
     texts = {
         name.removeprefix("node/"): re.sub(r"^=== ", "== ", content, flags=re.MULTILINE)
         for name, content in found.items()
-        if name.startswith("node/")
+        if re.fullmatch(r"node/[\w.-]+", name)
     }
     nodes = allocated[1].split() if allocated else []
     seen = [name for name, content in texts.items() if token in content]

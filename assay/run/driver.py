@@ -22,13 +22,16 @@ from assay.run.interruption import Interruption
 from assay.run.preflight import Preflight, lately_right
 from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
+from assay.run.provenance import with_facts
 from assay.run.raw_output import keep_raw
 from assay.run.session import Launch, Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.outcome import BuildFailure, Outcome
+from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.files import write_whole
 from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase
 from records.record import CASE_ID, Record, RecordWriter, latest_attempts
@@ -116,8 +119,9 @@ class Driver:
         end_jobs(self.site, self.work.name)
         with self.work:
             try:
+                # Before the first record: the chain begins with what is proven now.
+                self._prove(self._to_come())
                 with RecordWriter(self.run_directory.records_file) as writer:
-                    self._prove(self._to_come())
                     self._record_skipped(writer)
                     self._run_all(writer)
             finally:
@@ -147,10 +151,19 @@ class Driver:
         preflight = Preflight(self.site, self.work, self.waiting, self.interruption.sleep)
         broken = preflight.broken(names, max(launch.nodes for launch in coming))
         self.waiting.over()
+        self._keep_facts(preflight)
         if broken:
             raise AssayError(preflight_told(broken, self.plan, self.run_directory.path))
         took_s = time.monotonic() - begun
         self.progress.say(f"each environment was proved ({', '.join(names)}; {took_s:.0f} s)")
+
+    def _keep_facts(self, preflight: Preflight) -> None:
+        """Add what jobs found to the provenance of a run that has no record yet."""
+        run = self.run_directory
+        if run.records_file.exists() or (run.path / SEAL).exists():
+            return
+        found = with_facts(run.provenance(), preflight.nodes, preflight.trials)
+        write_whole(run.provenance_file, found.to_json())
 
     def _to_come(self) -> list[Launch]:
         retries = int(self.plan.limits.get("retries") or 0)

@@ -8,20 +8,20 @@ anything is recorded, and is a matter of the set-up, not of a library.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from assay.probe.environments import fault_of, trials_of
 from assay.probe.job import WorkFolderError
 from assay.probe.probe import Order, Probes
-from assay.probe.reading import ProbeResult
+from assay.probe.reading import ProbeResult, TrialResult
 from assay.probe.script import Trial
 from assay.run.infrastructure import trouble
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from records.errors import InfrastructureError
+from records.node_facts import NodeFacts
 from records.plan import Plan
 from records.queue_state import QueueState
 from records.record import Record
@@ -43,6 +43,9 @@ class Preflight:
         self, site: Site, work: WorkFolder, waiting: Waiting, pause: Callable[[float], None]
     ) -> None:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
+        #: What jobs found of nodes and environments, for the provenance.
+        self.nodes: dict[str, NodeFacts] = {}
+        self.trials: dict[str, TrialResult] = {}
 
     def broken(self, names: Sequence[str], nodes: int) -> dict[str, str]:
         """What is wrong with which environment, by its name; none is right.
@@ -50,17 +53,18 @@ class Preflight:
         Raises AssayError where nodes do not see the work folder, InfrastructureError where the
         job did not come to its end.
         """
-        nodes = max(1, min(2, nodes, self._site.description.nodes or 2))
+        widest = max(1, min(nodes, self._site.description.nodes or nodes))
         try:
-            faults = self._tried(names, nodes)
+            faults = self._tried(names, min(2, widest), widest)
         except WorkFolderError:
-            self._refuse_trouble(nodes)
+            self._refuse_trouble(min(2, widest))
             raise
         if faults:
-            self._refuse_trouble(nodes)
+            self._refuse_trouble(min(2, widest))
         return faults
 
-    def _tried(self, names: Sequence[str], nodes: int) -> dict[str, str]:
+    def _tried(self, names: Sequence[str], nodes: int, widest: int) -> dict[str, str]:
+        """What jobs on `nodes` nodes have against these environments; facts of `widest` nodes."""
         left = trials_of(self._site, names, ranks=nodes, ranks_per_node=1)
         faults: dict[str, str] = {}
         with Probes(
@@ -73,19 +77,13 @@ class Preflight:
                     break
                 faults = self._faults(probes, left, nodes)
                 left = [trial for trial in left if trial.name in faults]
+            if widest > nodes and not faults:
+                self._result(probes, self._order("facts", widest, []))
         return faults
 
     def _faults(self, probes: Probes, trials: Sequence[Trial], nodes: int) -> dict[str, str]:
         """What one job has against these environments."""
-        wanted_s = _JOB_S + _ENVIRONMENT_S * len(trials)
-        longest_s = self._site.description.longest_job_s or wanted_s
-        options = [
-            *self._site.description.access,
-            f"--comment=assay-{self._work.name}",
-            "--no-requeue",
-        ]
-        order = Order("preflight", nodes, 1, options, trials, min(wanted_s, longest_s))
-        result = self._result(probes, order)
+        result = self._result(probes, self._order("preflight", nodes, trials))
         if result.state in _LOST:
             raise InfrastructureError(
                 f"the job that proves the environments ended {result.state} on"
@@ -94,12 +92,22 @@ class Preflight:
         found = {trial.name: self._fault(trial.name, result) for trial in trials}
         return {name: fault for name, fault in found.items() if fault is not None}
 
-    @staticmethod
-    def _result(probes: Probes, order: Order) -> ProbeResult:
+    def _order(self, name: str, nodes: int, trials: Sequence[Trial]) -> Order:
+        wanted_s = _JOB_S + _ENVIRONMENT_S * len(trials)
+        longest_s = self._site.description.longest_job_s or wanted_s
+        comment = f"--comment=assay-{self._work.name}"
+        options = [*self._site.description.access, comment, "--no-requeue"]
+        return Order(name, nodes, 1, options, trials, min(wanted_s, longest_s))
+
+    def _result(self, probes: Probes, order: Order) -> ProbeResult:
         """What the job found; a folder that is full for a moment gets another job."""
-        with suppress(WorkFolderError):
-            return probes.result(order, probes.submit(order))
-        return probes.result(order, probes.submit(order))
+        try:
+            result = probes.result(order, probes.submit(order))
+        except WorkFolderError:
+            result = probes.result(order, probes.submit(order))
+        self.nodes |= result.nodes
+        self.trials |= result.trials
+        return result
 
     def _refuse_trouble(self, nodes: int) -> None:
         """Raise InfrastructureError where work folder or Slurm, not the set-up, are at fault."""

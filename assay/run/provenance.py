@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import platform
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,9 +16,11 @@ from msgspec.structs import replace
 
 from assay import ROOT
 from assay.outputs import output_of
+from assay.probe.reading import TrialResult
 from assay.run.variables import variables_of
 from assay.sites.description import EnvironmentDescription
 from assay.sites.site import Site
+from records.node_facts import NodeFacts
 from records.plan import Plan
 from records.provenance import (
     EnvironmentAsRun,
@@ -80,6 +82,32 @@ def gather(
         environments={name: environment_as_run(site, name) for name in plan.environments},
         variables=variables_of(os.environ),
     ).without_secrets()
+
+
+def with_facts(
+    known: Provenance, nodes: Mapping[str, NodeFacts], trials: Mapping[str, TrialResult]
+) -> Provenance:
+    """The provenance with what jobs found of nodes and environments."""
+    environments = {
+        name: _as_found(environment, trials[name]) if name in trials else environment
+        for name, environment in known.environments.items()
+    }
+    return replace(known, nodes=dict(nodes), environments=environments).without_secrets()
+
+
+def _as_found(environment: EnvironmentAsRun, trial: TrialResult) -> EnvironmentAsRun:
+    """An environment as a node has it: compiler, modules loaded, the library's own words."""
+    right = trial.right
+    evidence = right.evidence if right else None
+    return replace(
+        environment,
+        modules_loaded=trial.modules or environment.modules,
+        compiler_version=trial.compiler_version or environment.compiler_version,
+        compiles_with=trial.compiles_with or environment.compiles_with,
+        library=evidence.library if evidence else None,
+        library_file=evidence.library_file if evidence else None,
+        started_by=right.label if right else None,
+    )
 
 
 def _host() -> Host:

@@ -8,12 +8,15 @@ from typing import Any
 
 import msgspec
 
+from records.node_facts import facts_by_value, value_text
 from records.provenance import Provenance
 
 #: Parts of provenance.json that make the context; the rest (times, seeds, ids) differs every night.
 _PARTS = ("harness", "site", "host", "slurm", "environments", "variables")
 #: Differ from night to night and decide nothing.
 _LEFT_OUT = ("site.asked_as", "site.description", "site.nodes_left_out")
+#: Begins the names of facts of nodes: one value, or each with the nodes that have it.
+NODE = "node."
 #: What Slurm sets for each job says nothing about the software.
 _JOB_VARIABLES = "variables.SLURM_"
 
@@ -29,7 +32,9 @@ def context_of(provenance: Provenance, nodes: Sequence[str]) -> dict[str, str]:
         for name, text in flat.items()
         if name not in _LEFT_OUT and not name.startswith(_JOB_VARIABLES)
     }
-    return kept | {"nodes": " ".join(nodes)}
+    facts = facts_by_value(provenance.nodes)
+    told = {f"{NODE}{fact}": value_text(values) for fact, values in facts.items()}
+    return {**kept, **told, "nodes": " ".join(nodes)}
 
 
 def _leaves(name: str, value: Any) -> Iterator[tuple[str, str]]:

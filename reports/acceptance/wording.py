@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from records.flags import OVERSUBSCRIBED
+from records.node_facts import oddities
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Item
 from reports.acceptance.values import NOMINAL_KEYS
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity
+
+#: Slow nodes that are told with what is odd about them, and facts of each.
+_MOST_ODD = 8
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,11 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
         if mine:
             shown = ", ".join(mine[:8]) + (" and others" if len(mine) > 8 else "")
             yield Sentence(f"{word}: {shown}.", "named", "bad")
+    for finding in [one for one in named if one.nodes][:_MOST_ODD]:
+        for node in finding.nodes:
+            if odd := oddities(dossier.run.provenance.nodes, node):
+                text = f"{node} is not like the others: {'; '.join(odd[:_MOST_ODD])}."
+                yield Sentence(text, "provenance", "bad")
     if not named:
         yield Sentence("No slow node and no slow link is named.", "named", "good")
     if not dossier.judgement.absolute:

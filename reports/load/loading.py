@@ -10,11 +10,15 @@ from records.chain import Chain
 from records.errors import AssayError
 from records.input_files import kind_at
 from records.interims import INTERIMS, read_interims
+from records.node_facts import differences
 from records.plan import read_plan
 from records.provenance import read_provenance
 from records.record import has_torn_tail
 from reports.load.reader import Reader
 from reports.load.run import AtKey, Launch, Run, Series, stacked
+
+#: Facts of nodes that are not alike, in a warning.
+MOST_UNLIKE = 5
 
 __all__ = ["AtKey", "Launch", "Run", "Series", "load_run", "stacked"]
 
@@ -35,6 +39,8 @@ def load_run(directory: Path) -> Run:
     warnings: list[str] = []
     belonging = Belonging(plan, provenance.run_id or "")
     reader = Reader(belonging)
+    if unlike := differences(provenance.nodes):
+        warnings.append(f"The nodes are not alike: {'. '.join(unlike[:MOST_UNLIKE])}.")
     records_path, chain = directory / "records.jsonl", Chain.of(directory)
     if kind_at(records_path) is not None:
         if has_torn_tail(records_path):

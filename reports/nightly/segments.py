@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from records.history.context import NODE
 from records.history.model import Change, History, Night
 
 _OWN = "environments."
+#: Ends the names of what a job finds of an environment.
+_OF_A_JOB = (".library", ".library_file", ".modules_loaded", ".started_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,23 @@ _SHOWN_ONLY = ("harness.git_commit", "harness.git_dirty")
 
 
 def context_changes(before: Night, after: Night) -> list[ContextChange]:
-    """What changed in software, machine and node set from one night to another."""
+    """What changed in software, machine and node set from one night to another.
+
+    A night of an Assay that asked no nodes says nothing of what these tell.
+    """
     names = sorted(before.context.keys() | after.context.keys())
+    if not all(any(name.startswith(NODE) for name in one.context) for one in (before, after)):
+        names = [name for name in names if not _told_by_nodes(name)]
     return [
         ContextChange(name, before.context.get(name), after.context.get(name))
         for name in names
         if before.context.get(name) != after.context.get(name)
     ]
+
+
+def _told_by_nodes(name: str) -> bool:
+    """Whether an entry of the context is known from a job on nodes only."""
+    return name.startswith(NODE) or name.endswith(_OF_A_JOB)
 
 
 #: A covariate (covariates.py): where the scheduler draws the nodes, they change every night.
@@ -60,7 +73,8 @@ def context_starts(nights: Sequence[Night], environment: str) -> NDArray[np.int6
         now = {
             name: text
             for name, text in night.context.items()
-            if name != _COVARIATE and concerns(name, environment)
+            # Facts of nodes go with the nodes that were drawn.
+            if name != _COVARIATE and not _told_by_nodes(name) and concerns(name, environment)
         }
         starts[place] = starts[place - 1] if place and now == previous else place
         previous = now

@@ -14,6 +14,7 @@ from urllib.parse import quote
 import msgspec
 
 from records.flags import INVALID_ON_PURPOSE
+from records.node_facts import facts_by_value, value_text
 from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.loading import Launch
@@ -177,11 +178,17 @@ def evidence(analysis: Analysis, root: str) -> list[EvidenceCase]:
 
 
 def provenance_rows(provenance: Provenance) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Provenance as sections of (key, text); nested objects become dotted keys."""
+    """Provenance as sections of (key, text); nested objects become dotted keys.
+
+    Of nodes each fact is told once, with the nodes of each value where they are not alike.
+    """
     plain: list[tuple[str, str]] = []
     sections = []
     for name, value in msgspec.to_builtins(provenance).items():
-        if isinstance(value, Mapping):
+        if name == "nodes":
+            facts = facts_by_value(provenance.nodes)
+            sections.append((name, [(fact, value_text(one)) for fact, one in facts.items()]))
+        elif isinstance(value, Mapping):
             sections.append((name, list(_flat(value.items(), ""))))
         else:
             plain.append((name, _text(value)))

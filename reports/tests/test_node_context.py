@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else changed: a fact of nodes is named, and the first night that knows any is no change."""
+
+from records.history.model import Night
+from reports.nightly.segments import context_changes, context_starts
+
+KNOWN = {"host.kernel": "6.1", "node.kernel": "Linux 5.14", "environments.mpich.library": "4.0.2"}
+
+
+def night(context):
+    return Night(
+        run_id="r",
+        site="s",
+        campaign="c",
+        started_at="2026-01-01T00:00:00Z",
+        context=context,
+        nodes=("c1",),
+        statuses={},
+        failures=(),
+        warnings=(),
+        run_path="",
+    )
+
+
+def test_a_changed_fact_of_nodes_is_named():
+    other = {**KNOWN, "node.kernel": "Linux 5.14 on c1; Linux 6.1 on c2"}
+    (change,) = context_changes(night(KNOWN), night(other))
+    assert change.text == "node.kernel: Linux 5.14 → Linux 5.14 on c1; Linux 6.1 on c2"
+    (change,) = context_changes(night(KNOWN), night({**KNOWN, "node.gpus": "A100"}))
+    assert change.text == "node.gpus: none → A100"
+    (change,) = context_changes(night(KNOWN), night({**KNOWN, "environments.mpich.library": "4.1"}))
+    assert change.text == "environments.mpich.library: 4.0.2 → 4.1"
+
+
+def test_a_night_that_asked_no_nodes_says_nothing_of_them():
+    assert context_changes(night({"host.kernel": "6.1"}), night(KNOWN)) == []
+    (change,) = context_changes(night({"host.kernel": "5.9"}), night(KNOWN))
+    assert change.name == "host.kernel"
+
+
+def test_facts_of_nodes_begin_no_level():
+    nights = [night({"host.kernel": "6.1"}), night(KNOWN), night({**KNOWN, "node.kernel": "x"})]
+    assert context_starts(nights, "mpich").tolist() == [0, 0, 0]
+    nights.append(night({**KNOWN, "host.kernel": "6.2"}))
+    assert context_starts(nights, "mpich").tolist() == [0, 0, 0, 3]
