@@ -149,7 +149,15 @@ class Driver:
         begun = time.monotonic()
         self.work.fresh_session()
         preflight = Preflight(self.site, self.work, self.waiting, self.interruption.sleep)
-        broken = preflight.broken(names, max(launch.nodes for launch in coming))
+        try:
+            broken = preflight.broken(names, max(launch.nodes for launch in coming))
+        except AssayError as error:
+            if error.status is not ExitStatus.BAD_INPUT:
+                raise
+            raise AssayError(
+                f"{error}. Nothing was run. Mend it, then go on with: assay run --resume"
+                f" {self.run_directory.path}"
+            ) from error
         self.waiting.over()
         self._keep_facts(preflight)
         if broken:
