@@ -21,13 +21,18 @@ class Cluster:
     """A cluster that is up. All methods but `site_facts` and the commands need root."""
 
     def __init__(self, state: State) -> None:
-        self._state = state
+        self._known = state
         self._folders = folders(state.spec.name)
+
+    @property
+    def _state(self) -> State:
+        """As it is now: others may have revived nodes since."""
+        return load_state(self.name) or self._known
 
     @property
     def name(self) -> str:
         """Name of the cluster."""
-        return self._state.spec.name
+        return self._known.spec.name
 
     def site_facts(self) -> dict[str, Any]:
         """What a site must know of the cluster, in SI units.

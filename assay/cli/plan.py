@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.cli.options import add_campaign, add_json, add_site
-from assay.criteria.loading import load_criteria
-from assay.criteria.risks import rendered, risks
 from assay.plan import make_plan, measured_in, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
 from records.errors import ExitStatus
 from records.run_directory import open_run
-from reports.acceptance.values import stated_rates
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,12 +41,7 @@ def _plan(arguments: argparse.Namespace) -> int:
     if arguments.criteria is None:
         print(plan.to_json() if arguments.json else render_plan(plan))
         return ExitStatus.PASS
-    criteria, _ = load_criteria(arguments.criteria)
-    found = risks(plan, criteria, stated_rates(site.provenance()))
-    if arguments.json:
-        told = [asdict(risk) for risk in found]
-        print(json.dumps({"plan": json.loads(plan.to_json()), "risks": told}, indent=1))
-    else:
-        print(render_plan(plan))
-        print(rendered(plan, criteria, found))
+    from assay.cli.plan_risks import print_risks  # slow: SciPy
+
+    print_risks(plan, arguments.criteria, site, as_json=arguments.json)
     return ExitStatus.PASS

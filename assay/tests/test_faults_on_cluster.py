@@ -161,8 +161,9 @@ def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(clu
 
 def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):  # noqa: F811
     """Within the job, before the epilog of a virtual cluster does it."""
-    launched = f'srun --mpi=none sh -c "{DAEMON} & sleep 0.3; pgrep -xc sleep"'
-    count = 'srun --mpi=none sh -c "pgrep -xc sleep; true"'
+    seen = "pgrep -fxc 'sleep 7654'"
+    launched = f'srun --mpi=none sh -c "{DAEMON} & sleep 0.3; {seen}"'
+    count = f'srun --mpi=none sh -c "{seen}; true"'
     job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 30 {launched}\necho left\n{count}\n"
     submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
     answer = subprocess.run(

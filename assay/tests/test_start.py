@@ -13,7 +13,7 @@ from assay.cli.parser import COMMANDS, make_parser
 
 SLOW = {"matplotlib", "polars", "reframe", "scipy"}
 #: Commands that draw or print pages; they load what they need for it.
-WRITING = {"accept", "compare", "report", "verify"}
+WRITING = {"accept", "compare", "paper", "report", "verify"}
 
 
 def loaded_by(commands: set[str]) -> set[str]:

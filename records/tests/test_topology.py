@@ -149,7 +149,8 @@ def described(folder, topology: str) -> str:
     (folder / "here").mkdir()
     (folder / "here/topology.conf").write_text(TWO_LEVELS)
     text = "schema: 1\nname: here\npartition: all\nnodes: 6\ncores_per_node: 1\n"
-    text += f"memory_bytes_per_node: 1000000000\nenvironments: {{}}\ntopology: {topology}\n"
+    text += f"memory_bytes_per_node: 1000000000\ntopology: {topology}\n"
+    text += "environments: {a: {description: A, compiler: cc, launcher: assay-srun, library: A}}\n"
     (folder / "here/site.yaml").write_text(text)
     return "here"
 

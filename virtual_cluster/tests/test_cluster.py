@@ -231,6 +231,8 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
         assert job.stdout is not None
         assert job.stdout.read() == b"through\n"
     assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
+    cluster.kill_node("n2")  # the one that was revived
+    assert api.revive(name) == ["n2"]
     assert api.revive(name) == []
 
 

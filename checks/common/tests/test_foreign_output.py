@@ -75,6 +75,7 @@ def _read_lines(text, name):
 HPL_ASKED = {
     "hpl-2.0.mpich.2ranks.txt": (2000, 128, 1, 2),
     "hpl-2.0.openmpi.1rank.txt": (2000, 128, 1, 1),
+    "hpl-2.3.mpich.2ranks.txt": (200, 32, 1, 2),
 }
 READERS = {"osu": _read_osu, "netpipe": _read_netpipe, "hpl": _read_hpl}
 FILES = {

@@ -167,7 +167,7 @@ def test_a_folder_outside_the_tree_joins_programs_that_were_built_beforehand(hel
     ready.mkdir()
     for name in ("stepkeeper", "libassay_evidence.so", "pt2pt"):
         (ready / name).write_text("built beforehand")
-    words = ["-f", "ready.mk", f"READY={ready}", "all"]
+    words = ["-f", "ready.mk", f"READY={ready}", "programs"]
     joined = make(tmp_path / "out", f"OUTSIDE={hello}", *words)
     assert joined.returncode == 0, joined.stderr
     assert (tmp_path / "out" / "pt2pt").read_text() == "built beforehand"

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay plan --criteria`: the plan, and what judging it by these criteria risks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from assay.criteria.loading import load_criteria
+from assay.criteria.risks import rendered, risks
+from assay.plan import render_plan
+from assay.sites.site import Site
+from records.plan import Plan
+from reports.acceptance.values import stated_rates
+
+
+def print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) -> None:
+    """Print both. Raises AssayError for faulty criteria."""
+    criteria, _ = load_criteria(criteria_file)
+    found = risks(plan, criteria, stated_rates(site.provenance()))
+    if as_json:
+        told = [asdict(risk) for risk in found]
+        print(json.dumps({"plan": json.loads(plan.to_json()), "risks": told}, indent=1))
+    else:
+        print(render_plan(plan))
+        print(rendered(plan, criteria, found))
