@@ -115,6 +115,12 @@ class Preflight:
             raise InfrastructureError(found)
 
     def _fault(self, name: str, result: ProbeResult) -> str | None:
+        trial = result.trials[name]
+        if not trial.ready and not trial.prepared:
+            raise InfrastructureError(
+                f"the job that proves the environments told nothing of {name}: it ended, or the"
+                " work folder was full, before or in its `modules` and `prepare` lines"
+            )
         return fault_of(self._site, name, result, ranks_per_node=1)
 
     def _heard(self, state: QueueState) -> None:
