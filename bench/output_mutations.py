@@ -239,7 +239,7 @@ def interleaved(lines: list[str], dice: Random, others: list[str]) -> bool:
 def truncated(lines: list[str], dice: Random, others: list[str]) -> bool:
     """The output stops, or begins, in the middle."""
     text = "\n".join(lines)
-    at = dice.randrange(len(text))
+    at = dice.randrange(max(1, len(text)))
     lines[:] = (text[:at] if dice.random() < 0.7 else text[at:]).split("\n")
     return True
 
