@@ -133,14 +133,15 @@ def check_settings(text: str, asked: Mapping[str, str], threshold: float) -> Non
     if stray:
         raise OutputError(f"HPL prints {stray[0][:80]!r} after its settings")
     found: dict[str, str] = {}
-    for line in filter(str.strip, blocks[0]["lines"].splitlines()):
-        if line.startswith("{"):
+    # str.splitlines would also split at characters that are no newline to the program.
+    for line in blocks[0]["lines"].split("\n"):
+        if not line.strip() or line.startswith("{"):
             continue
         match = _SETTING.match(line)
-        name = match["name"].strip() if match else ""
+        name = match["name"].strip(" ") if match else ""
         if match is None or name not in asked or name in found:
             raise OutputError(f"HPL's settings have a line that is none, or twice: {line[:80]!r}")
-        found[name] = match["value"].strip()
+        found[name] = match["value"].strip(" ")
     if list(found) != list(asked):
         raise OutputError(f"HPL's settings are {', '.join(found)}; right is {', '.join(asked)}")
     for name, value in asked.items():

@@ -7,7 +7,7 @@ import pytest
 
 from checks.common.json_lines import Output, OutputError
 from checks.hpl import HplParameters
-from checks.hpl.output import UnfinishedError, operations, parse
+from checks.hpl.output import UnfinishedError, check_settings, operations, parse, settings_of
 from checks.hpl.run import read_other_build
 
 DATA = Path(__file__).parents[1] / "samples"
@@ -129,3 +129,12 @@ def test_another_build_must_have_run_what_was_asked_within_the_launch():
     short = Output(stamps={"launch_begin": 10.0, "launch_end": 10.1})
     wrong = read_other_build(ASKED, short, OTHER).wrong
     assert "took 0.3 s at least; the whole launch took 0.1 s" in wrong
+
+
+@pytest.mark.parametrize("noise", ["\x85", "\x1c", "\u2028", "\r", "\xa0"])
+@pytest.mark.parametrize("form", ["{noise}P      :", "P      : {noise}"])
+def test_a_setting_beside_a_character_that_hpl_does_not_print_is_refused(noise, form):
+    text = (DATA / "hpl-2.3.mpich.2ranks.txt").read_text()
+    asked = settings_of(HplParameters(p=1, q=2, n=200, nb=32))
+    with pytest.raises(OutputError, match=r"settings|HPL ran with"):
+        check_settings(text.replace("P      :", form.format(noise=noise)), asked, 16.0)
