@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from assay.plan.expand import brief, telling
-from assay.plan.resolution import resolution
 from records.plan import Plan
 
 HEADINGS = ("case", "check", "environment", "parameters", "ranks", "nodes", "MB/node", "time")
@@ -27,6 +26,8 @@ def render_plan(plan: Plan) -> str:
         numbers = (case.ranks, case.nodes, f"{case.memory_bytes_per_node / 1e6:.0f}")
         row = (case.id, case.check, case.environment, params, *map(str, numbers))
         rows.append((*row, _duration(case.estimate_s)))
+    from assay.plan.resolution import resolution  # slow: SciPy
+
     lines = [
         f"campaign {plan.campaign} on site {plan.site}",
         plan.question.strip(),

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from math import exp
 
 from records.plan import Plan
+from reports.choice.cells import LEAST_DIFFERENCE
 from reports.notation.units import percent
+from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
+from reports.statistics.spending import DECLARED_SHARE, spent
 
 #: Standard deviations of ln of a pair's ratio from block to block, for which it is told.
 SPREADS = (0.01, 0.02, 0.05, 0.1)
@@ -23,14 +26,12 @@ def resolution(plan: Plan) -> list[str]:
     if not pairs:
         return []
     if plan.sequential is not None:
-        return [*_in_turn(plan, pairs * (1 + len(scopes)))]
+        return list(_in_turn(plan, pairs * (1 + len(scopes))))
     return [_fixed(plan, pairs * (1 + len(scopes)) + pairs * len(feasible) // len(names))]
 
 
 def _fixed(plan: Plan, questions: int) -> str:
     """One line: all blocks are run."""
-    from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable  # slow: SciPy
-
     if plan.blocks < LEAST_BLOCKS:
         return (
             f"blocks: {plan.blocks} tells no environments apart; {LEAST_BLOCKS} are needed at least"
@@ -44,9 +45,6 @@ def _fixed(plan: Plan, questions: int) -> str:
 
 def _in_turn(plan: Plan, questions: int) -> Iterator[str]:
     """A table: what is known after each judgement of a sequential design, and its cost."""
-    from reports.statistics.max_t import detectable  # slow: SciPy
-    from reports.statistics.spending import DECLARED_SHARE, spent  # slow: SciPy
-
     assert plan.sequential is not None
     asked = ", ".join(plan.sequential.until)
     yield f"judged until known: {asked}; an advantage is found from about"
@@ -62,7 +60,5 @@ def _in_turn(plan: Plan, questions: int) -> Iterator[str]:
 
 def _advantage(shift: float) -> str:
     """The advantage that is found: beyond the margin of 3 % by a shift of its logarithm."""
-    from reports.choice.cells import LEAST_DIFFERENCE  # slow: SciPy
-
     ratio = LEAST_DIFFERENCE * exp(min(shift, 50.0))
     return percent(ratio - 1, 1) if ratio < 2 else f"× {ratio:.3g}"

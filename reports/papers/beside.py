@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,16 +62,12 @@ class Beside:
             return {}
         groups: dict[tuple[Point, str], list[Row]] = {}
         for row in rows_like(self.analysis, self.column.ours):
-            point = self._point(row)
+            point = point_of(self.analysis, row, (item.ours for item in self.table.keys))
             groups.setdefault((point, self.analysis.case(row).environment), []).append(row)
         found: dict[Point, dict[str, Row]] = {}
         for (point, environment), rows in groups.items():
             found.setdefault(point, {})[environment] = most_launched(rows)
         return found
-
-    def _point(self, row: Row) -> Point:
-        places = (item.ours for item in self.table.keys)
-        return tuple(point_of(self.analysis, row, [one])[0] if one else "" for one in places)
 
     @property
     def across(self) -> list[str]:
@@ -88,6 +84,13 @@ class Beside:
         """Points of both, numbers ascending."""
         both = dict.fromkeys((*self.then, *self.now))
         return sorted(both, key=lambda point: [_order(text) for text in point])
+
+    @cached_property
+    def unit(self) -> ReadableUnit:
+        """In which values of then and now are written."""
+        values = [v for p in self.then for a in self.across if (v := self.si(p, a)) is not None]
+        values += [row.summary.mean for by in self.now.values() for row in by.values()]
+        return readable_unit(self.column.unit, values)
 
     @property
     def better(self) -> Better:
@@ -122,19 +125,15 @@ def besides(study: Study, table: PrintedTable, analysis: Analysis) -> list[Besid
     return [Beside(study, table, column, analysis) for column in table.values]
 
 
-def tables_of(study: Study, table: PrintedTable, analysis: Analysis, anchor: str) -> list[Table]:
+def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
     """A printed table as tables: machines in rows where it has no keys, else one a quantity."""
-    found = besides(study, table, analysis)
-    if not table.keys:
+    if not found[0].table.keys:
         return [_machines(found, anchor)]
     return [_points(one, f"{anchor}-{number}") for number, one in enumerate(found)]
 
 
 def _points(one: Beside, anchor: str) -> Table:
     """A line a point: what stood across then, what each environment has now, and their ratio."""
-    values = [v for p in one.then for a in one.across if (v := one.si(p, a)) is not None]
-    values += [row.summary.mean for by in one.now.values() for row in by.values()]
-    unit = readable_unit(one.column.unit, values)
     columns = [Column(item.title, numeric=True) for item in one.table.keys]
     columns += [Column(f"{name} then".strip(), numeric=True) for name in one.across]
     for name in one.environments:
@@ -143,34 +142,34 @@ def _points(one: Beside, anchor: str) -> Table:
     rows = []
     for point in one.points:
         cells = [Cell(printed.get(text, text)) for text in point]
-        cells += [_then_cell(one, point, name, unit) for name in one.across]
+        cells += [_then_cell(one, point, name) for name in one.across]
         for name in one.environments:
-            cells += _now_cells(one, point, name, unit)
+            cells += _now_cells(one, point, name)
         rows.append(cells)
     title = f"{one.table.number}: {one.table.title}"
     if len(one.table.values) > 1:
         title += f", {one.column.title}"
-    return Table(anchor, f"{title}, {unit.label}", columns, rows, _note(one), len(rows))
+    return Table(anchor, f"{title}, {one.unit.label}", columns, rows, _note(one), len(rows))
 
 
-def _then_cell(one: Beside, point: Point, name: str, unit: ReadableUnit) -> Cell:
+def _then_cell(one: Beside, point: Point, name: str) -> Cell:
     printed = one.then.get(point, {}).get(name)
     if printed is None:
         return Cell("")
-    scale = one.column.factor / unit.factor
+    scale = one.column.factor / one.unit.factor
     text = three_digits(float(printed[0]) * scale)
     if printed[1]:
         text += f" ± {three_digits(float(printed[1]) * scale)}"
     return Cell(text, title=f"printed: {printed[0]}; {one.column.were}")
 
 
-def _now_cells(one: Beside, point: Point, name: str, unit: ReadableUnit) -> list[Cell]:
+def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
     row = one.now.get(point, {}).get(name)
     if row is None:
         return [Cell(""), Cell("")]
     reference = one.reference(point, name)
     ratio = three_digits(row.summary.mean / reference) if reference else ""
-    return [value_cell([row], unit), Cell(ratio)]
+    return [value_cell([row], one.unit), Cell(ratio)]
 
 
 def _note(one: Beside) -> str:
@@ -194,19 +193,15 @@ def _note(one: Beside) -> str:
 def _machines(found: Sequence[Beside], anchor: str) -> Table:
     """A line a machine of then, and a line an environment of now."""
     first = found[0]
-    units = [_unit_of(one) for one in found]
     columns = [Column("machine")]
-    columns += [
-        Column(f"{one.column.title}, {unit.label}", numeric=True)
-        for one, unit in zip(found, units, strict=True)
+    columns += [Column(f"{o.column.title}, {o.unit.label}", numeric=True) for o in found]
+    rows = [
+        [Cell(name), *(_then_cell(one, (), name) for one in found)]
+        for name in dict.fromkeys(name for one in found for name in one.across)
     ]
-    rows = []
-    for name in dict.fromkeys(name for one in found for name in one.across):
-        cells = (_then_cell(o, (), name, u) for o, u in zip(found, units, strict=True))
-        rows.append([Cell(name), *cells])
     begun = len(rows)
     for name in environments(first.analysis, (n for one in found for n in one.environments)):
-        cells = (_now_cells(o, (), name, u)[0] for o, u in zip(found, units, strict=True))
+        cells = (_now_cells(one, (), name)[0] for one in found)
         rows.append([Cell(name, environment=name), *cells])
     notes = [f"{one.column.title}: {one.column.were}" for one in found]
     notes += [f"{o.column.title} of today: {o.column.without}" for o in found if o.column.without]
@@ -218,17 +213,8 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     )
 
 
-def _unit_of(one: Beside) -> ReadableUnit:
-    values = [v for name in one.across if (v := one.si((), name)) is not None]
-    values += [row.summary.mean for by in one.now.values() for row in by.values()]
-    return readable_unit(one.column.unit, values)
-
-
-def measured_share(found: Iterable[Beside]) -> Mapping[str, int]:
+def measured_share(found: Iterable[Beside]) -> tuple[int, int]:
     """Of the columns with a counterpart: printed points that the run has, and all of them."""
-    counted = {"measured": 0, "printed": 0}
-    for one in found:
-        if one.column.ours is not None:
-            counted["printed"] += len(one.then)
-            counted["measured"] += sum(point in one.now for point in one.then)
-    return counted
+    counted = [one for one in found if one.column.ours is not None]
+    measured = sum(point in one.now for one in counted for point in one.then)
+    return measured, sum(len(one.then) for one in counted)

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from reports.analysis import Analysis, Row
-from reports.notation.units import three_digits
+from reports.notation.units import count_text, three_digits
 from reports.notation.values import between
 from reports.papers.definition import Claim, Measured
 from reports.papers.matching import Point, most_launched, point_of, rows_like
-from reports.statistics.descriptive import LEVEL, mean_half_width
+from reports.statistics.descriptive import LEVEL, summarise
 
 HOLDS, FAILS = "holds", "does not hold"
 UNRESOLVED, UNTESTABLE = "not resolved", "cannot be tested here"
@@ -92,20 +92,19 @@ def _ratios(sides: Sequence[dict[Point, Row]]) -> tuple[list[float], int]:
 
 
 def _judged(claim: Claim, environment: str, logs: list[float], points: int) -> Verdict:
-    centre, n = float(np.mean(logs)), len(logs)
-    over = f"n = {n}, {points} point{'s' if points > 1 else ''}"
-    told = three_digits(math.exp(centre))
+    summary = summarise(logs)
+    interval = summary.mean_interval
+    over = f"n = {summary.n}, {count_text(points, 'point')}"
+    told = three_digits(math.exp(summary.mean))
+    above = claim.more_than is not None
     limit = claim.more_than if claim.more_than is not None else claim.less_than
     assert limit is not None
-    sign = "above" if claim.more_than is not None else "below"
-    if n < 2:
-        return Verdict(environment, UNRESOLVED, f"{told}, asked {sign} {limit:g}; {over}")
-    half = mean_half_width(n) * float(np.std(logs, ddof=1))
-    low, high = math.exp(centre - half), math.exp(centre + half)
-    because = (
-        f"{told} ({LEVEL:.0%}: {between(low, high, three_digits)}), asked {sign} {limit:g}; {over}"
-    )
-    if claim.more_than is not None:
+    asked = f"asked {'above' if above else 'below'} {limit:g}"
+    if interval is None:
+        return Verdict(environment, UNRESOLVED, f"{told}, {asked}; {over}")
+    low, high = math.exp(interval.low), math.exp(interval.high)
+    because = f"{told} ({LEVEL:.0%}: {between(low, high, three_digits)}), {asked}; {over}"
+    if above:
         word = HOLDS if low > limit else FAILS if high <= limit else UNRESOLVED
     else:
         word = HOLDS if high < limit else FAILS if low >= limit else UNRESOLVED

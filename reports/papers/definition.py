@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-import reports.studies
 from records.errors import AssayError
 from records.sections import Name, Scalar, Section, key
 from records.units import UNITS
+from reports.studies import FOLDER, rows
 
-#: The folder of the studies: one folder each, with its `study.yaml` and what was transcribed.
-FOLDER = Path(reports.studies.__file__).parent
 #: Where in a run a quantity or a key is found: of the case, or of the point inside a launch.
 _PLACE = r"^(params|at)\.[a-z][a-z0-9_]*$|^(ranks|nodes|environment)$"
 
@@ -139,12 +136,11 @@ class Study(Section):
 
     def printed(self, table: PrintedTable) -> list[dict[str, str]]:
         """The rows of a table, as printed."""
-        with (self.folder / table.file).open(newline="") as file:
-            return [
-                row
-                for row in csv.DictReader(file)
-                if all(row[column] in wanted for column, wanted in table.rows.items())
-            ]
+        return [
+            row
+            for row in rows(f"{self.name}/{table.file.removesuffix('.csv')}")
+            if all(row[column] in wanted for column, wanted in table.rows.items())
+        ]
 
     def machines_of_then(self) -> Any:
         """What the description of the machines says; None without one."""
@@ -159,7 +155,10 @@ def studies() -> dict[str, Path]:
 
 
 def load_study(asked: str) -> Study:
-    """The study of a year, or of a name. Raises AssayError: none, several, or a faulty file."""
+    """The study of a name, or of the year that a name ends with.
+
+    Raises AssayError: none, several, or a faulty file.
+    """
     found = {name: path for name, path in studies().items() if asked in (name, name[-4:])}
     if len(found) != 1:
         known = ", ".join(studies())

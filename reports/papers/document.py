@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,9 @@ from reports.write.html import render_page
 from reports.write.markdown import markdown_table, md
 from reports.write.pdf import BackgroundPrint, find_browser
 
+#: The word for a claim whose verdicts are not the same in all environments.
+DIFFERS = "differs between libraries"
+
 
 @dataclass(frozen=True)
 class Part:
@@ -47,7 +51,7 @@ class Judged:
     def word(self) -> str:
         """The verdict in a word, where the environments agree."""
         words = dict.fromkeys(verdict.word for verdict in self.verdicts)
-        return next(iter(words)) if len(words) == 1 else "differs between libraries"
+        return next(iter(words)) if len(words) == 1 else DIFFERS
 
 
 @dataclass(frozen=True)
@@ -64,20 +68,16 @@ class PaperDocument:
     @property
     def answer(self) -> str:
         """The first sentence: how many claims hold, and how much of the paper was measured."""
-        words = [one.word for one in self.claims]
-        told = [
-            f"{words.count(word)} {text}"
-            for word, text in (
-                (HOLDS, "hold"),
-                (FAILS, "do not"),
-                (UNRESOLVED, "are not resolved"),
-                (UNTESTABLE, "cannot be tested here"),
-            )
-            if words.count(word)
-        ]
-        rest = len(words) - sum(words.count(w) for w in (HOLDS, FAILS, UNRESOLVED, UNTESTABLE))
-        told += [f"{rest} differ between libraries"] if rest else []
-        claims = f"Of {len(words)} claims {', '.join(told)}" if words else "No claim is listed"
+        words = Counter(one.word for one in self.claims)
+        texts = {
+            HOLDS: "hold",
+            FAILS: "do not",
+            UNRESOLVED: "are not resolved",
+            UNTESTABLE: "cannot be tested here",
+            DIFFERS: "differ between libraries",
+        }
+        told = ", ".join(f"{words[word]} {text}" for word, text in texts.items() if words[word])
+        claims = f"Of {words.total()} claims {told}" if words else "No claim is listed"
         return f"{claims}; {self.measured} of {self.printed} printed points have a counterpart."
 
     def claims_table(self) -> Table:
@@ -124,19 +124,18 @@ def _flat(found: Any, before: str = "") -> Iterator[tuple[str, str]]:
 def make_document(study: Study, run: Path) -> PaperDocument:
     """The study beside the run. Raises AssayError as load_run does."""
     analysis = analyse(load_run(run))
-    parts, counts = [], {"measured": 0, "printed": 0}
+    parts, measured, printed = [], 0, 0
     with mpl.rc_context(STYLE), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for number, table in enumerate(study.tables, start=1):
             found = besides(study, table, analysis)
-            counts = {name: counts[name] + n for name, n in measured_share(found).items()}
+            shares = measured_share(found)
+            measured, printed = measured + shares[0], printed + shares[1]
             drawn = (figure_of(one, f"figure-{number}-{place}") for place, one in enumerate(found))
             pictures = [picture for picture in drawn if picture is not None]
-            parts.append(
-                Part(table, tables_of(study, table, analysis, f"table-{number}"), pictures)
-            )
+            parts.append(Part(table, tables_of(found, f"table-{number}"), pictures))
     claims = [Judged(claim, judge(claim, analysis)) for claim in study.claims]
-    return PaperDocument(study, analysis, parts, claims, counts["measured"], counts["printed"])
+    return PaperDocument(study, analysis, parts, claims, measured, printed)
 
 
 def render_html(document: PaperDocument) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from reports.notation.palette import QUIET, Look
-from reports.notation.units import ReadableUnit, readable_unit
 from reports.papers.beside import Beside
 from reports.papers.matching import Point
 from reports.show.canvas import (
@@ -18,7 +17,7 @@ from reports.show.canvas import (
     log_value_axis,
     new_panel,
 )
-from reports.show.lines import MOST_PANELS, Picture
+from reports.show.lines import Picture, picture_of
 
 #: Dashes and markers of then, in the order of what stands across.
 _THEN = (
@@ -42,28 +41,26 @@ def figure_of(one: Beside, anchor: str) -> Picture | None:
     panels: dict[Point, list[Point]] = {}
     for point in one.points:
         panels.setdefault((*point[:x], *point[x + 1 :]), []).append(point)
-    shown = {rest: found for rest, found in panels.items() if len(found) > 1}
-    values = [v for p in one.then for a in one.across if (v := one.si(p, a)) is not None]
-    unit = readable_unit(one.column.unit, values)
     titles = [item.title for item in one.table.keys]
-    drawn = [
-        _panel(one, rest, points, x, unit) for rest, points in list(shown.items())[:MOST_PANELS]
-    ]
-    caption = (
-        f"Grey: {one.column.were} then ({', '.join(one.across)}); coloured: this run's means ± s."
+    return picture_of(
+        one.analysis,
+        [(rest, points) for rest, points in panels.items() if len(points) > 1],
+        lambda shown: _panel(one, *shown, x),
+        lambda _: one.environments,
+        anchor=anchor,
+        title=f"{one.table.figures or one.table.number}: {one.column.title} against {titles[x]}",
+        caption=f"Grey: {one.column.were} then ({', '.join(one.across)}); coloured: this run's"
+        " means ± s.",
     )
-    if len(shown) > MOST_PANELS:
-        caption += f" The first {MOST_PANELS} of {len(shown)} panels; the table has the others."
-    title = f"{one.table.figures or one.table.number}: {one.column.title} against {titles[x]}"
-    return Picture(anchor, title, caption, drawn, one.environments) if drawn else None
 
 
-def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int, unit: ReadableUnit) -> Panel:
+def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
+    unit = one.unit
     titles = [item.title for number, item in enumerate(one.table.keys) if number != x]
     title = ", ".join(f"{name} {text}" for name, text in zip(titles, rest, strict=True))
     title = title or one.column.title
     figure, axes = new_panel(title, f"{one.study.authors} {one.study.year}, {one.table.number}")
-    lines = _then_lines(one, points, x, unit)
+    lines = _then_lines(one, points, x)
     for name in one.environments:
         rows = [(float(p[x]), one.now[p][name]) for p in points if name in one.now.get(p, {})]
         if rows:
@@ -88,16 +85,15 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int, unit: Read
     return finish(figure, f"{title}: {'; '.join(ends)} {unit.label}")
 
 
-def _then_lines(one: Beside, points: Sequence[Point], x: int, unit: ReadableUnit) -> list[Line]:
+def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Line]:
     """A line for each that stands across in the printed table and has values here."""
     lines = []
-    for place, name in enumerate(one.across):
+    for number, name in enumerate(one.across):
         found = [(float(p[x]), v) for p in points if (v := one.si(p, name)) is not None]
         if found:
-            centre = [value / unit.factor for _, value in found]
+            look = _THEN[number % len(_THEN)]
+            places = [place for place, _ in found]
+            centre = [value / one.unit.factor for _, value in found]
             label = f"{name} {one.study.year}".strip()
-            spread = [0.0] * len(found)
-            lines.append(
-                Line(label, _THEN[place % len(_THEN)], [x for x, _ in found], centre, spread)
-            )
+            lines.append(Line(label, look, places, centre, [0.0] * len(found)))
     return lines

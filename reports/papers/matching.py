@@ -31,9 +31,9 @@ def found_at(analysis: Analysis, row: Row, place: str) -> Any:
     return getattr(case, kind)
 
 
-def point_of(analysis: Analysis, row: Row, places: Iterable[str]) -> Point:
-    """What a row has at all of the places."""
-    return tuple(plain_value(found_at(analysis, row, place)) for place in places)
+def point_of(analysis: Analysis, row: Row, places: Iterable[str | None]) -> Point:
+    """What a row has at all of the places; "" where a run has no such place."""
+    return tuple(plain_value(found_at(analysis, row, one)) if one else "" for one in places)
 
 
 def rows_like(analysis: Analysis, measured: Measured) -> list[Row]:

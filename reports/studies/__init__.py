@@ -7,10 +7,13 @@ import csv
 from functools import cache
 from pathlib import Path
 
+#: The folder of the studies: one folder each, with its `study.yaml` and what was transcribed.
+FOLDER = Path(__file__).parent
+
 
 @cache
 def rows(table: str) -> tuple[dict[str, str], ...]:
     """The rows of a table, "hypercube-1988/ring" for example: texts as printed, by column."""
-    path = Path(__file__).parent / f"{table}.csv"
+    path = FOLDER / f"{table}.csv"
     with path.open(newline="") as file:
         return tuple(csv.DictReader(file))

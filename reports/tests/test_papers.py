@@ -17,8 +17,9 @@ from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.papers.beside import Beside
 from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
-from reports.papers.definition import FOLDER, Claim, Measured, load_study, read_study, studies
+from reports.papers.definition import Claim, Measured, load_study, read_study, studies
 from reports.papers.document import make_document, render_html, render_markdown
+from reports.studies import FOLDER
 from reports.tests.synthetic import case, write_run
 from reports.write.markdown import md
 

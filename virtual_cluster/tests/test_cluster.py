@@ -104,7 +104,7 @@ def test_jobs_run_on_all_nodes_and_down_leaves_nothing(name: str) -> None:
     assert len(traces(name)) > 3
     assert processes_of(name)
     with subprocess.Popen(
-        cluster.user_command(["srun", "-N2", "sleep", "100"]),
+        cluster.user_command(["srun", "--nodelist=n1,n2", "sleep", "100"]),
         cwd="/",
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
