@@ -108,7 +108,7 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     """An MPI implementation in one mode: how it was built and started.
 
     A job found on a node: `modules_loaded`, all of them; `library`, what the library calls itself,
-    in full, and its file; `started_by`, the launch command.
+    in full, its file, and the `device` that carries messages; `started_by`, the launch command.
     """
 
     description: str | None = None
@@ -124,6 +124,7 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     modules_loaded: list[str] | None = None
     library: str | None = None
     library_file: str | None = None
+    device: str | None = None
     started_by: str | None = None
     prepare: list[str] | None = None
     blas: str | None = None

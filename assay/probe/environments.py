@@ -114,6 +114,7 @@ def placement_faults(
         ranks=len(result.allocated) * ranks_per_node,
         ranks_per_node=ranks_per_node,
         library_pattern=described.environments[name].library,
+        device=described.environments[name].device,
         wire_is_counted=described.network.counted if counted is None else counted,
     )
     return contradictions(attempt.evidence, claim)

@@ -106,6 +106,7 @@ def _as_found(environment: EnvironmentAsRun, trial: TrialResult) -> EnvironmentA
         compiles_with=trial.compiles_with or environment.compiles_with,
         library=evidence.library if evidence else None,
         library_file=evidence.library_file if evidence else None,
+        device=(evidence.device or None) if evidence else None,
         started_by=right.label if right else None,
     )
 

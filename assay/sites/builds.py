@@ -80,6 +80,7 @@ def with_spack(described: SiteDescription) -> SiteDescription:
                 "programs": {program: str(folder / path) for program, path in _PROGRAMS.items()},
                 "spack_view": view,
                 "variables": {**like.variables, **variables},
+                "device": described.spack.devices.get(view, ""),
                 "modules": modules,
                 "modules_folder": str(modules_folder(described.name)) if modules else None,
                 "preload": "",

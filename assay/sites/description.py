@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from assay.sites.values import (
     Command,
+    DeviceName,
     LauncherCommand,
     LauncherName,
     Line,
@@ -90,6 +91,13 @@ class EnvironmentKeys(Section):
         default=None,
     )
     library: Pattern = key("Regular expression that the library's own version matches.")
+    device: DeviceName = key(
+        "What must carry its messages, as the evidence of a launch names it: ch4:ofi, ch4:ucx,"
+        " ch3:sock or ch3:nemesis:tcp of MPICH, ob1:tcp of Open MPI (its layer, and a transport"
+        " that must be open), sysv of LAM. Parts may be left out from behind. A launch on another"
+        " device is refused with the reason; default: any.",
+        default="",
+    )
     features: list[str] = key("What checks may ask for.", default=["mpi"])
     modules: list[Module] = key("Modules to load, in this order.", default=[])
     modules_folder: Line | None = key("Their folder, where the module path lacks it.", default=None)
@@ -167,6 +175,11 @@ class SpackDescription(Section):
     views: dict[str, list[str]] = key(
         "Each view of the Spack environment, with the site's environments that it serves. For each"
         " of these there is one more, e.g. lam-spack for lam, started in the same way."
+    )
+    devices: dict[str, DeviceName] = key(
+        "What must carry the messages of a view's library, as `device` of an environment; that of"
+        " the environment which the view serves is not its own.",
+        default={},
     )
     modules: dict[str, list[str]] = key(
         "Module files to load for a view in place of its folder on PATH; assay build writes them"

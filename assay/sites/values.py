@@ -119,6 +119,14 @@ LauncherCommand = Annotated[str, AfterValidator(_template)]
 Module = Annotated[
     str, AfterValidator(_one_of_form("the name of a module", r"[A-Za-z0-9_@%+=.:/~^-]+"))
 ]
+DeviceName = Annotated[
+    str,
+    AfterValidator(
+        _one_of_form(
+            "a device such as ch4:ofi, ch3:nemesis:tcp or ob1:tcp", r"[\w+-]+([:,][\w+-]+)*|"
+        )
+    ),
+]
 VariableName = Annotated[
     str, AfterValidator(_one_of_form("the name of a variable", r"[A-Za-z_]\w*"))
 ]

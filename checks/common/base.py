@@ -313,6 +313,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             wire_is_counted=self.current_partition.extras["wire_is_counted"],
             hosts_take_turns=self.definition.hosts_take_turns(self.params),
             seen=extras["seen"],
+            device=extras["device"],
         )
         marks = flags(output.evidence, claim)
         against = contradictions(output.evidence, claim)

@@ -56,7 +56,10 @@ class Link(
 
 
 class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The evidence of one launch, its ranks in order."""
+    """The evidence of one launch, its ranks in order.
+
+    `device`: what carries messages, as far as the library tells: ch4:ofi, ob1:self,tcp,vader, sysv.
+    """
 
     library: str
     library_file: str
@@ -64,6 +67,7 @@ class Evidence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     links: list[Link]
     variables: dict[str, str] = {}
     standard: str = ""
+    device: str = ""
     probe_s: float | None = None
 
     def hosts(self) -> list[str]:
@@ -105,7 +109,8 @@ def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
 class Claim:
     """What the harness asked for: `nodes` in order, ranks on each, and the library's name.
 
-    `seen` are variables with the values that ranks must find, by which a setting was changed.
+    `seen` are variables with the values that ranks must find, by which a setting was changed;
+    `device` is what the site demands to carry messages, "" for any.
     """
 
     nodes: Sequence[str]
@@ -115,6 +120,7 @@ class Claim:
     wire_is_counted: bool = True
     hosts_take_turns: bool = False
     seen: Mapping[str, str] = field(default_factory=dict)
+    device: str = ""
 
 
 def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
@@ -127,6 +133,9 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
         found.append(
             f"the library calls itself {named!r:.300}; expected was {claim.library_pattern!r}"
         )
+    if claim.device and not is_device(evidence.device, claim.device):
+        said = f"is {evidence.device:.100}" if evidence.device else "is not told by the library"
+        found.append(f"the device {said}; the site demands {claim.device}")
     for name, value in claim.seen.items():
         seen = evidence.variables.get(name)
         if seen != value:
@@ -134,6 +143,17 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
                 f"the setting {name} reached rank 0 as {seen!r:.100}; asked for was {value!r}"
             )
     return [*found, *_placement(evidence, claim), *_wire(evidence, claim)]
+
+
+def is_device(found: str, demanded: str) -> bool:
+    """Whether a device is the one demanded, which may leave out parts from behind and name some of
+    several transports: ch4 is met by ch4:ofi, ob1:tcp by ob1:self,tcp,vader.
+    """
+    parts, wanted = found.split(":"), demanded.split(":")
+    return len(wanted) <= len(parts) and all(
+        set(want.split(",")) <= set(part.split(","))
+        for want, part in zip(wanted, parts, strict=False)
+    )
 
 
 def short_host(host: str) -> str:

@@ -26,6 +26,7 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     extras = {
         key: described[key]
         for key in (
+            "device",
             "launcher",
             "launcher_command",
             "launcher_options",

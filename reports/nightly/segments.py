@@ -14,7 +14,7 @@ from records.history.model import Change, History, Night
 
 _OWN = "environments."
 #: Ends the names of what a job finds of an environment.
-_OF_A_JOB = (".library", ".library_file", ".modules_loaded", ".started_by")
+_OF_A_JOB = (".device", ".library", ".library_file", ".modules_loaded", ".started_by")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,12 @@ def context_changes(before: Night, after: Night) -> list[ContextChange]:
     names = sorted(before.context.keys() | after.context.keys())
     if not all(any(name.startswith(NODE) for name in one.context) for one in (before, after)):
         names = [name for name in names if not _told_by_nodes(name)]
+    # Nor does a night of one that asked no library for its device.
+    names = [
+        name
+        for name in names
+        if not name.endswith(".device") or {name} <= before.context.keys() & after.context.keys()
+    ]
     return [
         ContextChange(name, before.context.get(name), after.context.get(name))
         for name in names

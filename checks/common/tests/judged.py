@@ -62,7 +62,7 @@ class Launch:
             completion_time=self.stamp("session_end") + 1,
             launcher=SimpleNamespace(daemons=daemons),
         )
-        self.current_environ = SimpleNamespace(extras={"library": "", "seen": {}})
+        self.current_environ = SimpleNamespace(extras={"device": "", "library": "", "seen": {}})
         self.current_partition = SimpleNamespace(
             extras={
                 "wire_is_counted": True,

@@ -2,6 +2,7 @@
 """The guard against measuring something else: nodes, library, cores and the wire."""
 
 import copy
+from dataclasses import replace
 
 import pytest
 
@@ -72,6 +73,30 @@ def test_a_setting_that_did_not_reach_the_ranks_is_noticed(evidence):
     assert "asked for was '16384'" in contradictions(evidence, claim)[0]
     evidence["variables"] = {"MPIR_CVAR_X": "16384"}
     assert contradictions(evidence, claim) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "demanded", "met"),
+    [
+        ("ch4:ofi", "ch4:ofi", True),
+        ("ch4:ofi", "ch4", True),
+        ("ch4:ofi", "ch4:ucx", False),
+        ("ch4", "ch4:ofi", False),
+        ("ch3:nemesis:tcp", "ch3:nemesis", True),
+        ("ch3:sock", "ch3:nemesis:tcp", False),
+        ("ob1:self,tcp,vader", "ob1:tcp", True),
+        ("ob1:self,vader", "ob1:tcp", False),
+        ("ucx", "ob1:tcp", False),
+        ("", "ch4:ofi", False),
+        ("", "", True),
+    ],
+)
+def test_a_launch_on_another_device_than_the_site_demands_is_noticed(
+    evidence, found, demanded, met
+):
+    said = contradictions({**evidence, "device": found}, replace(CLAIM, device=demanded))
+    told = f"is {found}" if found else "is not told by the library"
+    assert said == ([] if met else [f"the device {told}; the site demands {demanded}"])
 
 
 @pytest.mark.parametrize(

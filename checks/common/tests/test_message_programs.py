@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from checks.common.registry import CHECKS
@@ -77,6 +79,16 @@ def test_a_program_comes_to_its_end(runs, command):
     values = [line["value"] for line in run.lines("metric")]
     assert min(values) > 0
     assert len(values) == UNNAMED.get(command, len(values))
+
+
+#: What the device is called that carries the messages of each library.
+DEVICES = {"MPICH": r"ch[34]:\w+.*", "Open MPI": r"ob1:.*\btcp\b.*|ucx|cm", "LAM/MPI": r"sysv"}
+
+
+def test_each_library_tells_its_device(runs):
+    evidence = runs[next(iter(GOOD))].output.evidence
+    (device,) = (one for name, one in DEVICES.items() if evidence.library.startswith(name))
+    assert re.fullmatch(device, evidence.device)
 
 
 @pytest.mark.parametrize("command", GOOD)

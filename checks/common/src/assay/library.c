@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* RTLD_NEXT, dladdr, realpath */
-#include "library.h"
+#include "library_parts.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *lookup(const char *name) {
+void *library_symbol(const char *name) {
     void *found = dlsym(RTLD_DEFAULT, name);
     return found ? found : dlsym(RTLD_NEXT, name);
 }
@@ -50,20 +50,27 @@ struct lam_module {
     int version[3];
 };
 
+const char *library_lam_module(void) {
+    const struct lam_module *rpi = library_symbol("lam_ssi_rpi_base_module");
+    int found = rpi && strncmp(rpi->kind, "rpi", sizeof rpi->kind) == 0 &&
+                memchr(rpi->name, '\0', sizeof rpi->name);
+    return found ? rpi->name : "";
+}
+
 /* 1 if this is LAM. LAM has no call for its version and only prints it ("LAM 7.1.4/MPI 2 C++ -
  * Indiana University"), so stdout is redirected to memory for that call (GNU C library). */
 static int lam_version(char *text, size_t size) {
     char release[32] = "", *printed = NULL;
     size_t length = 0;
     void (*show)(int) = NULL;
-    const struct lam_module *rpi = lookup("lam_ssi_rpi_base_module");
-    if (!rpi || strncmp(rpi->kind, "rpi", sizeof rpi->kind) != 0)
+    const char *rpi = library_lam_module();
+    if (!*rpi)
         return 0;
 #ifdef LAM_MAJOR_VERSION /* of the headers, if the library does not print its own */
     snprintf(release, sizeof release, "%d.%d.%d", LAM_MAJOR_VERSION, LAM_MINOR_VERSION,
              LAM_RELEASE_VERSION);
 #endif
-    void *found = lookup("lam_show_version");
+    void *found = library_symbol("lam_show_version");
     memcpy(&show, &found, sizeof show);
     FILE *memory = show ? open_memstream(&printed, &length) : NULL;
     if (memory) {
@@ -77,17 +84,21 @@ static int lam_version(char *text, size_t size) {
             snprintf(release, sizeof release, "%.*s", (int)strcspn(number + 4, "/ \n"), number + 4);
         free(printed);
     }
-    snprintf(text, size, "LAM/MPI %s (rpi %.63s)", release, rpi->name);
+    snprintf(text, size, "LAM/MPI %s (rpi %s)", release, rpi);
     return 1;
 }
 
-void library_version(char *text, size_t size) {
-    char raw[8192] = "";
+int library_describe(char *raw) {
     int length = 0;
     int (*ask)(char *, int *) = NULL;
-    void *found = lookup("PMPI_Get_library_version");
+    void *found = library_symbol("PMPI_Get_library_version");
     memcpy(&ask, &found, sizeof ask); /* ISO C has no conversion from void * to a function */
-    if (ask && ask(raw, &length) == MPI_SUCCESS)
+    return ask && ask(raw, &length) == MPI_SUCCESS;
+}
+
+void library_version(char *text, size_t size) {
+    char raw[LIBRARY_RAW_TEXT] = "";
+    if (library_describe(raw))
         one_line(raw, text, size);
     else if (!lam_version(text, size))
         snprintf(text, size, "unknown MPI library");

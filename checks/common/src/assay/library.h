@@ -21,3 +21,9 @@ void library_file(char *text, size_t size);
 
 /* The version of the MPI standard that the library reports, such as `3.1`. */
 void library_standard(char *text, size_t size);
+
+/* The device and transports that carry messages, as far as the library tells, else "": MPICH and
+ * its kin `ch4:ofi`, `ch3:sock`, `ch3:nemesis:tcp` (the network module if configure was given it);
+ * Open MPI its layer and the transports that it has opened, `ob1:self,tcp,vader`; LAM its module,
+ * `sysv`. Call it once messages have been sent. */
+void library_device(char *text, size_t size);

@@ -100,6 +100,8 @@ static void print_evidence(void) {
         json_string(&line, "library_file", text);
         library_standard(text, sizeof text);
         json_string(&line, "standard", text);
+        library_device(text, sizeof text);
+        json_string(&line, "device", text);
         json_open(&line, "variables", '{');
         for (char **variable = environ; *variable; variable++) {
             size_t length = strcspn(*variable, "="), known = 0;
