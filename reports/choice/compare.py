@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec.structs
 import numpy as np
@@ -29,8 +29,8 @@ class Comparisons:
     `unranked` names (check, environment) with wrong records; `unusable` counts points left out
     because a value is not above 0 and has no logarithm. `dependence` is that of neighbouring
     blocks over all questions, None below six blocks; where found, all bounds are wider for it.
-    `scored` are the environments that have what a score takes; `judged` the blocks after which a
-    sequential design was judged.
+    `scored` are the environments that have what a score takes, `estimates` their costs where blocks
+    are too few for a score; `judged` the blocks after which a sequential design was judged.
     """
 
     reference: str
@@ -44,6 +44,7 @@ class Comparisons:
     dependence: Dependence | None = None
     scored: tuple[str, ...] = ()
     judged: tuple[int, ...] = ()
+    estimates: dict[str, float] = field(default_factory=dict)
 
     @property
     def finest(self) -> list[Comparison]:
@@ -114,18 +115,20 @@ def _told(
     cells = family.cells
     told = _judged(cells, answered[len(answered) - len(cells) :], len(answered))
     ends = len(family.overall), len(family.overall) + len(family.groups)
+    score = family.costs.judged(answered) if family.costs else None
     return Comparisons(
         reference=family.names[0] if family.names else "",
         overall=_in_order(told[: ends[0]]),
         groups=_in_order(told[ends[0] : ends[1]]),
         points=_in_order(told[ends[1] :]),
         unranked=family.wrong,
-        score=family.costs.judged(answered) if family.costs else None,
+        score=score,
         every_pair=family.every_pair,
         unusable=family.unusable,
         dependence=serial,
         scored=tuple(family.costs.names) if family.costs else (),
         judged=judged,
+        estimates=family.costs.estimates() if family.costs and score is None else {},
     )
 
 

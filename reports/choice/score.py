@@ -23,6 +23,7 @@ from reports.choice.cells import Judgement
 from reports.choice.failures import FailureRate, Failures
 from reports.choice.pairing import PointKey, Table
 from reports.choice.ranking import Pair, Standing, standings
+from reports.choice.sensitivity import Turn, turns
 from reports.load.loading import Run, Series
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import LEAST_BLOCKS, Answer, Question
@@ -46,7 +47,8 @@ class OverallScore:
     """Scores over at most n common blocks, best first; `excluded` are (environment, why) without
     a score.
 
-    `declared` tells whether the campaign declares weights or each check counts the same.
+    `declared` tells whether the campaign declares weights or each check counts the same. `lowest`
+    has the least estimate, `turns` say at which weights another would.
     """
 
     reference: str
@@ -57,6 +59,8 @@ class OverallScore:
     pairs: list[Pair]
     excluded: list[tuple[str, str]]
     friedman: Friedman | None
+    lowest: str = ""
+    turns: tuple[Turn, ...] = ()
 
     @property
     def needed_n(self) -> int:
@@ -94,16 +98,19 @@ class OverallScore:
                 for pair in self.pairs
             ],
             "excluded": [{"environment": name, "why": why} for name, why in self.excluded],
+            "sensitivity": {"lowest": self.lowest, "turns": [t.as_json() for t in self.turns]},
         }
 
 
 @dataclass(frozen=True)
 class Costs:
-    """The scores by environment and block, NaN where one has none, before they are judged. `asked`:
-    a sequential design goes on until they are known."""
+    """The scores by environment and block, NaN where one has none, before they are judged; those of
+    each check by itself in `by_check`. `asked`: a sequential design goes on until they are known.
+    """
 
     names: list[str]
     scores: Matrix
+    by_check: dict[str, Matrix]
     declared: bool
     shares: list[CheckShare]
     excluded: list[tuple[str, str]]
@@ -121,6 +128,14 @@ class Costs:
             kept = max(0.1, 1 - 2 * max(shares[a], shares[b]))
             found.append(Question(blocks + 1, difference[blocks], kept, self.asked))
         return found
+
+    def estimates(self) -> dict[str, float]:
+        """The cost of each environment over the first one's, as few blocks as there are: the
+        geometric mean over blocks; none for one without a block in common."""
+        logs = np.log(self.scores) - np.log(self.scores[0])
+        rows = zip(self.names, logs, strict=True)
+        known = {name: row[np.isfinite(row)] for name, row in rows}
+        return {name: float(np.exp(row.mean())) for name, row in known.items() if row.size}
 
     def judged(self, answered: Sequence[Answer | None]) -> OverallScore | None:
         """The score with places; `answered` begins with the answers to `questions`."""
@@ -140,6 +155,8 @@ class Costs:
             )
         ]
         whole = self.scores[:, np.isfinite(self.scores).all(axis=0)]
+        weights = {share.check: share.weight for share in self.shares}
+        lowest, changes = turns(self.names, self.scores, self.by_check, weights)
         return OverallScore(
             self.names[0],
             self.declared,
@@ -149,6 +166,8 @@ class Costs:
             pairs,
             self.excluded,
             friedman(whole.T),
+            lowest,
+            tuple(changes),
         )
 
 
@@ -176,11 +195,12 @@ def weighted_costs(
         return None
     blocks = max((int(series.blocks[-1]) for series in run.series), default=0)
     total: Matrix = np.zeros((len(scored), max(blocks, run.plan.blocks)))
-    present, shares = np.zeros_like(total), []
+    present, shares, by_check = np.zeros_like(total), [], {}
     for check, weight in checks.items():
         cost, measured_share, points, planned = _relative_cost(
             run.plan.register, table, check, scored, total.shape[1]
         )
+        by_check[check] = cost
         total, present = total + weight * cost, present + weight * measured_share
         shares.append(CheckShare(check, weight, points, planned))
     for row, name in enumerate(scored if run.interims else ()):
@@ -189,6 +209,7 @@ def weighted_costs(
     return Costs(
         scored,
         np.asarray(np.where(2 * present >= whole, total / whole, np.nan), dtype=np.float64),
+        by_check,
         bool(run.plan.weights),
         shares,
         excluded,
@@ -249,7 +270,8 @@ def _relative_cost(
         logs[row, places, at] = np.repeat(signs, lengths) * values
     logs[~np.isfinite(logs)] = np.nan
     usable = np.isfinite(logs)
-    kept = (usable.sum(axis=2) >= LEAST_N).all(axis=0)
+    least = min(LEAST_N, int(usable.any(axis=(0, 1)).sum()))
+    kept = (usable.sum(axis=2) >= max(1, least)).all(axis=0)
     if not kept.any():
         empty = np.full((len(environments), blocks), np.nan)
         return empty, np.zeros_like(empty), 0, len(common)

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which environment is best, by how much at least; or which are not told apart, and what would."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from math import log
+
+from reports.analysis import Analysis
+from reports.answer import commands
+from reports.answer.model import Answer, State, fitting
+from reports.answer.phrases import costs_more, listed, times
+from reports.choice.cells import LEAST_DIFFERENCE
+from reports.choice.compare import Comparisons
+from reports.choice.ranking import Pair, Standing
+from reports.choice.score import OverallScore
+from reports.notation.units import count_text, fixed, percent, signed_percent
+from reports.notation.values import between
+from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
+
+#: Numbers of blocks that a next run may have.
+_LADDER = (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
+_MARGIN = log(LEAST_DIFFERENCE)
+
+
+def choice(analysis: Analysis) -> Answer | None:
+    """The answer of a run with an overall score; None without one."""
+    score = analysis.comparisons.score
+    if score is None:
+        return None
+    leaders = [item for item in score.standings if item.best == 1]
+    if len(leaders) == 1:
+        return _one_leads(score)
+    behind = [item for item in score.standings if item.best > 1]
+    pairs = [_pair(score, a, b) for a, b in combinations(leaders, 2)]
+    if all(pair.judgement and pair.judgement.word == "equivalent" for pair in pairs):
+        return _equivalent(score, leaders, behind, pairs)
+    return _open(analysis, score, leaders, behind, pairs)
+
+
+def _pair(score: OverallScore, first: Standing, second: Standing) -> Pair:
+    """The cost of `second` over that of `first`."""
+    names = {first.environment, second.environment}
+    found = next(pair for pair in score.pairs if {pair.first, pair.second} == names)
+    return found.seen_from(first.environment)
+
+
+def _one_leads(score: OverallScore) -> Answer:
+    """One environment has the first place alone."""
+    best, second, *others = score.standings
+    lead = _pair(score, best, second)
+    judged = lead.judgement
+    more = costs_more(lead.effect.ratio)
+    if second.unreliable and not lead.separated:
+        rate = second.failures
+        head = f"{best.environment} is the best choice: {second.environment} failed in"
+        head += f" {rate.failed} of {rate.launched} launches"
+    elif judged is not None and judged.word == "faster":
+        head = f"{best.environment} is the best choice: {second.environment} costs {more}"
+        head += f" (at least {percent(judged.low - 1)})"
+    else:
+        head = f"{best.environment} is ahead, but maybe by less than 3 %: {second.environment}"
+        head += f" costs {more}" + (f" ({judged.text})" if judged else "")
+    rest = [f"{item.environment} {_more(_pair(score, best, item))}" for item in others]
+    sentence = fitting(
+        f"{head}; {listed(rest, 3)}." if rest else f"{head}.",
+        f"{head}; {count_text(len(rest), 'other')} follow.",
+        f"{head}.",
+    )
+    shared = [item for item in score.standings[1:] if item.best != item.worst]
+    unknown = ""
+    if "maybe" in head:
+        unknown = f"whether its lead is more than 3 %, at n = {score.n} blocks"
+    elif shared:
+        names = listed([item.environment for item in shared])
+        unknown = f"the order of {names} behind it, at n = {score.n} blocks"
+    return Answer(State.DECIDED, sentence, unknown, details=_details(score))
+
+
+def _more(pair: Pair) -> str:
+    """ "12 % more", "2.4 times as much"; less where the place is due to failures."""
+    ratio = pair.effect.ratio
+    return costs_more(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
+
+
+def _equivalent(
+    score: OverallScore, leaders: list[Standing], behind: list[Standing], pairs: list[Pair]
+) -> Answer:
+    """All that share the first place are equivalent: any will do."""
+    names = listed([item.environment for item in leaders])
+    judged = [pair.judgement for pair in pairs if pair.judgement]
+    low, high = min(item.low for item in judged), max(item.high for item in judged)
+    head = (
+        f"{names} are equivalent within 3 % ({between(low, high, signed_percent)}); any of"
+        " them will do"
+    )
+    rest = _out(leaders, behind, score)
+    sentence = fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}.")
+    return Answer(State.DECIDED, sentence, details=_details(score))
+
+
+def _open(
+    analysis: Analysis,
+    score: OverallScore,
+    leaders: list[Standing],
+    behind: list[Standing],
+    pairs: list[Pair],
+) -> Answer:
+    """Several may be the best: their costs, who is out, and how many blocks would decide."""
+    names = listed([item.environment for item in leaders])
+    costs = listed([fixed(item.score, 2) for item in leaders])
+    head = f"{names} cannot yet be told apart (cost {costs} of {score.reference}'s)"
+    rest = _out(leaders, behind, score)
+    needed = blocks_needed(analysis.comparisons, score.n, pairs)
+    if score.n < LEAST_BLOCKS:
+        why = f"which is best: {score.n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
+    elif needed is None:
+        scatter = max(pair.effect.log_stddev for pair in pairs)
+        why = (
+            f"which is best: {_LADDER[-1]} blocks would not tell, as their ratio scatters by"
+            f" {percent(scatter, 0)} from block to block"
+        )
+    else:
+        why = f"which is best, at n = {score.n} blocks; about {needed} would tell"
+    short = f"{len(leaders)} environments cannot yet be told apart at n = {score.n} blocks"
+    sentence = fitting(
+        f"{head}; {rest}." if rest else f"{head}.",
+        f"{head}.",
+        f"{short}; {rest}." if rest else f"{short}.",
+        f"{short}.",
+    )
+    command = commands.run_again(analysis.run, blocks=needed) if needed else ""
+    return Answer(State.OPEN, sentence, why, command, _details(score))
+
+
+def _out(leaders: Sequence[Standing], behind: Sequence[Standing], score: OverallScore) -> str:
+    """Who cannot be the best, with the cost over that of the best estimate."""
+    if not behind:
+        return ""
+    if len(behind) > 2:
+        return f"{len(behind)} others are out"
+    best = min(leaders, key=lambda item: item.score)
+    pairs = [_pair(score, best, item) for item in behind]
+    if all(pair.effect.ratio >= 2 for pair in pairs):
+        names = listed([item.environment for item in behind])
+        factors = listed([times(pair.effect.ratio).split()[0] for pair in pairs])
+        return f"{names} {'is' if len(behind) == 1 else 'are'} out: {factors} times the cost"
+    told = [f"{i.environment} ({_more(pair)})" for i, pair in zip(behind, pairs, strict=True)]
+    return f"out: {listed(told)}"
+
+
+def blocks_needed(comparisons: Comparisons, blocks_now: int, pairs: Sequence[Pair]) -> int | None:
+    """Blocks after which each of the pairs is about to be told apart, or its bounds no
+    wider than the zone of equivalence; None: more than a run may have.
+
+    By the scatter of each pair's ratio from block to block, at the critical p of the smallest of
+    all questions (Bonferroni): somewhat more than max-T needs.
+    """
+    questions = max([cell.family for cell in comparisons.overall], default=1)
+    for blocks in _LADDER:
+        if blocks <= blocks_now:
+            continue
+        shift = detectable(blocks, QUANTILE / questions)
+        open_pairs = (pair for pair in pairs if not pair.separated)
+        if all(pair.effect.log_stddev * shift <= _target(pair) for pair in open_pairs):
+            return blocks
+    return None
+
+
+def _target(pair: Pair) -> float:
+    """How far ln of a pair's bounds may be apart from its centre for a word that counts."""
+    return max(abs(abs(log(pair.effect.ratio)) - _MARGIN), _MARGIN)
+
+
+def _details(score: OverallScore) -> tuple[str, ...]:
+    """How much the order hangs on one weight."""
+    return (sensitivity_sentence(score),) if len(score.shares) > 1 and score.lowest else ()
+
+
+def sensitivity_sentence(score: OverallScore) -> str:
+    """Which weights would put another first, nearest first."""
+    by = "declared" if score.declared else "equal"
+    if not score.turns:
+        return (
+            f"By estimate {score.lowest} has the least cost whatever one check weighs, beside the"
+            f" {by} weights of the others."
+        )
+    told = [
+        f"{turn.leader} if {turn.check} weighed {'more' if turn.above else 'less'} than"
+        f" {percent(turn.share)} of all (it has {percent(turn.declared, 0)})"
+        for turn in sorted(score.turns, key=lambda turn: abs(turn.share - turn.declared))
+    ]
+    more = f"; {count_text(len(told) - 3, 'other weight')} would, too" if len(told) > 3 else ""
+    return f"By estimate {score.lowest} has the least cost; {', '.join(told[:3])}{more}."

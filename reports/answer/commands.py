@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that come next, as they can be typed."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from reports.load.run import Run
+
+
+def run_again(run: Run, *, blocks: int | None = None) -> str:
+    """A new run of the campaign, narrowed as this one was."""
+    narrowed = {name: value for name, value in run.plan.narrowed.items() if name != "blocks"}
+    options = [
+        f"--{name} {quote(','.join(value) if isinstance(value, list) else str(value))}"
+        for name, value in narrowed.items()
+    ]
+    if blocks:
+        options.append(f"--blocks {blocks}")
+    return " ".join([f"assay run {quote(run.plan.campaign)} {_site(run)}", *options])
+
+
+def resume(run: Run) -> str:
+    """Go on with the run where it stopped."""
+    return f"assay run --resume {_name(run)}"
+
+
+def doctor(run: Run) -> str:
+    """Find out what is missing."""
+    return f"assay doctor {_site(run)}"
+
+
+def plan(run: Run) -> str:
+    """What would run, and why not."""
+    return f"assay plan {quote(run.plan.campaign)} {_site(run)}"
+
+
+def mending(run: Run, reason: str) -> str:
+    """What most likely mends launches that failed for this reason."""
+    if "time limit" in reason or "TIMEOUT" in reason:
+        return plan(run)
+    return doctor(run)
+
+
+def accept(run: Run, option: str) -> str:
+    """Judge the run by criteria."""
+    return f"assay accept {_name(run)} {option}"
+
+
+def _site(run: Run) -> str:
+    return f"--site {quote(run.provenance.site.asked_as or run.plan.site)}"
+
+
+def _name(run: Run) -> str:
+    """The run's id where a command finds it by that, below results/; else its directory."""
+    found = run.directory.resolve()
+    below = found.parents[1].name == "results" and found.name == run.run_id
+    return quote(run.run_id if below else str(run.directory))

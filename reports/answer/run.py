@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run's answer: nothing has run, everything failed, which environment is best, what was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from records.flags import INVALID_ON_PURPOSE
+from reports.analysis import Analysis
+from reports.answer import commands
+from reports.answer.choice import choice
+from reports.answer.found import found
+from reports.answer.model import Answer, State, fitting
+from reports.answer.phrases import commonest, listed, short_reason
+from reports.answer.unknown import not_known
+from reports.load.run import Launch
+from reports.notation.units import count_text
+
+#: Statuses of launches that ended without a value.
+_BAD = ("failed", "wrong", "lost")
+#: Answers that rest on launches that are missing are not final.
+_FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
+
+
+def answer_of(analysis: Analysis) -> Answer:
+    """What a run says, in one sentence."""
+    good = analysis.counts["ok"]
+    bad = sum(analysis.counts[status] for status in _BAD) - analysis.on_purpose
+    if not good and not bad:
+        return _nothing(analysis)
+    if good <= bad:
+        return _failed(analysis, good, bad)
+    answer = choice(analysis) or found(analysis)
+    told = not_known(analysis)
+    answer = replace(answer, unknown="; ".join(filter(None, (answer.unknown, *told[:1]))))
+    return answer if analysis.complete else _so_far(analysis, answer, good + bad)
+
+
+def _nothing(analysis: Analysis) -> Answer:
+    """No launch has a record, or every case is skipped."""
+    run = analysis.run
+    skipped = commonest(case.skipped for case in run.plan.cases if case.skipped)
+    if skipped and all(case.skipped for case in run.plan.cases):
+        reason, count = skipped[0]
+        cases = count_text(len(run.plan.cases), "case")
+        return Answer(
+            State.FAILED,
+            fitting(
+                f"None of the {cases} can run on {run.plan.site}; {count} for this reason:"
+                f" {short_reason(reason)}",
+                f"None of the {cases} can run on {run.plan.site}.",
+            ),
+            f"Anything of {run.plan.campaign}: no launch was made.",
+            commands.plan(run),
+        )
+    planned = count_text(len(analysis.holes), "launch is", "launches are")
+    return Answer(
+        State.EMPTY,
+        f"Nothing has run yet: {planned} planned on {run.plan.site}.",
+        "Everything: no launch has a record.",
+        commands.resume(run),
+    )
+
+
+def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
+    """As many launches went wrong as right, or more: the commonest reason decides what is next."""
+    run = analysis.run
+    launches = [item for item in run.counted() if _went_wrong(item)]
+    reason, count = commonest(item.reason or "no reason recorded" for item in launches)[0]
+    many = f"All {bad}" if not good else f"{bad} of {good + bad}"
+    every = " for one reason" if count == bad else f", {count} of them for this reason"
+    text = (
+        f"{many} launches failed{every}: {short_reason(reason)}",
+        f"{many} launches failed, most for one reason: {short_reason(reason)}",
+        f"{many} launches failed.",
+    )
+    by_name = Counter(run.case(item).environment for item in launches)
+    names = [f"{name} {number}" for name, number in by_name.most_common()]
+    return Answer(
+        State.FAILED,
+        fitting(*text),
+        "Which environment is best: too few launches have a value."
+        if len(run.plan.environments) > 1
+        else "How fast the machine is: too few launches have a value.",
+        commands.mending(run, reason),
+        (f"Failed by environment: {listed(names, 8)}.",),
+    )
+
+
+def _went_wrong(launch: Launch) -> bool:
+    """Whether a counted launch failed, and not on purpose."""
+    return launch.status in _BAD and INVALID_ON_PURPOSE not in launch.flags
+
+
+def _so_far(analysis: Analysis, answer: Answer, done: int) -> Answer:
+    """The answer of a run that is not finished."""
+    left = len(analysis.holes)
+    state = State.UNFINISHED if answer.state in _FINAL else answer.state
+    sentence = fitting(
+        f"So far, {done} of {done + left} launches: {answer.sentence}", answer.sentence
+    )
+    missing = f"{count_text(left, 'launch has', 'launches have')} not run yet"
+    return replace(
+        answer,
+        state=state,
+        sentence=sentence,
+        unknown="; ".join(filter(None, (missing, answer.unknown))),
+        command=commands.resume(analysis.run),
+    )

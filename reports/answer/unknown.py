@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run does not tell, whatever its answer is, and why; what weighs most first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from reports.analysis import Analysis
+from reports.notation.units import count_text
+
+
+def not_known(analysis: Analysis) -> list[str]:
+    """Environments that are not ranked, blocks that hang together, shared cores, a virtual site."""
+    return [*_not_ranked(analysis), *_dependent(analysis), *_not_real(analysis)]
+
+
+def _not_ranked(analysis: Analysis) -> list[str]:
+    run, score = analysis.run, analysis.comparisons.score
+    told = [f"how {name} compares: {why}" for name, why in (score.excluded if score else ())]
+    if told or len(run.plan.environments) < 2 or score:
+        return told
+    good: Counter[str] = Counter()
+    ran: Counter[str] = Counter()
+    for (case, status, _), count in run.tally.items():
+        name = run.plan.cases[case].environment
+        good[name] += count if status == "ok" else 0
+        ran[name] += count if status != "skipped" else 0
+    return [
+        f"how {name} compares: all its {count_text(ran[name], 'launch', 'launches')} failed"
+        for name in run.plan.environments
+        if ran[name] and not good[name]
+    ]
+
+
+def _dependent(analysis: Analysis) -> list[str]:
+    dependence = analysis.comparisons.dependence
+    if dependence is None or not dependence.found:
+        return []
+    return ["how sure it is: neighbouring blocks are alike, so that they count for fewer"]
+
+
+def _not_real(analysis: Analysis) -> list[str]:
+    shared, good = analysis.oversubscribed, analysis.counts["ok"]
+    if shared:
+        return [f"the speed of a real cluster: {shared} of {good} launches shared cores"]
+    if analysis.run.provenance.site.virtual:
+        return ["the speed of a real cluster: this one is virtual"]
+    return []

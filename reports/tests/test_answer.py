@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer of a run: short, with its number, true of the run, and a command that can be typed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec.structs
+import numpy as np
+import pytest
+
+from assay.cli.parser import make_parser
+from bench.simulated_campaigns import NAMES, POINTS, simulated_run
+from reports.analysis import analyse
+from reports.answer.model import MOST_WORDS, Answer, State, fitting
+from reports.answer.phrases import commonest, listed
+from reports.answer.run import answer_of
+from reports.choice.sensitivity import turns
+from reports.load.loading import load_run
+from reports.load.run import Run
+from reports.tests.synthetic import case, quick_cases, write_run
+
+pytestmark = pytest.mark.numerical
+
+
+def logs(factors: list[float], blocks: int, *, noise: float = 0.01, seed: int = 1) -> Any:
+    rng = np.random.default_rng(seed)
+    shape = (len(factors), POINTS, blocks)
+    return np.log(factors)[:, None, None] + noise * rng.standard_normal(shape)
+
+
+def answered(factors: list[float], blocks: int, **options: Any) -> Answer:
+    return answer_of(analyse(simulated_run(logs(factors, blocks, **options))))
+
+
+def test_a_clear_winner_is_named_with_the_least_it_gains() -> None:
+    answer = answered([1.2, 1.0, 1.4, 3.0], 8)
+    assert answer.state is State.DECIDED
+    assert answer.sentence.startswith("b is the best choice: a costs 2")
+    assert "d 3.0 times as much" in answer.sentence
+    assert "at least" in answer.sentence
+
+
+def test_those_that_are_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:
+    answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
+    assert answer.state is State.OPEN
+    assert "cannot yet be told apart (cost 1.00" in answer.sentence
+    assert "c is out: 2.5 times the cost" in answer.sentence
+    (blocks,) = re.findall(r"--blocks (\d+)", answer.command)
+    assert int(blocks) > 6
+
+
+def test_so_many_blocks_as_the_answer_says_mostly_decide() -> None:
+    decided = asked = 0
+    for seed in range(8):
+        answer = answered([1.0, 1.08], 6, noise=0.06, seed=seed)
+        for blocks in re.findall(r"--blocks (\d+)", answer.command):
+            again = answered([1.0, 1.08], int(blocks), noise=0.06, seed=100 + seed)
+            asked += 1
+            decided += again.state is State.DECIDED
+    assert asked >= 4
+    assert decided >= 0.7 * asked
+
+
+def test_equivalent_environments_are_a_decision() -> None:
+    answer = answered([1.0, 1.001, 1.5], 12, noise=0.005)
+    assert answer.state is State.DECIDED
+    assert "b and a are equivalent within 3 %" in answer.sentence
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_few_blocks_say_what_they_found_and_decide_nothing(blocks: int) -> None:
+    answer = answered([1.0, 1.3, 0.8, 4.0], blocks)
+    assert answer.state is State.OPEN
+    assert re.search(r"c 0\.[78]\d, a 1\.00, b 1\.[23]\d and d [34]\.\d\d", answer.sentence)
+    assert "below 6 blocks" in answer.unknown
+
+
+def test_five_blocks_do_not_decide_either() -> None:
+    answer = answered([1.0, 1.3, 0.8, 4.0], 5)
+    assert answer.state is State.OPEN
+    assert "5 blocks decide nothing" in answer.unknown
+
+
+def test_a_single_environment_says_what_was_measured() -> None:
+    answer = answered([1.0], 1)
+    assert answer.state is State.MEASURED
+    assert answer.sentence.startswith("a: HPL ")
+    assert "all 5 launches right" in answer.sentence
+    assert "1 block" in answer.unknown
+
+
+def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:
+    run = simulated_run(logs([1.0, 1.5], 8))
+    kept = [item for item in run.launches if (item.case, item.block) != (0, 8)]
+    answer = answer_of(analyse(replace(run, launches=kept)))
+    assert answer.state is State.UNFINISHED
+    assert answer.sentence.startswith("So far, 79 of 80 launches: a is the best choice")
+    assert answer.unknown.startswith("1 launch has not run yet")
+    assert answer.command.startswith("assay run --resume ")
+
+
+def failing(path: Path, bad: set[int], reason: str = "the launcher ended with status 7") -> Answer:
+    """The answer of a run in which launches failed, by their number."""
+    count = iter(range(10_000))
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        if record["status"] == "ok" and next(count) in bad:
+            record |= {"status": "failed", "reason": reason, "metrics": []}
+        return record
+
+    cases = [case("startup", name, {"ranks": 2}) for name in ("mpich", "lam")]
+    return answer_of(analyse(load_run(write_run(path / "run", cases, blocks=8, edit=edit))))
+
+
+def test_a_run_in_which_everything_failed_is_red_with_the_commonest_reason(tmp_path: Path) -> None:
+    answer = failing(tmp_path, set(range(16)))
+    assert (answer.state, answer.state.colour) == (State.FAILED, "bad")
+    expected = "All 16 launches failed for one reason: the launcher ended with status 7"
+    assert answer.sentence == expected
+    assert answer.command == "assay doctor --site virtual"
+
+
+def test_a_run_in_which_most_failed_is_red_too(tmp_path: Path) -> None:
+    answer = failing(tmp_path, set(range(4, 16)))
+    assert answer.state is State.FAILED
+    assert answer.sentence.startswith("12 of 16 launches failed")
+
+
+def test_a_run_without_records_says_how_to_begin(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", quick_cases(), blocks=2, edit=lambda record: None)
+    answer = answer_of(analyse(load_run(run)))
+    assert answer.state is State.EMPTY
+    assert answer.command.startswith("assay run --resume ")
+
+
+def test_reasons_that_differ_in_numbers_are_one() -> None:
+    reasons = ["n1: exit 3 after 1.5 s", "no such file", "n2: exit 4 after 2.5 s"]
+    assert commonest(reasons)[0] == ("n1: exit 3 after 1.5 s", 2)
+
+
+def test_what_does_not_fit_is_cut_to_its_words() -> None:
+    assert len(fitting("a " * 60).split()) == MOST_WORDS
+    assert listed(["a", "b", "c"], 2) == "a and 2 others"
+
+
+def test_a_turn_is_where_the_brute_force_score_turns() -> None:
+    rng = np.random.default_rng(5)
+    costs = {name: 1 + rng.random((3, 1)) + 0.2 * rng.random((3, 9)) for name in "xyz"}
+    weights = {"x": 2.0, "y": 1.0, "z": 1.0}
+
+    def leader(check: str, weight: float) -> str:
+        used = weights | {check: weight}
+        total = sum(used[name] * cost for name, cost in costs.items())
+        at = np.log(total)
+        i, j = np.triu_indices(9)
+        beaten = [
+            any(np.median((at[b] - at[a])[i] + (at[b] - at[a])[j]) < 0 for b in range(3) if b != a)
+            for a in range(3)
+        ]
+        return "abc"[beaten.index(False)]
+
+    scores = np.sum([weights[name] / 4 * cost for name, cost in costs.items()], axis=0)
+    lowest, found = turns(list("abc"), scores, costs, weights)
+    assert lowest == leader("x", 2.0)
+    assert found
+    for turn in found:
+        inside, beyond = (
+            turn.weight * f for f in ((0.999, 1.001) if turn.above else (1.001, 0.999))
+        )
+        assert leader(turn.check, inside) == lowest
+        assert leader(turn.check, beyond) == turn.leader
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_every_answer_is_short_and_its_command_can_be_typed(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names, blocks = int(rng.integers(1, 5)), int(rng.integers(1, 14))
+    factors = (1 + rng.choice([0.0, 0.02, 0.3, 9.0]) * rng.random(names)).tolist()
+    bad = {
+        (int(rng.integers(0, 5 * names)), int(rng.integers(0, blocks))): "failed"
+        for _ in range(int(rng.choice([0, 1, 20])))
+    }
+    noise = float(rng.choice([0.002, 0.02, 0.2]))
+    run = simulated_run(logs(factors, blocks, noise=noise, seed=seed), bad)
+    long = [f"a-library-with-a-long-name-{name}" for name in NAMES[:names]]
+    plan = msgspec.structs.replace(run.plan, environments=long, cases=_renamed(run, long))
+    answer = answer_of(analyse(replace(run, plan=plan)))
+    assert 3 <= len(answer.sentence.split()) <= MOST_WORDS
+    assert re.search(r"\d", answer.sentence)
+    assert "\n" not in answer.sentence + answer.unknown
+    if answer.command:
+        name, *options = answer.command.split()[1:]
+        assert make_parser([name]).parse_args([name, *options])
+
+
+def _renamed(run: Run, names: list[str]) -> list[Any]:
+    return [
+        msgspec.structs.replace(item, environment=names[NAMES.index(item.environment)])
+        for item in run.plan.cases
+    ]
