@@ -65,6 +65,8 @@ schema: setup ## write the JSON Schemas of campaign, criteria and site files ane
 	@$(ASSAY) schema > campaigns/campaign.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 	@$(ASSAY) schema site > site-config/site.schema.json
+	@mkdir -p docs/schemas && for form in $$($(ASSAY) schema forms); do \
+		$(ASSAY) schema $$form > docs/schemas/$$form.schema.json; done
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
 		< <($(ASSAY) schema site --markdown)
 

@@ -36,6 +36,11 @@ def plain_output() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
+def own_stdout() -> TextIO:
+    """Standard output for what sets colours itself and prints plain text only."""
+    return cast(TextIO, getattr(sys.stdout, "stream", sys.stdout))
+
+
 def own_stderr() -> TextIO:
     """Standard error for a display that moves the cursor itself and prints plain text only."""
     return cast(TextIO, getattr(sys.stderr, "stream", sys.stderr))

@@ -122,7 +122,7 @@ def _revive(args: argparse.Namespace) -> None:
 def _status(args: argparse.Namespace) -> None:
     status = api.load(args.name).status()
     if args.json:
-        _say(json.dumps(status, indent=1))
+        _say(json.dumps({"schema": 1, **status}, indent=1))
         return
     _say(
         f"cluster {status['name']}: {len(status['nodes'])} nodes, network {status['network']}, "

@@ -35,16 +35,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _checks(arguments: argparse.Namespace) -> int:
     name = arguments.name
     if name is None:
-        told: Any = [overview(check) for check in CHECKS.values()]
+        told: Any = {"checks": [overview(check) for check in CHECKS.values()]}
     elif name in CHECKS:
         told = explanation(CHECKS[name])
     else:
         hint = did_you_mean(name, CHECKS)
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")
     if arguments.json:
-        print(json.dumps(told, indent=1, ensure_ascii=False))
+        print(json.dumps({"schema": 1, **told}, indent=1, ensure_ascii=False))
     else:
-        print(table(told) if name is None else page(told))
+        print(table(told["checks"]) if name is None else page(told))
     return ExitStatus.PASS
 
 

@@ -44,7 +44,8 @@ def tell(findings: Iterable[Finding], *, as_json: bool = False) -> int:
     """Print the findings; gives the exit status."""
     findings = list(findings)
     if as_json:
-        print(json.dumps([finding.__dict__ for finding in findings], indent=1))
+        told = [finding.__dict__ for finding in findings]
+        print(json.dumps({"schema": 1, "findings": told}, indent=1))
     else:
         print(render(findings))
     missing = any(not finding.found for finding in findings if finding.needed)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from assay.cli.options import add_history, add_judging, add_run, add_site
+from assay.cli.options import add_history, add_json, add_judging, add_run, add_site
 from records.errors import AssayError, ExitStatus
 from records.history.model import Acceptance
 from records.history.store import Store
@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     accept.add_argument("changes", metavar="CHANGE", type=int, nargs="+", help="as check names it")
     accept.add_argument("--author", required=True, help="who accepts")
     accept.add_argument("--reason", required=True, help="why it is as it should be")
+    for command in (add, show, accept):
+        add_json(command)
 
 
 def _command(
@@ -59,11 +61,23 @@ def _add(arguments: argparse.Namespace) -> int:
     with Store(arguments.history, create=True) as store:
         first = store.find(Path(arguments.rerun_of).name).id if arguments.rerun_of else None
         store.add(night, values, first, elsewhere=arguments.elsewhere)
-        launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
-        print(
-            f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
-            f" {night.statuses.get('ok', 0)} ok launches of {launches}"
+    if arguments.json:
+        from assay.machine.nights import NightAdded  # slow: pydantic
+
+        told = NightAdded.of(
+            run_id=night.run_id,
+            site=night.site,
+            campaign=night.campaign,
+            series=len(values),
+            launches=dict(night.statuses),
         )
+        print(told.text())
+        return ExitStatus.PASS
+    launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
+    print(
+        f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
+        f" {night.statuses.get('ok', 0)} ok launches of {launches}"
+    )
     return ExitStatus.PASS
 
 
@@ -73,5 +87,13 @@ def _accept(arguments: argparse.Namespace) -> int:
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     with Store(arguments.history) as store:
         count = store.accept(arguments.changes, Acceptance(arguments.author, arguments.reason, now))
+    if arguments.json:
+        from assay.machine.nights import Accepted  # slow: pydantic
+
+        told = Accepted.of(
+            changes=arguments.changes, author=arguments.author, reason=arguments.reason
+        )
+        print(told.text())
+        return ExitStatus.PASS
     print(f"accepted {count} changes; their series have a new reference from that night on")
     return ExitStatus.PASS

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from typing import Any
 
+from assay.machine.nights import HistoryShown
 from assay.nightly.judging import judge_nights
 from records.errors import AssayError, ExitStatus
+from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.nightly.listing import changes_text, missed_text, nights_text
@@ -36,6 +40,9 @@ def judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace)
 def show(arguments: argparse.Namespace) -> int:
     """`assay history show`: print nights or changes."""
     with Store(arguments.history) as store:
+        if arguments.json:
+            print(_shown(arguments, store).text())
+            return ExitStatus.PASS
         for site, campaign, count in store.groups():
             print(f"{campaign} on {site}: {count} nights")
         missed = missed_text(store.missed(arguments.site, arguments.campaign))
@@ -47,6 +54,46 @@ def show(arguments: argparse.Namespace) -> int:
     if missed and not arguments.changes:
         print(missed)
     return ExitStatus.PASS
+
+
+def _shown(arguments: argparse.Namespace, store: Store) -> HistoryShown:
+    """What the history holds, for machines."""
+    groups = store.groups()
+    history = read_history(store, *_group(arguments, store)) if groups else None
+    nights = history.nights if history else []
+    found = Counter(change.found for change in history.changes) if history else {}
+    return HistoryShown.of(
+        groups=[{"site": s, "campaign": c, "nights": n} for s, c, n in groups],
+        site=nights[-1].site if nights else None,
+        campaign=nights[-1].campaign if nights else None,
+        nights=[
+            {
+                "run_id": night.run_id,
+                "started_at": night.started_at,
+                "launches": dict(night.statuses),
+                "changes_found": found.get(night.id, 0),
+            }
+            for night in nights
+        ],
+        missed=store.missed(arguments.site, arguments.campaign),
+        changes=[_change(history, change) for change in history.changes] if history else [],
+    )
+
+
+def _change(history: History, change: Change) -> dict[str, Any]:
+    """A change that was found, for machines."""
+    key, accepted = history.series[change.series], change.accepted
+    words = ("case_id", "check", "environment", "metric", "unit", "better")
+    state = "open" if change.open else "new reference"
+    return {
+        **{name: getattr(change, name) for name in ("id", "kind", "stage", "before", "after")},
+        **{name: getattr(key, name) for name in words},
+        "at": dict(key.at),
+        "since": history.nights[history.position(change.since)].started_at,
+        "state": "accepted" if accepted else "went back" if change.closed is not None else state,
+        "author": accepted and accepted.author,
+        "reason": accepted and accepted.reason,
+    }
 
 
 def _group(arguments: argparse.Namespace, store: Store) -> tuple[str, str]:

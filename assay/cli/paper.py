@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from assay.cli.options import add_json
 from records.errors import ExitStatus
 from records.run_directory import open_run, refuse_other
 from reports.papers.definition import load_study
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a year, as 2003, or a name, as ornl-1996")
     parser.add_argument("run_directory", metavar="RUN")
     parser.add_argument("--output", type=Path, metavar="DIR", help=f"default: RUN/{FOLDER}")
+    add_json(parser)
     parser.set_defaults(run=_paper)
 
 
@@ -30,6 +32,16 @@ def _paper(arguments: argparse.Namespace) -> int:
     refuse_other(folder, folder=True)
     document = make_document(study, run)
     written = write_document(document, folder)
+    if arguments.json:
+        from assay.machine.runs import Studied  # slow: pydantic
+
+        claims = [{"claim": one.claim.said, "verdict": one.word} for one in document.claims]
+        files = [str(path) for path in written]
+        told = Studied.of(
+            study=study.name, run=str(run), answer=document.answer, claims=claims, files=files
+        )
+        print(told.text())
+        return ExitStatus.PASS
     print(f"{study.authors} {study.year}: {document.answer}")
     for one in document.claims:
         print(f"  {one.word}: {one.claim.said}")

@@ -30,7 +30,10 @@ COMMANDS = {
         "assay.cli.verify",
         "recompute the checksums and every verdict of an acceptance from the records",
     ),
-    "schema": ("assay.cli.schema", "print the JSON Schema of what people write"),
+    "schema": (
+        "assay.cli.schema",
+        "print the JSON Schema of what people write, or of what --json prints",
+    ),
     "completion": ("assay.cli.completion", "completion for bash and zsh"),
 }
 _EPILOG = (

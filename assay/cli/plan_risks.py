@@ -20,7 +20,9 @@ def print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) ->
     found = risks(plan, criteria, stated_rates(site.provenance()))
     if as_json:
         told = [asdict(risk) for risk in found]
-        print(json.dumps({"plan": json.loads(plan.to_json()), "risks": told}, indent=1))
+        print(
+            json.dumps({"schema": 1, "plan": json.loads(plan.to_json()), "risks": told}, indent=1)
+        )
     else:
         print(render_plan(plan))
         print(rendered(plan, criteria, found))

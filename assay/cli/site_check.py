@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Stopping() as stopping:
         found = check_site(arguments.site, say, stopping.pause, accept=arguments.accept)
     if arguments.json:
-        print(json.dumps(msgspec.to_builtins(found), indent=1))
+        print(json.dumps({"schema": 1, **msgspec.to_builtins(found)}, indent=1))
     else:
         for fault in found.faults:
             print(f"not proven  {fault}")

@@ -31,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         written = init_site(wishes, Questions(guess=arguments.yes), say, stopping.pause)
     if arguments.json:
         plain = {
+            "schema": 1,
             "site": written.data["name"],
             "file": str(written.file),
             "description": written.data,

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay status`: progress, failures, time left of a run."""
+"""`assay status`: progress, failures by reason, time left of a run."""
 
 from __future__ import annotations
 
 import argparse
 
-import msgspec
-
 from assay.cli.options import add_json, add_run
-from assay.run.status import render_status, run_status
+from assay.run.status import run_status
 from records.errors import ExitStatus
 from records.run_directory import latest_run, open_run
 
@@ -24,7 +22,12 @@ def _status(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     status = run_status(run)
     if arguments.json:
-        print(msgspec.json.format(msgspec.json.encode(status), indent=1).decode())
+        from assay.machine.runs import status_told  # slow: pydantic
+
+        print(status_told(status, run).text())
     else:
-        print(render_status(status))
-    return ExitStatus.PASS
+        from assay.screens.screen import Screen  # slow: rich
+        from assay.screens.status import show_status
+
+        show_status(Screen(), status, str(run.path))
+    return ExitStatus.FAIL if status.failed else ExitStatus.PASS

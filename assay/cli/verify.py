@@ -40,7 +40,7 @@ def _verify(arguments: argparse.Namespace) -> int:
             {"what": c.what, "faults": list(c.faults), "note": c.note, "unproven": c.unproven}
             for c in checks
         ]
-        result = {"result": word, "verified": word == "verified", "run": str(run.path)}
+        result = {"schema": 1, "result": word, "verified": word == "verified", "run": str(run.path)}
         print(json.dumps({**result, "checks": found}, indent=1))
         return status
     for check in checks:

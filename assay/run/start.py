@@ -20,7 +20,7 @@ from assay.run.own_job import refuse_own_nodes
 from assay.run.progress import Progress
 from assay.run.provenance import gather
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
-from assay.run.status import RunStatus, render_status, run_status
+from assay.run.status import RunStatus, counted_text, run_status
 from assay.schema import load_campaign
 from assay.sites.builds import spack_home
 from assay.sites.loading import add_checks_of, load_site, revival
@@ -158,7 +158,7 @@ def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
             not_run = Driver(run, site, progress, interruption).run()
         status = run_status(run, by_driver=True)
-        progress.say(render_status(status))
+        progress.say(counted_text(status))
         if not_run:
             raise InfrastructureError("; ".join(not_run))
     except InfrastructureError as error:

@@ -4,14 +4,33 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from records.flags import INVALID_ON_PURPOSE
 from records.interims import Interim, asked_blocks
 from records.plain_text import one_line
 from records.plan import Plan
 from records.queue_state import CurrentJob, read_current
-from records.record import CASE_ID, latest_attempts
+from records.reasons import grouped
+from records.record import CASE_ID, Record, Status, latest_attempts
 from records.run_directory import RunDirectory
+
+OK: Status = "ok"
+#: How a launch ended that gave no number.
+BAD: tuple[Status, ...] = ("failed", "wrong", "lost")
+
+
+@dataclass(frozen=True)
+class FailedFor:
+    """Bad launches with one reason: whose they are, and what the first one printed."""
+
+    status: str
+    reason: str
+    launches: int
+    environments: list[str]
+    checks: list[str]
+    output: str | None
 
 
 @dataclass(frozen=True)
@@ -36,6 +55,16 @@ class RunStatus:
     #: long enough to tell.
     driven: bool | None = None
     current: CurrentJob | None = None
+    site: str = ""
+    #: Bad launches among `counts` by why they ended, the most frequent first; how many of `counts`
+    #: are wrong on purpose.
+    reasons: list[FailedFor] = field(default_factory=list)
+    on_purpose: int = 0
+
+    @property
+    def failed(self) -> int:
+        """Launches that ended badly, and not on purpose."""
+        return sum(self.counts.get(word, 0) for word in BAD) - self.on_purpose
 
     @property
     def complete(self) -> bool:
@@ -58,18 +87,21 @@ def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
         for block in range(1, asked[case.environment, case.check] + 1)
         if (case.id, block) not in latest
     ]
+    counts = Counter(record.status for record in latest.values())
+    bad = [record for record in latest.values() if record.status in BAD and not _meant(record)]
     return RunStatus(
         run_id=run.run_id,
         campaign=plan.campaign,
+        site=plan.site,
         planned=sum(asked[case.environment, case.check] for case in feasible.values()),
         done=len(latest),
-        counts=dict(Counter(record.status for record in latest.values())),
+        counts={str(word): n for word in (OK, *BAD) if (n := counts[word])},
         skipped_cases=len(plan.cases) - len(feasible),
         failures=[
             f"{r.case_id} {r.environment} block {r.block} attempt {r.attempt}: {r.status}:"
             f" {one_line(r.reason or '')}"
             for r in records
-            if r.status in ("failed", "wrong", "lost")
+            if r.status in BAD
         ],
         left_s=sum(missing),
         told=plan.told(),
@@ -78,24 +110,31 @@ def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
         ended=plan.sequential is None or bool(interims and interims[-1].ended),
         driven=driven,
         current=read_current(run.path) if driven else None,
+        reasons=_reasons(bad),
+        on_purpose=sum(map(_meant, latest.values())),
     )
 
 
-def render_status(status: RunStatus) -> str:
-    """The status as lines of text."""
-    counts = ", ".join(f"{n} {word}" for word, n in sorted(status.counts.items())) or "none"
-    lines = [
-        f"run {status.run_id} of campaign {status.campaign}",
-        f"  {status.done} of {status.planned} launches have a record: {counts}",
-        f"  {status.skipped_cases} cases do not fit the site and are skipped",
-    ]
-    lines += [f"  {text}" for text in [*status.told, *status.judged]]
-    lines += [f"  open: {question}" for question in status.open]
-    if status.done < status.planned:
-        lines.append(f"  about {status.left_s / 60:.0f} min are left, by the plan's estimates")
-        lines += [f"  {_now(status)}"] if status.driven is not None else []
-    lines += [f"  {failure}" for failure in status.failures]
-    return "\n".join(lines)
+def _reasons(bad: Sequence[Record]) -> list[FailedFor]:
+    found = []
+    for group in grouped((record.status, record.reason) for record in bad):
+        mine = [bad[place] for place in group.places]
+        output = next((name for one in mine if (name := one.artifacts.get("stderr"))), None)
+        found.append(
+            FailedFor(
+                group.status,
+                group.reason,
+                len(mine),
+                sorted({one.environment for one in mine}),
+                sorted({one.check for one in mine}),
+                output,
+            )
+        )
+    return found
+
+
+def _meant(record: Record) -> bool:
+    return INVALID_ON_PURPOSE in record.flags
 
 
 def _judged(plan: Plan, interims: list[Interim]) -> list[str]:
@@ -108,10 +147,22 @@ def _judged(plan: Plan, interims: list[Interim]) -> list[str]:
     return interims[-1].told(plan)
 
 
-def _now(status: RunStatus) -> str:
-    """What the run is doing."""
+def counted_text(status: RunStatus) -> str:
+    """ "74 of 75 launches have a record: 70 ok, 4 failed"."""
+    counts = dict(status.counts)
+    if status.on_purpose:
+        counts["wrong"] -= status.on_purpose
+        counts["wrong on purpose"] = status.on_purpose
+    told = ", ".join(f"{n} {word}" for word, n in counts.items() if n) or "none"
+    return f"{status.done} of {status.planned} launches have a record: {told}"
+
+
+def now_text(status: RunStatus) -> str | None:
+    """What an unfinished run is doing; None where nobody looked."""
+    if status.driven is None:
+        return None
     if not status.driven:
-        return f"it is not running; go on with: assay run --resume {status.run_id}"
+        return "it is not running"
     if status.current is None:
         return "it is running"
     current = status.current

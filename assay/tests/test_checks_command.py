@@ -22,7 +22,7 @@ def told(capsys, *words: str) -> str:
 def test_every_check_is_listed_with_its_needs(capsys):
     lines = told(capsys).splitlines()
     assert [line.split()[0] for line in lines[1 : 1 + len(CHECKS)]] == list(CHECKS)
-    found = {check["name"]: check for check in json.loads(told(capsys, "--json"))}
+    found = {check["name"]: check for check in json.loads(told(capsys, "--json"))["checks"]}
     kinds = {name: (check["program"], check["needs"]) for name, check in found.items()}
     assert kinds["osu"] == ("the site's osu", ["mpi", "program:osu"])
     assert kinds["pvm_echo"] == ("our own", ["pvm"])

@@ -61,7 +61,7 @@ def test_without_path_and_variables_it_says_what_is_missing():
     command = [sys.executable, ASSAY, "doctor", "--json"]
     answer = subprocess.run(command, env={}, capture_output=True, check=False)
     assert answer.returncode == 4, answer.stderr
-    found = {finding["what"]: finding for finding in json.loads(answer.stdout)}
+    found = {finding["what"]: finding for finding in json.loads(answer.stdout)["findings"]}
     assert found["Python"]["found"]
     assert not found["mpicc.lam"]["needed"]
 

@@ -11,7 +11,9 @@ import pytest
 
 from assay.run.driver import launches_to_come
 from assay.run.interims import judge
-from assay.run.status import render_status, run_status
+from assay.run.status import run_status
+from assay.screens.screen import Screen
+from assay.screens.status import MOST_OPEN, show_status
 from records.interims import Interim
 from records.run_directory import RunDirectory
 from reports.analysis import analyse
@@ -94,14 +96,19 @@ def test_a_run_ends_when_its_budget_does_not_suffice(tmp_path: Path) -> None:
     assert run_status(run).complete
 
 
-def test_status_names_the_open_questions(made: RunDirectory) -> None:
-    text = render_status(run_status(made))
+def test_status_names_the_open_questions(made: RunDirectory, capsys) -> None:
+    def told() -> str:
+        show_status(Screen(), run_status(made), "RUN")
+        return " ".join(capsys.readouterr().out.split())
+
+    text = told()
     assert "judged after block 6 for the first time, of at most 10" in text
     assert not run_status(made).complete
     found = judged(made)
-    text = render_status(run_status(made))
+    text = told()
     assert "it goes on with startup of mpich, openmpi" in text
-    assert all(f"open: {question}" in text for question in found.open)
+    assert all(f"open: {question}" in text for question in found.open[:MOST_OPEN])
+    assert run_status(made).open == found.open
 
 
 def test_the_report_tells_of_the_judgements(made: RunDirectory) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 from assay.cli import main
 from assay.plan import Narrowing, make_plan, render_plan
-from assay.run.status import render_status, run_status
+from assay.run.status import run_status
 from assay.schema import campaign_from_text, campaign_names, load_campaign
+from assay.screens.screen import Screen
+from assay.screens.status import show_status
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
 from checks.common.durations import Timed
@@ -205,12 +207,13 @@ def test_what_cannot_be_left_is_refused_with_the_list(asked, said) -> None:
         plan_of(GOOD, **asked)
 
 
-def test_status_names_what_was_left_out(tmp_path, monkeypatch) -> None:
+def test_status_names_what_was_left_out(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     site = dataclasses.replace(SITE, environments={"mpich": MPI})
     run = create_run(GOOD, plan_of(GOOD, site, blocks=2))
     run.provenance_file.write_bytes(Provenance(run_id=run.run_id).to_json())
-    told = render_status(run_status(run))
+    show_status(Screen(), run_status(run), "RUN")
+    told = " ".join(capsys.readouterr().out.split())
     assert "not on site virtual: lam (site virtual has no environment 'lam')" in told
     assert "left out: cases[1] (pt2pt): only in lam, which is not there" in told
     assert "narrowed by the command line: --blocks 2" in told

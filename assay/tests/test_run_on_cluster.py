@@ -219,7 +219,7 @@ def test_plan_and_doctor_speak_json_of_the_running_cluster(cluster):
     doctor = subprocess.run(
         [ASSAY, "doctor", "--site", SITE, "--json"], capture_output=True, check=False
     )
-    assert any(finding["found"] for finding in json.loads(doctor.stdout))
+    assert any(finding["found"] for finding in json.loads(doctor.stdout)["findings"])
 
 
 def test_a_run_whose_cluster_is_not_up_says_how_to_bring_it_up(folder):

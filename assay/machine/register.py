@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every machine form by its name; `make schema` writes the schemas in docs/schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from assay import ROOT
+from assay.machine import acceptances, nights, plans, runs, sites
+
+FOLDER = ROOT / "docs" / "schemas"
+#: Form → what makes its JSON Schema. A command's words are joined by "-".
+FORMS: dict[str, Callable[[], dict[str, Any]]] = {
+    "accept": acceptances.Acceptance.json_schema,
+    "check": sites.CheckTold.json_schema,
+    "checks": sites.Checks.json_schema,
+    "cluster-status": sites.Cluster.json_schema,
+    "compare": runs.Compared.json_schema,
+    "doctor": sites.Doctor.json_schema,
+    "history-accept-change": nights.Accepted.json_schema,
+    "history-add": nights.NightAdded.json_schema,
+    "history-show": nights.HistoryShown.json_schema,
+    "night": nights.NightTold.json_schema,
+    "paper": runs.Studied.json_schema,
+    "plan": plans.plan_schema,
+    "plan-risks": plans.PlanRisks.json_schema,
+    "report": runs.Report.json_schema,
+    "run": runs.Ran.json_schema,
+    "site-check": sites.SiteChecked.json_schema,
+    "site-init": sites.SiteWritten.json_schema,
+    "status": runs.Status.json_schema,
+    "verify": acceptances.Verified.json_schema,
+}
+
+
+def form_schema(name: str) -> dict[str, Any]:
+    """The JSON Schema of a form; its title is the form's name."""
+    found = FORMS[name]()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": name}

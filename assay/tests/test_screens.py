@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people see: 80 columns suffice, colour stays on a terminal, failures stand by reason."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.cells import cell_len
+
+from assay.cli import main
+from assay.screens.screen import MOST, WIDTH, Column, Screen
+from assay.terminal import plain_output
+from reports.tests import synthetic
+
+LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def small_cases() -> list[dict[str, Any]]:
+    return [
+        synthetic.case("startup", name, {"ranks": 2, "ranks_per_node": 1})
+        for name in ("mpich", "openmpi", "lam")
+    ]
+
+
+def written(path: Path, cases: list[dict[str, Any]], **how: Any) -> Path:
+    run = synthetic.write_run(path, cases, **how)
+    (run / "campaign.yaml").write_text("schema: 1\n")
+    return run
+
+
+def failing(record: dict[str, Any]) -> dict[str, Any]:
+    if record["environment"] == "mpich":
+        return record
+    reason = LONG if record["environment"] == "lam" else "did not end within {block}.5 s"
+    return record | {"status": "failed", "reason": reason.format(**record), "metrics": []}
+
+
+@pytest.fixture
+def failed_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return written(Path("results/quick/failed"), small_cases(), edit=failing)
+
+
+def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(cell_len, lines)) <= WIDTH, max(lines, key=cell_len)
+    assert all(line == line.rstrip() for line in lines)
+    return lines
+
+
+def test_a_failed_run_is_told_by_reason_and_exits_1(failed_run, capsys) -> None:
+    assert main(["status", str(failed_run)]) == 1
+    lines = lines_of(capsys)
+    assert lines[0] == "FAILED   quick on virtual, run failed"
+    assert lines[1] == "  15 of 15 launches have a record: 5 ok, 10 failed"
+    told = " ".join(" ".join(lines).split())
+    assert "5 × failed: did not end within 1.5 s (openmpi: startup)" in told
+    assert "5 × failed: srun: error: task 3 exited" in told
+    assert len(lines) <= 8
+
+
+def test_a_run_without_failures_exits_0(tmp_path, capsys) -> None:
+    run = written(tmp_path / "good", small_cases())
+    assert main(["status", str(run)]) == 0
+    assert lines_of(capsys)[0].startswith("COMPLETE")
+
+
+def test_what_is_wrong_on_purpose_fails_nothing(tmp_path, capsys) -> None:
+    run = written(tmp_path / "run", synthetic.quick_cases(("mpich",)), blocks=2)
+    assert main(["status", str(run)]) == 0
+    assert "2 wrong on purpose" in " ".join(lines_of(capsys))
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, **variables: str) -> str:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in ({"TERM": "xterm-256color"} | variables).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", stream)
+    with plain_output():
+        screen = Screen()
+        screen.line(("BAD\x1b[31m", "bad"), " and " + "many words " * 40, indent=2, hang=4)
+        screen.table(
+            [Column("number", numeric=True), Column("words")],
+            [["123 456 789.0 s", "a case that is described " * 6], [("+1 %", "good"), "[b]x[/b]"]],
+        )
+    return stream.getvalue()
+
+
+def test_colour_stays_on_a_terminal(monkeypatch) -> None:
+    assert "\x1b[" in shown(monkeypatch, Terminal())
+    assert "\x1b" not in shown(monkeypatch, Terminal(), NO_COLOR="1")
+    assert "\x1b" not in shown(monkeypatch, io.StringIO())
+    assert "\x1b" not in shown(monkeypatch, Terminal(), TERM="dumb")
+
+
+@pytest.mark.parametrize(("columns", "most"), [("60", 60), ("100", 100), ("300", MOST)])
+def test_lines_are_as_wide_as_the_terminal(monkeypatch, columns, most) -> None:
+    text = shown(monkeypatch, Terminal(), COLUMNS=columns, NO_COLOR="1")
+    widest = max(map(cell_len, text.splitlines()))
+    assert most - 12 <= widest <= most
+
+
+def test_off_a_terminal_80_columns_suffice_and_markup_is_text(monkeypatch) -> None:
+    text = shown(monkeypatch, io.StringIO(), COLUMNS="200")
+    assert max(map(cell_len, text.splitlines())) <= WIDTH
+    assert "[b]x[/b]" in text
+    assert "123 456 789.0 s" in text

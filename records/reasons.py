@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons that say the same: launches that ended badly, grouped by why."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from records.plain_text import one_line
+
+NO_REASON = "no reason recorded"
+#: What differs between launches that ended for one reason: quoted text, paths, ids, names of nodes
+#: and hosts, numbers.
+_VARIES = re.compile(r"'[^']*'|\"[^\"]*\"|\S*/\S*|\S*\d\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class ReasonGroup:
+    """Launches with one status whose reasons differ in names and numbers only.
+
+    `reason` is the most frequent text, `places` those of the launches among all that were given.
+    """
+
+    status: str
+    reason: str
+    places: tuple[int, ...]
+
+
+def grouped(reasons: Iterable[tuple[str, str | None]]) -> list[ReasonGroup]:
+    """(status, reason) of launches as groups, the greatest first."""
+    texts: dict[tuple[str, str], list[str]] = {}
+    places: dict[tuple[str, str], list[int]] = {}
+    for place, (status, reason) in enumerate(reasons):
+        text = one_line(reason or "").strip() or NO_REASON
+        key = status, _VARIES.sub("#", text)
+        texts.setdefault(key, []).append(text)
+        places.setdefault(key, []).append(place)
+    groups = [
+        ReasonGroup(key[0], Counter(found).most_common(1)[0][0], tuple(places[key]))
+        for key, found in texts.items()
+    ]
+    return sorted(groups, key=lambda group: -len(group.places))

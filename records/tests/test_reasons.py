@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reasons that differ in names and numbers only are one; others are not."""
+
+from __future__ import annotations
+
+from records.reasons import NO_REASON, grouped
+
+
+def test_reasons_that_differ_in_names_and_numbers_are_one_group() -> None:
+    found = grouped(
+        [
+            ("failed", "did not end within 12 s"),
+            ("failed", "node n3 is gone (job 41)"),
+            ("failed", "did not end within 12 s"),
+            ("failed", "did not end within 9.5 s"),
+            ("failed", "node n12 is gone (job 7)"),
+        ]
+    )
+    assert [(one.reason, one.places) for one in found] == [
+        ("did not end within 12 s", (0, 2, 3)),
+        ("node n3 is gone (job 41)", (1, 4)),
+    ]
+
+
+def test_another_status_is_another_group_and_no_reason_is_told() -> None:
+    found = grouped([("failed", "a  b\nc"), ("wrong", "a b c"), ("lost", None), ("lost", "")])
+    assert [(one.status, one.reason, len(one.places)) for one in found] == [
+        ("lost", NO_REASON, 2),
+        ("failed", "a b c", 1),
+        ("wrong", "a b c", 1),
+    ]
+
+
+def test_words_tell_reasons_apart() -> None:
+    assert len(grouped([("failed", "no such file"), ("failed", "no such node")])) == 2
