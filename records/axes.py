@@ -14,13 +14,15 @@ class Axis:
     """`title` names it to readers; `unit` is "" for words and counts.
 
     Points that differ only along their first axis with a unit make one curve. `lists`: the
-    parameter lists points, and each point carries its own.
+    parameter lists points, and each point carries its own. `procedure`: it says how often or how
+    far something is measured, not what.
     """
 
     name: str
     title: str
     unit: str = ""
     lists: bool = False
+    procedure: bool = False
 
 
 MESSAGE_BYTES = "message_bytes"
@@ -37,6 +39,13 @@ _KNOWN = {
         Axis("sizes", "sizes", lists=True),
     )
 }
+_PROCEDURE = frozenset(
+    {
+        *("iterations", "warmup", "repetitions", "repeats", "samples", "seed"),
+        *("latency_iterations", "bandwidth_iterations"),
+        *("least_bytes", "greatest_bytes", "perturbation_bytes"),
+    }
+)
 #: Last words of names that carry their unit.
 _UNITS = {"bytes": "bytes", "s": "s"}
 
@@ -45,7 +54,8 @@ _UNITS = {"bytes": "bytes", "s": "s"}
 def axis_of(name: str) -> Axis:
     """The axis of this name; of an unknown one the unit is the last word, if that is one."""
     found = _KNOWN.get(name)
-    return found or Axis(name, name.replace("_", " "), _UNITS.get(name.rpartition("_")[2], ""))
+    unit = _UNITS.get(name.rpartition("_")[2], "")
+    return found or Axis(name, name.replace("_", " "), unit, procedure=name in _PROCEDURE)
 
 
 def along_curve(at: Sequence[tuple[str, Any]]) -> tuple[str, Any] | None:

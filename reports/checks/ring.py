@@ -31,7 +31,7 @@ def steps_table(analysis: Analysis) -> Table | None:
         case = analysis.case(row)
         order = row.series.at_value("order")
         own = "" if case.params.get("order") == order else str(order or "")
-        return joined(*analysis.labels["ring"].parts(case, _FREE), own)
+        return joined(analysis.labels["ring"].name(case, _FREE), own)
 
     def today(rows: list[Row]) -> Cell:
         if not rows:
@@ -53,7 +53,7 @@ def steps_table(analysis: Analysis) -> Table | None:
     return pivot(
         sorted(rows, key=lambda row: (label(row), message_bytes(row))),
         [
-            ("case", lambda row: label(row) or "all parameters fixed"),
+            ("case", label),
             (Column("message", numeric=True), lambda row: bytes_text(message_bytes(row))),
         ],
         [

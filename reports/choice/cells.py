@@ -15,7 +15,7 @@ import msgspec
 
 from reports.choice.failures import FailureRate
 from reports.load.loading import AtKey
-from reports.notation.units import percent, signed_percent
+from reports.notation.units import advantage_text, percent
 from reports.notation.values import between, not_resolved
 from reports.statistics.max_t import LEAST_BLOCKS, Answer
 from reports.statistics.serial import lag_1_limit
@@ -66,7 +66,7 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     @property
     def text(self) -> str:
         """ "+1.2 % … +4.0 %"."""
-        return between(self.low, self.high, signed_percent)
+        return between(self.low, self.high, advantage_text)
 
     @property
     def separated(self) -> bool:
@@ -186,7 +186,7 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     @property
     def difference(self) -> str:
         """ "+4.2 %": the advantage over the reference."""
-        return "–" if self.effect is None else signed_percent(self.effect.ratio)
+        return "–" if self.effect is None else advantage_text(self.effect.ratio)
 
 
 def dependence_text(lag: float | None) -> str:

@@ -148,9 +148,9 @@ class _Pair:
     declared: frozenset[str]
 
     @cached_property
-    def curves(self) -> dict[tuple[str, str], list[PointKey]]:
-        """The points of each curve, by scope and name of the curve."""
-        found: dict[tuple[str, str], list[PointKey]] = {}
+    def curves(self) -> dict[tuple[str, str, str], list[PointKey]]:
+        """The points of each curve, by scope, name of the curve and what it is at a point."""
+        found: dict[tuple[str, str, str], list[PointKey]] = {}
         for key in self.pairs:
             name = self.planned.names(self.check, key, self.environment)
             found.setdefault(name, []).append(key)
@@ -160,23 +160,24 @@ class _Pair:
         """One cell for each scope, over all its points."""
         scopes: dict[str, list[PointKey]] = {}
         for key in self.pairs:
-            scope, _ = self.planned.names(self.check, key, self.environment)
+            scope, *_ = self.planned.names(self.check, key, self.environment)
             scopes.setdefault(scope, []).append(key)
         return [self._cell("checks", scope, "all points", keys) for scope, keys in scopes.items()]
 
     def groups(self) -> list[Cell]:
         """One cell for each curve."""
         return [
-            self._cell("curves", scope, label, keys) for (scope, label), keys in self.curves.items()
+            self._cell("curves", scope, label, keys)
+            for (scope, label, _), keys in self.curves.items()
         ]
 
     def points(self) -> Iterator[Cell]:
         """One cell for each point: the finest cells there are."""
-        for (scope, curve), keys in self.curves.items():
+        for (scope, curve, short), keys in self.curves.items():
             for key in keys:
                 place = along_curve(key[1])
                 own = point_text(*place) if place else "one point"
-                label = f"{curve}, {own}" if len(keys) > 1 else curve
+                label = f"{short}, {own}" if len(keys) > 1 else curve
                 yield self._cell("points", scope, label, [key], curve)
 
     def _cell(

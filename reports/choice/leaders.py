@@ -11,7 +11,7 @@ import numpy as np
 
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
-from reports.notation.units import signed_percent
+from reports.notation.units import advantage_text
 from reports.notation.values import interval_text
 from reports.statistics.signed_rank import PairedEffect
 
@@ -65,7 +65,7 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
     best, second = leaders
     cell, effect = against[best][second]
     others = [
-        f"{name} {signed_percent(1 / against[best][name][1].ratio)}"
+        f"{name} {advantage_text(1 / against[best][name][1].ratio)}"
         for name in scores
         if name != second and name in against[best]
     ]
@@ -75,8 +75,8 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
         best,
         second,
         cell.seen_from(best),
-        signed_percent(effect.ratio),
-        interval_text(effect.interval, signed_percent),
+        advantage_text(effect.ratio),
+        interval_text(effect.interval, advantage_text),
         ", ".join(others),
         tuple(sorted(unranked)),
         tuple(sorted(failing)),

@@ -118,7 +118,7 @@ class Planned:
     ) -> None:
         self._labels = labels
         self._register = register
-        self._names: dict[tuple[str, bytes, AtKey], tuple[str, str]] = {}
+        self._names: dict[tuple[str, bytes, AtKey], tuple[str, str, str]] = {}
         self._cases = list(cases)
         self._place = {
             (case.check, key, case.environment): place
@@ -133,8 +133,8 @@ class Planned:
         """Its position in the plan."""
         return self._place[check, key, environment]
 
-    def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str]:
-        """Scope and curve of a point; made once for each curve.
+    def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str, str]:
+        """Scope and curve of a point, and the curve's name at a point; made once for each curve.
 
         Placements are never mixed: between nodes and within a node are two scopes.
         """
@@ -145,7 +145,11 @@ class Planned:
             case = self.case(check, params, environment)
             placement = str(case.params.get("placement") or "").replace("-", " ")
             scope = ", ".join(filter(None, [self._register.check_title(check), placement]))
-            parts = self._labels[check].parts(case, without=("placement",))
-            parts += [str(value) for _, value in beside_curve(at)]
-            found = self._names[curve] = scope, ", ".join(parts) or "all parameters fixed"
+            labels, without = self._labels[check], ("placement",)
+            beside = [str(value) for _, value in beside_curve(at)]
+            curve_name, short = (
+                ", ".join([*beside, *parts]) or labels.name(case, without)
+                for parts in (labels.told(case, without), labels.parts(case, without))
+            )
+            found = self._names[curve] = scope, curve_name, short
         return found

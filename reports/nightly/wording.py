@@ -30,7 +30,7 @@ _MOST_LINES = 8
 def case_labels(history: History) -> dict[str, str]:
     """For each case id what tells it from the check's other cases of the history; "" if nothing."""
     labels = check_labels(history.series)
-    return {key.case_id: ", ".join(labels[key.check].parts(key)) for key in history.series}
+    return {key.case_id: ", ".join(labels[key.check].told(key)) for key in history.series}
 
 
 def case_names(history: History) -> dict[str, str]:

@@ -4,20 +4,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Protocol
 
 import msgspec
 
 from records.axes import axis_of
 from reports.notation.units import bytes_text, fixed
+from reports.notation.values import between
 
 #: What the label says in its own words first.
 _GRID = ("p", "q")
 _LATTICE = ("nx", "ny", "nz", "nt")
 _LONGEST = 40
+#: Ends of a range of message lengths.
+_ENDS = ("least_bytes", "greatest_bytes")
+#: What names a case of which nothing varies, the first of these that it has.
+_NAMING = ("p", "q", "n", *_LATTICE, "test", "ranks", "placement", "transport", "route")
 
 
 class Parametrised(Protocol):
@@ -60,16 +67,52 @@ def params_key(case: Parametrised) -> bytes:
 
 @dataclass(frozen=True)
 class CheckLabels:
-    """What is varied and what is the same for all cases of one check."""
+    """What is varied and what is the same for all cases of one check.
+
+    `untold` varies too, but says only how often or how far something is measured, and no two cases
+    need it to be told apart.
+    """
 
     varying: tuple[str, ...]
     constant: dict[str, Any]
+    untold: frozenset[str] = frozenset()
 
     def parts(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
         """The case's varying parameters as "name value", grid first."""
+        return self._texts(case, self.varying, tuple(self.constant), (*without, *self.untold))
+
+    def told(self, case: Parametrised, without: Sequence[str] = ()) -> list[str]:
+        """The same with the range of message lengths, where cases differ in it."""
+        lengths = _lengths(case.params)
+        differ = not {"sizes", *_ENDS}.isdisjoint(self.varying)
+        return self.parts(case, without) + (
+            [between(*lengths, bytes_text)] if lengths and differ else []
+        )
+
+    def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
+        """One line naming the case among its check's cases."""
+        return ", ".join(self._known_by(self.told(case, without), case, without))
+
+    def name(self, case: Parametrised, without: Sequence[str] = ()) -> str:
+        """The same without lengths, for a curve or a point that has its own."""
+        return ", ".join(self._known_by(self.parts(case, without), case, without))
+
+    def _known_by(self, parts: list[str], case: Parametrised, without: Sequence[str]) -> list[str]:
+        """`parts`; of a case of which nothing varies grid and N, lattice, ranks, …"""
+        if parts and not {*self.varying}.issubset({*without, *self.untold}):
+            return parts
+        naming = tuple(name for name in _NAMING if name in case.params)
+        if (naming and "n" in naming) or "nx" in naming or "test" in naming:
+            naming = tuple(name for name in naming if name not in ("ranks", "placement"))
+        found = self._texts(case, naming, (), tuple(without))
+        return found[:3] or ["the one case"]
+
+    @staticmethod
+    def _texts(
+        case: Parametrised, told: tuple[str, ...], beside: tuple[str, ...], without: tuple[str, ...]
+    ) -> list[str]:
         params = case.params
-        constant = tuple(self.constant)
-        grid, lattice, others = _told_apart(self.varying, constant, tuple(without))
+        grid, lattice, others = _told_apart(told, beside, without)
         result = []
         if grid:
             result.append(f"{value_text(params['p'])} × {value_text(params['q'])}")
@@ -80,10 +123,6 @@ class CheckLabels:
             if name in params and not plain:
                 result.append(_part(name, params[name]))
         return result
-
-    def label(self, case: Parametrised, without: Sequence[str] = ()) -> str:
-        """One line naming the case among its check's cases."""
-        return ", ".join(self.parts(case, without)) or "all parameters fixed"
 
 
 @lru_cache(maxsize=256)
@@ -123,7 +162,9 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
     constant: dict[str, dict[str, Any]] = {}
     varying: dict[str, dict[str, None]] = {}
     names: dict[str, dict[str, None]] = {}
+    by_check: dict[str, list[Parametrised]] = {}
     for case in cases:
+        by_check.setdefault(case.check, []).append(case)
         known = constant.setdefault(case.check, {})
         changed = varying.setdefault(case.check, {})
         for name, value in case.params.items():
@@ -138,9 +179,41 @@ def check_labels(cases: Sequence[Parametrised]) -> dict[str, CheckLabels]:
         check: CheckLabels(
             tuple(name for name in names.get(check, {}) if name in varying[check]),
             {name: value for name, value in known.items() if name not in varying[check]},
+            _untold(by_check[check], varying[check]),
         )
         for check, known in constant.items()
     }
+
+
+def _untold(cases: Sequence[Parametrised], varying: Iterable[str]) -> frozenset[str]:
+    """What of `varying` is procedure alone; nothing where two cases would then be one in name.
+
+    Cases that differ in nothing else must measure lengths that lie apart, as when short messages
+    are sent more often than long ones.
+    """
+    found = frozenset(name for name in varying if axis_of(name).procedure)
+    alike: dict[bytes, set[tuple[tuple[float, float], bytes]]] = {}
+    for case in cases if found else ():
+        params = case.params
+        rest = {k: v for k, v in params.items() if k not in found and not axis_of(k).lists}
+        how = {k: v for k, v in params.items() if k in found}
+        key, differs = (msgspec.json.encode(part, order="deterministic") for part in (rest, how))
+        alike.setdefault(key, set()).add((_lengths(params) or (-math.inf, math.inf), differs))
+    for group in alike.values():
+        for ((_, end), one), ((begin, _), other) in pairwise(sorted(group)):
+            if begin <= end and one != other:
+                return frozenset()
+    return found
+
+
+def _lengths(params: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The least and the greatest message length of a case that lists them."""
+    found: list[float] = []
+    for size in params.get("sizes") or ():
+        ends = (size.get("from"), size.get("to")) if isinstance(size, dict) else (size,)
+        found += [end for end in ends if isinstance(end, int)]
+    found += [params[name] for name in _ENDS if isinstance(params.get(name), int)]
+    return (min(found), max(found)) if found else None
 
 
 def _alike(first: Any, second: Any) -> bool:

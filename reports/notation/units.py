@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Readable units: records hold SI base units, a rendering converts. MB is 10⁶ bytes."""
+"""Readable units: records hold SI base units, a rendering converts.
+
+A length in bytes is read in KiB and MiB, powers of two as messages are; a rate in MB/s of 10⁶.
+"""
 
 from __future__ import annotations
 
@@ -74,11 +77,21 @@ def p_text(p: float) -> str:
 
 
 def signed_percent(ratio: float) -> str:
-    """A ratio as the difference from 1: 1.034 -> "+3.4 %"."""
+    """A ratio as the difference from 1: "+3.4 %"; from a factor of two on "2.4 ×" or "1/2.4"."""
+    if ratio >= 2:
+        return f"{three_digits(ratio)} ×"
+    if 0 < ratio <= 0.5:
+        return f"1/{three_digits(1 / ratio)}"
     difference = 100 * (ratio - 1)
-    places = 1 if abs(difference) < 100 else 0
     sign = "+" if difference >= 0 else "−"
-    return f"{sign}{fixed(abs(difference), places)} %"
+    return f"{sign}{fixed(abs(difference), 1)} %"
+
+
+def advantage_text(ratio: float) -> str:
+    """An advantage, a ratio in the good direction: "+3.4 %", "2.4 × better", "11 × worse"."""
+    if ratio >= 2 or 0 < ratio <= 0.5:
+        return f"{three_digits(max(ratio, 1 / ratio))} × {'better' if ratio > 1 else 'worse'}"
+    return signed_percent(ratio)
 
 
 def si_text(value: float | None) -> str:
@@ -86,9 +99,22 @@ def si_text(value: float | None) -> str:
     return "" if value is None else f"{value:.9g}"
 
 
+#: Prefixes of lengths in bytes.
+_BINARY = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+
+
 def bytes_text(count: float) -> str:
-    """A message length, exact: 1048576 -> "1 048 576 B"."""
+    """A message length, exact: 1048576 -> "1 MiB", 1536 -> "1.5 KiB", 1000 -> "1 000 B"."""
+    for factor, unit in _BINARY:
+        if count >= factor and (2 * count / factor).is_integer():
+            return f"{count / factor:g} {unit}"
     return f"{fixed(count, 0)} B"
+
+
+def about_bytes_text(count: float) -> str:
+    """A length that is an estimate, in three digits: 23170 -> "22.6 KiB"."""
+    factor, unit = next((step for step in _BINARY if count >= step[0]), (1.0, "B"))
+    return f"{three_digits(count / factor)} {unit}"
 
 
 def count_text(number: int, noun: str, plural: str | None = None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from heapq import nsmallest
 
+from records.axes import axis_of
 from records.flags import BEYOND_LIMIT
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import point_text
@@ -97,11 +98,15 @@ def interval_cell(interval: Interval | None, unit: ReadableUnit, places: int, si
 def row_label(analysis: Analysis, row: Row, without: Sequence[str] = ()) -> str:
     """Case and point in words."""
     case = analysis.case(row)
-    parts = analysis.labels[case.check].parts(case, without)
+    labels = analysis.labels[case.check]
+    words: list[str] = []
+    lengths: list[str] = []
     for name, value in row.series.at:
         if name not in without:
-            parts.append(point_text(name, value))
-    return ", ".join(parts) or "all parameters fixed"
+            (lengths if axis_of(name).unit else words).append(point_text(name, value))
+    point = [" ".join(part) for part in [(*words[-1:], *lengths)] if part]
+    parts = [*words[:-1], *point, *labels.parts(case, without)]
+    return ", ".join(parts) or labels.name(case, without)
 
 
 def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:

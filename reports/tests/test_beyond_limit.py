@@ -65,8 +65,8 @@ def test_each_value_is_held_against_its_bound(tmp_path):
     build_report(run)
     text = (run / "report/report.md").read_text()
     marked = [line for line in text.splitlines() if r"beyond\-limit" in line]
-    assert any("8 192 B" in line and "14.3" in line for line in marked)
-    assert not any("1 024 B" in line for line in marked)
+    assert any("8 KiB" in line and "14.3" in line for line in marked)
+    assert not any("1 KiB" in line for line in marked)
 
 
 def test_without_a_known_rate_nothing_is_beyond(tmp_path):

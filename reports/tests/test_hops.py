@@ -80,16 +80,16 @@ def test_the_time_per_hop_is_found_through_a_drift_that_is_greater(analysis):
 
 def test_a_time_per_hop_that_noise_hides_is_not_resolved(analysis):
     table = hops_table("echo")(analysis)
-    row = texts(table, "all parameters fixed", "lam", "8 B")
+    row = texts(table, "between nodes", "lam", "8 B")
     assert row[-2].endswith("not resolved at n = 7")
-    assert "not resolved" not in texts(table, "all parameters fixed", "mpich", "8 B")[-2]
+    assert "not resolved" not in texts(table, "between nodes", "mpich", "8 B")[-2]
 
 
 def test_the_picture_has_a_panel_for_each_length(analysis):
     with mpl.rc_context(STYLE):
         picture = hops_picture("echo")(analysis)
     assert len(picture.panels) == 2
-    assert picture.panels[0].alt.startswith("8 B: mpich ")
+    assert picture.panels[0].alt.startswith("8 B, between nodes: mpich ")
 
 
 def test_hops_are_a_place_and_get_no_statistics_of_their_own(analysis):

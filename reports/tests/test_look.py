@@ -4,7 +4,15 @@ from __future__ import annotations
 import pytest
 
 from reports.notation.palette import looks
-from reports.notation.units import bytes_text, decimals, fixed, readable_unit, signed_percent
+from reports.notation.units import (
+    about_bytes_text,
+    advantage_text,
+    bytes_text,
+    decimals,
+    fixed,
+    readable_unit,
+    signed_percent,
+)
 from reports.write.markdown import md
 
 
@@ -45,8 +53,25 @@ def test_numbers_in_words() -> None:
     assert fixed(None, 2) == "–"
     assert fixed(-1234.5, 1) == "−1\u202f234.5"
     assert signed_percent(1.034) == "+3.4 %"
-    assert signed_percent(0.5) == "−50.0 %"
-    assert bytes_text(1048576) == "1\u202f048\u202f576 B"
+    assert signed_percent(0.6) == "−40.0 %"
+
+
+def test_from_a_factor_of_two_on_no_per_cent() -> None:
+    assert [signed_percent(ratio) for ratio in (2.5, 0.089)] == ["2.50 ×", "1/11.2"]
+    assert [advantage_text(ratio) for ratio in (1.2, 2.5, 0.089)] == [
+        "+20.0 %",
+        "2.50 × better",
+        "11.2 × worse",
+    ]
+
+
+def test_lengths_are_in_powers_of_two_and_exact() -> None:
+    sizes = (0, 300, 1000, 1024, 1536, 65536, 98304, 2**20, 1_000_000)
+    assert [bytes_text(size).replace("\u202f", " ") for size in sizes] == [
+        *("0 B", "300 B", "1 000 B", "1 KiB", "1.5 KiB", "64 KiB", "96 KiB", "1 MiB"),
+        "1 000 000 B",
+    ]
+    assert about_bytes_text(23170.4) == "22.6 KiB"
 
 
 def test_markdown_is_escaped() -> None:

@@ -4,9 +4,16 @@
 import pytest
 
 from reports.analysis import analyse
-from reports.checks.common.fits import curves, fits_picture, fits_table, switches_table
+from reports.checks.common.fits import (
+    _numbers,
+    curves,
+    fits_picture,
+    fits_table,
+    switches_table,
+)
 from reports.checks.sections import check_parts
 from reports.load.loading import load_run
+from reports.models.point_to_point import plain_line
 from reports.tests.synthetic import case, quick_cases, write_run
 
 LIMIT = 65536
@@ -45,8 +52,10 @@ def analysis(tmp_path_factory):
         ]
         return record
 
-    directory = tmp_path_factory.mktemp("echo") / "run"
-    return analyse(load_run(write_run(directory, cases, blocks=3, edit=fill)))
+    directory = write_run(tmp_path_factory.mktemp("echo") / "run", cases, blocks=3, edit=fill)
+    provenance = directory / "provenance.json"
+    provenance.write_text(provenance.read_text().replace("100000000", "10000000000"))
+    return analyse(load_run(directory))
 
 
 def texts(table, column):
@@ -70,7 +79,7 @@ def test_the_switch_stands_in_the_interval_that_holds_it(analysis):
     table = switches_table("echo")(analysis)
     assert texts(table, "what") == ["none", "switch"]
     assert texts(table, "environment") == ["mpich", "lam"]
-    assert texts(table, "between")[1].replace("\u202f", "") == "65536 B … 92682 B"
+    assert texts(table, "between")[1].replace("\u202f", "") == "64 KiB … 92682 B"
 
 
 def test_the_fits_give_each_segment_and_the_single_lines(analysis):
@@ -80,6 +89,18 @@ def test_the_fits_give_each_segment_and_the_single_lines(analysis):
     first = next(row for row in table.rows if row[1].text == "lam")
     assert first[5].text == "20.00"
     assert first[6].text.replace("\u202f", "") == "1000.00"
+
+
+def test_what_no_link_has_is_told_with_its_reason_not_as_a_number(analysis):
+    line = plain_line(SHORT, [half_round_trip("mpich", size, 100) for size in SHORT])
+    _, start, rate, *_ = _numbers(line, 2e9, told=True)
+    assert (start.text, rate.text.replace("\u202f", "")) == ("20.00", "1000.00")
+    _, start, rate, half, *_ = _numbers(line, 125e6, told=True)
+    assert (start.text, rate.text, half.text) == ("20.00", "–", "–")
+    assert rate.badges == ("above the line rate, 125.0 MB/s",)
+    none = plain_line(SHORT[1:], [1e-9 * size for size in SHORT[1:]])
+    _, start, rate, half, *_ = _numbers(none, None, told=True)
+    assert (start.text, start.badges) == ("–", ("no start-up time is seen",))
 
 
 def test_the_picture_has_a_panel_a_curve_and_dashes_a_switch(analysis):

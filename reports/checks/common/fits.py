@@ -25,16 +25,28 @@ from reports.models.point_to_point import (
     straight_line,
 )
 from reports.notation.palette import QUIET
-from reports.notation.units import bytes_text, fixed, percent, signed_percent
-from reports.notation.values import between
+from reports.notation.units import (
+    ReadableUnit,
+    about_bytes_text,
+    bytes_text,
+    fixed,
+    percent,
+    signed_percent,
+)
+from reports.notation.values import between, quantity
 from reports.show.canvas import Panel, finish, log_bytes_axis, log_value_axis, new_panel
-from reports.show.lines import Picture, counted_footer, joined, picture_of
+from reports.show.lines import Picture, counted_footer, joined, line_rate, picture_of
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Heading, Table, pivot
 from reports.statistics.descriptive import Interval
 
 #: Curves beyond these are not fitted; the note says so.
 MOST_CURVES = 24
+#: A start-up time below this is none that a message can have.
+LEAST_START_S = 10e-9
+#: A rate of more than this share of the line rate is none that the link can carry.
+MOST_OF_LIMIT = 1.02
+_RATE = ReadableUnit("MB/s", 1e6)
 #: The metric that a check's curves are made of, where it is not the half round trip of our own.
 _METRICS = {"netpipe": "netpipe_half_round_trip"}
 #: Parameters in which the cases of one curve may differ.
@@ -49,7 +61,7 @@ class Curve:
     """Median half round trip, s, over launches for each length of one placement and environment.
 
     Cases that differ only in sizes, iterations and warm-up are one curve; where two have the same
-    length, the one of more iterations counts.
+    length, the one of more iterations counts. `limit_bytes_per_s`: the line rate, between nodes.
     """
 
     title: str
@@ -59,6 +71,7 @@ class Curve:
     launches: tuple[int, int]
     flags: tuple[str, ...]
     model: Segmentation
+    limit_bytes_per_s: float | None = None
 
 
 @lru_cache(maxsize=16)
@@ -75,7 +88,16 @@ def curves(analysis: Analysis, check: str) -> tuple[Curve, ...]:
         replicates = 1 if fewest_launches(launches) >= LEAST_LAUNCHES else 100
         model = with_launches(segmented(sizes, times_s, replicates=replicates), sizes, launches)
         fitted.append(
-            Curve(title, environment, sizes, times_s, (min(counts), max(counts)), flags, model)
+            Curve(
+                title,
+                environment,
+                sizes,
+                times_s,
+                (min(counts), max(counts)),
+                flags,
+                model,
+                line_rate(analysis) if analysis.case(found[sizes[0]]).nodes > 1 else None,
+            )
         )
     return tuple(fitted)
 
@@ -102,7 +124,7 @@ def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, R
     for row, construct in zip(rows, constructs, strict=True):
         if construct == chosen:
             case = analysis.case(row)
-            title = ", ".join(analysis.labels[check].parts(case, JOINED))
+            title = analysis.labels[check].name(case, JOINED)
             found = groups.setdefault((title, case.environment), {})
             size = message_bytes(row)
             if size not in found or iterations(found[size]) < iterations(row):
@@ -131,7 +153,7 @@ def _told(
     return pivot(
         lines,
         [
-            ("case", lambda line: line[0].title or "all parameters fixed"),
+            ("case", lambda line: line[0].title),
             ("environment", lambda line: name_cell(line[0].environment, line[0].flags)),
             (what, lambda line: line[1]),
             (Column(sizes, numeric=True), lambda line: line[2]),
@@ -168,7 +190,14 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
             laws.append(("one line, plain", plain_line(curve.sizes, curve.times_s)))
             for law, line in laws:
                 sizes = between(line.first_bytes, line.last_bytes, bytes_text)
-                lines.append((curve, law, sizes, _numbers(line, told=law == "segment")))
+                lines.append(
+                    (
+                        curve,
+                        law,
+                        sizes,
+                        _numbers(line, curve.limit_bytes_per_s, told=law == "segment"),
+                    )
+                )
             direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
             lines.append((curve, "direct n½", "–", ["–", "–", "–", direct, "–", "–"]))
         more = len(_groups(analysis, check)) - MOST_CURVES
@@ -185,24 +214,33 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
     return table
 
 
-def _numbers(line: Line, *, told: bool) -> list[str | Cell]:
-    """Points, α, R∞, n½, rms and lack of fit of a line; `told`: whether it must be one."""
+def _numbers(line: Line, limit: float | None, *, told: bool) -> list[str | Cell]:
+    """Points, α, R∞, n½, rms and lack of fit of a line; `told`: whether it must be one.
+
+    What no machine has, no start-up time or a rate above the line rate `limit`, is not told as a
+    number; the reason stands in its place.
+    """
     points, rms, lack = str(line.points), percent(line.rms), line.lack_of_fit
     p_text = "–" if lack is None else "p < 0.001" if lack < 0.001 else f"p = {fixed(lack, 3)}"
     if told and line.poor:
         why = Cell("–", title=f"no line: {line.poor}")
         return [points, why, why, why, rms, Cell(p_text, badges=(f"no line: {line.poor}",))]
     rate, half = line.bandwidth_bytes_per_s, line.half_length_bytes
+    known = line.alpha is None or line.alpha.low > 0
+    no_start = known and line.alpha_s < LEAST_START_S
+    too_fast = limit is not None and rate is not None and rate > MOST_OF_LIMIT * limit
     beta = f"β = {line.beta_s_per_byte:.9g} s/byte"
     return [
         points,
-        _known(line.alpha_s, line.alpha, lambda s: fixed(s * 1e6, 2), f"{line.alpha_s:.9g} s"),
-        _known(rate, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta),
-        _known(
-            None if half is None or half < 0 else half,
-            line.half_length,
-            lambda size: bytes_text(round(size)),
-        ),
+        Cell("–", title=f"{line.alpha_s:.9g} s", badges=("no start-up time is seen",))
+        if no_start
+        else _known(line.alpha_s, line.alpha, lambda s: fixed(s * 1e6, 2), f"{line.alpha_s:.9g} s"),
+        Cell("–", title=beta, badges=(f"above the line rate, {quantity(limit or 0, _RATE)}",))
+        if too_fast
+        else _known(rate, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta),
+        Cell("–", title="needs a start-up time and a rate")
+        if no_start or too_fast
+        else _known(None if half is None or half < 0 else half, line.half_length, about_bytes_text),
         rms,
         p_text,
     ]

@@ -69,7 +69,7 @@ def hop_series(analysis: Analysis, check: str) -> tuple[HopSeries, ...]:
         if there is None or row.series.at_value("construct") not in (None, "Send/Recv"):
             continue
         case = analysis.case(row)
-        title = ", ".join(analysis.labels[check].parts(case, _FREE))
+        title = analysis.labels[check].name(case, _FREE)
         size = message_bytes(row) or int(case.params.get("latency_bytes", 0))
         key = (title, size, case.environment)
         rows.setdefault(key, []).append(row)
@@ -169,7 +169,7 @@ def hops_table(check: str) -> Callable[[Analysis], Table | None]:
         return pivot(
             found[:MOST_SERIES],
             [
-                ("case", lambda one: one.title or "all parameters fixed"),
+                ("case", lambda one: one.title),
                 ("environment", lambda one: name_cell(one.environment, one.flags)),
                 (Column("message", numeric=True), lambda one: bytes_text(one.message_bytes)),
             ],

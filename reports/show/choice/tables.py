@@ -14,7 +14,7 @@ from reports.choice.failures import FailureRate
 from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
-from reports.notation.units import bytes_text, fixed, level_text, p_text, percent, signed_percent
+from reports.notation.units import advantage_text, bytes_text, fixed, level_text, p_text, percent
 from reports.notation.values import between
 from reports.show.choice.startup_cost import startup_table
 from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric, pivot, slug
@@ -156,8 +156,8 @@ def _effect_cells(
         return ["–"] * len(_EFFECT)
     alike = lag is not None and lag > lag_1_limit(effect.n)
     return [
-        Cell(signed_percent(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
-        between(effect.interval.low, effect.interval.high, signed_percent),
+        Cell(advantage_text(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
+        between(effect.interval.low, effect.interval.high, advantage_text),
         level_text(effect.interval.level),
         judged.text if judged else "–",
         Cell(f"{judged.p:.2g}" if judged else "–", title=f"p {effect.p:.3g} by itself"),

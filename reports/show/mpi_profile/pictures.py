@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from reports.analysis import Analysis
 from reports.notation.palette import INK
-from reports.notation.units import ReadableUnit, fixed, percent, readable_unit
+from reports.notation.units import ReadableUnit, bytes_text, fixed, percent, readable_unit
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import Picture, counted_footer, picture_of
 from reports.show.mpi_profile.load import case_profiles
@@ -147,7 +147,7 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
         look = analysis.looks[analysis.run.plan.cases[item.case].environment]
         at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
         axes.bar(at, [each.get(size, 0.0) for size in classes], width, color=look.colour)
-    axes.set_xticks(range(len(classes)), [_binary_text(size) for size in classes], fontsize=8)
+    axes.set_xticks(range(len(classes)), [bytes_text(size) for size in classes], fontsize=8)
     if len(classes) > MOST_LEVEL_CLASSES:
         axes.tick_params(axis="x", labelrotation=90)
         box = axes.get_position()
@@ -157,11 +157,3 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
     axes.grid(axis="x", visible=False)
     total = ", ".join(f"{fixed(sum(each.values()), 0)}" for each in counts)
     return finish(figure, f"{label}: {total} messages a rank in {len(classes)} classes of length")
-
-
-def _binary_text(size: int) -> str:
-    """A power of two of bytes: 32768 -> "32 KiB"."""
-    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if size >= factor:
-            return f"{size // factor} {unit}"
-    return f"{size} B"
