@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers as tables for other programs: summary.csv and values.parquet, SI base units, each row
-with its unit."""
+with its unit; docs/data.md has every column."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import polars as pl
 from records.axes import axis_of
 from records.plain_text import plain
 from reports.analysis import Analysis, Row
+from reports.write.columns import COMMON, axis_columns, better, csv_text
 
 CSV_COLUMNS = (
     "check",
@@ -41,7 +42,17 @@ CSV_COLUMNS = (
     "min",
     "max",
     "flags",
+    "schema",
+    *COMMON,
 )
+#: Columns that every values.parquet has; those of parameters and points follow.
+PARQUET_COLUMNS = (
+    *("check", "environment", "case_id", "params", "metric", "at", "unit", "block", "value"),
+    *COMMON,
+)
+#: What the columns of both files mean; it counts up when one goes or means something else.
+SCHEMA = 2
+_TAKEN = frozenset((*CSV_COLUMNS, *PARQUET_COLUMNS))
 #: Columns of summary.csv that are a statistic, and its name in `Summary`.
 _STATISTICS = {name: name for name in ("n", "mean", "stddev", "cv", "median")}
 _STATISTICS |= {"min": "least", "max": "greatest"}
@@ -54,18 +65,11 @@ _TYPES: dict[str, Any] = {
 }
 #: Rows that are made into text together.
 _BATCH = 40_000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def csv_text(text: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    text = plain(text)
-    return f"'{text}" if text.startswith(_FORMULA) else text
-
 
 def render_csv(analysis: Analysis) -> bytes:
     """One row for each (case, metric, point), valid launches only."""
-    buffer = BytesIO()
+    buffer, axes = BytesIO(), axis_columns(analysis, _TAKEN)
+    further = [name for name in axes.columns if name not in COMMON]
     for start in range(0, max(1, len(analysis.rows)), _BATCH):
         rows = analysis.rows[start : start + _BATCH]
         summaries = [row.summary for row in rows]
@@ -82,11 +86,15 @@ def render_csv(analysis: Analysis) -> bytes:
             intervals = [getattr(item, f"{name}_interval") for item in summaries]
             for part in ("low", "high", "method", "level"):
                 columns[f"{name}_ci_{part}"] = [getattr(item, part, None) for item in intervals]
-        frame = _heads(analysis, rows).with_columns(
+        statistics = (
             pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
             for name, values in columns.items()
         )
-        frame.select(CSV_COLUMNS).write_csv(buffer, line_terminator="\n", include_header=not start)
+        frame = _heads(analysis, rows).hstack(axes[start : start + _BATCH])
+        frame = frame.with_columns(*statistics, pl.lit(SCHEMA).alias("schema"))
+        frame.select(*CSV_COLUMNS, *further).write_csv(
+            buffer, line_terminator="\n", include_header=not start
+        )
     return buffer.getvalue()
 
 
@@ -94,7 +102,8 @@ def render_parquet(analysis: Analysis) -> bytes:
     """One row for each value of a valid launch: case, metric, point, unit, block, value."""
     rows = analysis.rows
     counts = [row.summary.n for row in rows]
-    words = _heads(analysis, rows).cast(pl.Categorical)
+    axes = axis_columns(analysis, _TAKEN)
+    words = _heads(analysis, rows).hstack(axes).with_columns(pl.col(pl.String).cast(pl.Categorical))
     repeated = words[np.repeat(np.arange(len(rows)), counts)]
     empty = np.array([], dtype=np.float64)
     columns = {
@@ -102,7 +111,10 @@ def render_parquet(analysis: Analysis) -> bytes:
         "value": np.concatenate([row.series.values for row in rows] or [empty]),
     }
     buffer = BytesIO()
-    repeated.with_columns(pl.Series(k, v) for k, v in columns.items()).write_parquet(buffer)
+    further = (name for name in axes.columns if name not in COMMON)
+    frame = repeated.with_columns(pl.Series(k, v) for k, v in columns.items())
+    metadata = {"assay.schema": str(SCHEMA), "assay.run_id": plain(analysis.run.run_id)}
+    frame.select(*PARQUET_COLUMNS, *further).write_parquet(buffer, metadata=metadata)
     return buffer.getvalue()
 
 
@@ -127,13 +139,14 @@ def _named(analysis: Analysis) -> pl.DataFrame:
 
 
 def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
-    """What names a row: check, environment, case, parameters, metric, point, unit."""
+    """What names a row: check, environment, case, parameters, metric, point, unit, direction."""
     places = np.array([row.series.case for row in rows], dtype=np.int64)
     points = _texts((row.series.at for row in rows), _pairs_text)
     return _named(analysis)[places].with_columns(
         pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
         pl.Series("at", points, dtype=pl.String),
         pl.Series("unit", [row.unit for row in rows], dtype=pl.String),
+        better(analysis.register, (row.series.metric for row in rows)),
     )
 
 

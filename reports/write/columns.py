@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run, layout, parameters and points as columns of tables for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from records.axes import MESSAGE_BYTES
+from records.metric import Register
+from records.plain_text import plain
+from reports.analysis import Analysis
+
+#: Columns that every table has, whatever was measured.
+COMMON = (
+    *("run_id", "campaign", "site", "better"),
+    *("ranks", "ranks_per_node", "nodes", "grid", MESSAGE_BYTES),
+)
+_LAYOUT = ("ranks", "ranks_per_node", "nodes")
+#: Names of parameters and points that keep them although a column of `COMMON` has them: it is
+#: theirs.
+_THEIRS = {*_LAYOUT, MESSAGE_BYTES}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(text: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    text = plain(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+@lru_cache(maxsize=1)
+def axis_columns(analysis: Analysis, taken: frozenset[str]) -> pl.DataFrame:
+    """For each row of the analysis the columns of `COMMON` but `better`, then those of its
+    parameters and its point; a point stands before a parameter of its name.
+
+    A name in `taken` is led by `param_`, in whatever case it is written. Parameters that list
+    points are left out.
+    """
+    places = np.array([row.series.case for row in analysis.rows], dtype=np.int64)
+    known: dict[Any, int] = {}
+    points = [known.setdefault(row.series.at, len(known)) for row in analysis.rows]
+    cases = _cases(analysis, taken)[places]
+    at = _frame([dict(point) for point in known], taken)[np.array(points, dtype=np.int64)]
+    both = [name for name in at.columns if name in cases.columns]
+    merged = (pl.coalesce(*_alike(at[name], cases[name])).alias(name) for name in both)
+    found = cases.with_columns(*merged).hstack(at.drop(both))
+    if MESSAGE_BYTES not in found.columns:
+        found = found.with_columns(pl.lit(None, dtype=pl.Int64).alias(MESSAGE_BYTES))
+    return found.select(*(name for name in COMMON if name != "better"), pl.exclude(COMMON))
+
+
+def better(register: Register, metrics: Iterable[str]) -> pl.Series:
+    """The column `better` of rows of these metrics."""
+    return pl.Series("better", [register.metrics[name].better for name in metrics], dtype=pl.String)
+
+
+def _cases(analysis: Analysis, taken: frozenset[str]) -> pl.DataFrame:
+    """Each case of the plan: its run, its layout, its parameters."""
+    run, cases = analysis.run, analysis.run.plan.cases
+    run_id, campaign, site = map(csv_text, (run.run_id, run.plan.campaign, run.plan.site))
+    params = _frame([case.params for case in cases], taken)
+    grids = [
+        f"{params['p']}x{params['q']}" if {"p", "q"} <= params.keys() else None
+        for params in (case.params for case in cases)
+    ]
+    named = params.select(pl.exclude(*_LAYOUT)).with_columns(
+        *(pl.lit(value).alias(name) for name, value in (("run_id", run_id), ("site", site))),
+        pl.lit(campaign).alias("campaign"),
+        pl.Series("grid", grids, dtype=pl.String),
+    )
+    layout = (
+        pl.Series(name, [getattr(case, name) for case in cases], dtype=pl.Int64)
+        for name in _LAYOUT
+    )
+    return named.with_columns(*layout)
+
+
+def _frame(items: Sequence[Mapping[str, Any]], taken: frozenset[str]) -> pl.DataFrame:
+    """A column for each key that has single values, a row for each item."""
+    names: dict[str, str] = {}
+    for key in dict.fromkeys(key for item in items for key, value in item.items()):
+        name = csv_text(key)
+        while name in names.values() or (name.lower() in taken and name not in _THEIRS):
+            name = f"param_{name}"
+        names[key] = name
+    columns = []
+    for key, name in names.items():
+        values = [item.get(key) for item in items]
+        if any(value is not None and not isinstance(value, list | dict) for value in values):
+            columns.append(_series(name, values))
+    return pl.DataFrame(columns) if columns else pl.DataFrame(height=len(items))
+
+
+def _series(name: str, values: Sequence[Any]) -> pl.Series:
+    """A column of numbers or of truths where all are, else of words; lists and mappings, which
+    stand in no cell, are left out."""
+    single = [None if isinstance(value, list | dict) else value for value in values]
+    kinds = {type(value) for value in single if value is not None}
+    if kinds == {bool}:
+        return pl.Series(name, single, dtype=pl.Boolean)
+    if kinds == {int}:
+        return pl.Series(name, single, dtype=pl.Int64)
+    if kinds <= {int, float}:
+        return pl.Series(name, single, dtype=pl.Float64)
+    texts = [None if value is None else csv_text(str(value)) for value in single]
+    return pl.Series(name, texts, dtype=pl.String)
+
+
+def _alike(first: pl.Series, second: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Two columns of one type."""
+    if first.dtype == second.dtype:
+        return first, second
+    return first.cast(pl.String), second.cast(pl.String)
