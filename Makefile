@@ -61,12 +61,14 @@ physics: ## plaquettes and the square law of the lattice program (about ten minu
 doctor: ## what is missing on this machine, and the command that mends it
 	@$(ASSAY) doctor
 
-schema: setup ## write the JSON Schemas of campaign, criteria and site files anew, and the keys in docs/sites.md
+schema: setup ## write the JSON Schemas of campaign, criteria and site files and of machine forms anew, and the keys in docs
 	@$(ASSAY) schema > campaigns/campaign.schema.json
 	@$(ASSAY) schema criteria > campaigns/criteria/criteria.schema.json
 	@$(ASSAY) schema site > site-config/site.schema.json
 	@mkdir -p docs/schemas && for form in $$($(ASSAY) schema forms); do \
 		$(ASSAY) schema $$form > docs/schemas/$$form.schema.json; done
+	@sed -i -e '/^<!-- keys: verdicts/,/^<!-- end of keys/{//!d}' \
+		-e '/^<!-- keys: verdicts/r /dev/stdin' docs/data.md < <($(ASSAY) schema verdicts --markdown)
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
 		< <($(ASSAY) schema site --markdown)
 

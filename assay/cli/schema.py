@@ -9,7 +9,7 @@ import sys
 
 from assay.cli.options import add_checks
 from assay.criteria.json_schema import criteria_schema
-from assay.machine.register import FORMS, form_schema
+from assay.machine.register import FORMS, form_schema, key_table
 from assay.schema import campaign_schema
 from assay.sites.json_schema import key_tables, site_schema
 from records.errors import AssayError, ExitStatus
@@ -20,19 +20,20 @@ _WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": si
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("of", nargs="?", choices=[*_WRITTEN, "forms", *FORMS], default="campaign")
-    text = "the keys of a site.yaml as tables, in place of the schema"
+    text = "the keys of a site.yaml, or of a form, as tables in place of the schema"
     parser.add_argument("--markdown", action="store_true", help=text)
     add_checks(parser)
     parser.set_defaults(run=_schema)
 
 
 def _schema(arguments: argparse.Namespace) -> int:
-    if arguments.markdown:
-        if arguments.of != "site":
-            raise AssayError(f"--markdown: allowed with `schema site`, not with {arguments.of}")
-        print(key_tables())
-        return ExitStatus.PASS
     of = arguments.of
+    if arguments.markdown:
+        if of != "site" and of not in FORMS:
+            forms = ", ".join(FORMS)
+            raise AssayError(f"--markdown: allowed with `schema site` and {forms}; not with {of}")
+        print(key_tables() if of == "site" else key_table(of))
+        return ExitStatus.PASS
     if of == "forms":
         print(*FORMS, sep="\n")
         return ExitStatus.PASS

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay import ROOT
-from assay.machine import acceptances, nights, plans, runs, sites
+from assay.machine import acceptances, nights, plans, runs, sites, verdicts
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → what makes its JSON Schema. A command's words are joined by "-".
@@ -30,6 +30,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "site-check": sites.SiteChecked.json_schema,
     "site-init": sites.SiteWritten.json_schema,
     "status": runs.Status.json_schema,
+    "verdicts": verdicts.Verdicts.json_schema,
     "verify": acceptances.Verified.json_schema,
 }
 
@@ -38,3 +39,31 @@ def form_schema(name: str) -> dict[str, Any]:
     """The JSON Schema of a form; its title is the form's name."""
     found = FORMS[name]()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found, "title": name}
+
+
+def key_table(name: str) -> str:
+    """Every key of a form with its meaning, as a Markdown table."""
+    schema = form_schema(name)
+    rows = (f"| `{path}` | {text} |" for path, text in _keys(schema, schema, ""))
+    return "\n".join(["| key | meaning |", "|---|---|", *rows])
+
+
+def _keys(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    """The keys below a node of a schema; of a choice of types those of each."""
+    node = _referred(node, schema)
+    for choice in node.get("anyOf", ()):
+        yield from _keys(choice, schema, path)
+    if isinstance(items := node.get("items"), dict):
+        yield from _keys(items, schema, f"{path}[]")
+    for key, value in node.get("properties", {}).items():
+        inner = f"{path}.{key}".removeprefix(".")
+        text = value.get("description") or _referred(value, schema).get("description", "")
+        yield inner, text.rstrip(".").replace("|", "\\|")
+        yield from _keys(value, schema, inner)
+
+
+def _referred(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """What a node refers to, else itself. A text that both have stands there alone."""
+    name = node.get("$ref", "").rpartition("/")[2]
+    found: dict[str, Any] = schema["$defs"][name] if name else node
+    return found

@@ -78,6 +78,7 @@ class OverallScore:
                     "place": [item.best, item.worst],
                     "cost": item.score,
                     "interval": item.interval and [item.interval.low, item.interval.high],
+                    "level": item.interval and item.interval.level,
                     "failed": item.failures.failed,
                     "launched": item.failures.launched,
                     "unreliable": item.unreliable,

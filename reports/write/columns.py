@@ -74,8 +74,7 @@ def _cases(analysis: Analysis, taken: frozenset[str]) -> pl.DataFrame:
         pl.Series("grid", grids, dtype=pl.String),
     )
     layout = (
-        pl.Series(name, [getattr(case, name) for case in cases], dtype=pl.Int64)
-        for name in _LAYOUT
+        pl.Series(name, [getattr(case, name) for case in cases], dtype=pl.Int64) for name in _LAYOUT
     )
     return named.with_columns(*layout)
 

@@ -11,9 +11,14 @@ from xml.sax.saxutils import escape, quoteattr
 import msgspec
 
 from records.plain_text import plain
-from reports.analysis import NOT_RUN, Analysis
+from reports.analysis import NOT_RUN, STATUSES, Analysis
+from reports.answer.run import answer_of
 from reports.choice.cells import as_json
+from reports.choice.leaders import rankings
 from reports.write.summary import summary_sentences
+
+#: The version of verdicts.json.
+SCHEMA = 2
 
 
 def render_junit(analysis: Analysis) -> str:
@@ -75,22 +80,25 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
     """verdicts.json: counts, warnings, the summary's sentences, every comparison's verdict."""
     run, comparisons = analysis.run, analysis.comparisons
     content: dict[str, Any] = {
-        "schema": 1,
+        "schema": SCHEMA,
         "run_id": run.run_id,
         "campaign": run.plan.campaign,
         "site": run.plan.site,
         "complete": analysis.complete,
         "launches": {
-            **{status: analysis.counts[status] for status in sorted(analysis.counts)},
+            **{status: analysis.counts[status] for status in STATUSES},
+            "wrong_on_purpose": analysis.on_purpose,
             "not_run": len(analysis.holes),
             "replaced": analysis.replaced,
             "oversubscribed": analysis.oversubscribed,
         },
+        "answer": answer_of(analysis).as_json(),
         "warnings": list(warnings),
         "summary": [sentence.text for sentence in summary_sentences(analysis)],
         "choice": {
             "reference": comparisons.reference,
             "score": comparisons.score and comparisons.score.as_json(),
+            "leaders": [ranking.as_json() for ranking in rankings(comparisons)],
             "interims": [msgspec.to_builtins(interim) for interim in run.interims],
             "not_ranked": [
                 {"check": analysis.register.check_title(check), "environment": name}

@@ -66,6 +66,7 @@ _TYPES: dict[str, Any] = {
 #: Rows that are made into text together.
 _BATCH = 40_000
 
+
 def render_csv(analysis: Analysis) -> bytes:
     """One row for each (case, metric, point), valid launches only."""
     buffer, axes = BytesIO(), axis_columns(analysis, _TAKEN)

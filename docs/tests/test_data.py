@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/data.md names every column and key of the real files, and its examples run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from assay.machine.register import FOLDER, FORMS, form_schema, key_table
+from assay.machine.verdicts import Verdicts
+from reports.tests.synthetic import case, quick_cases, write_run
+from reports.write.columns import COMMON
+from reports.write.frames import CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
+from reports.write.report import build_report
+
+PAGE = Path(__file__).parents[1] / "data.md"
+
+
+def section(title: str) -> str:
+    return PAGE.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def named(title: str) -> set[str]:
+    """What stands in back quotes in the first cells of a section's table."""
+    cells = re.findall(r"^\| ([^|]*) \|", section(title), flags=re.MULTILINE)
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def example(language: str) -> str:
+    found = re.search(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    out = folder / "report"
+    cases = [
+        one for one in quick_cases() if one["check"] != "pt2pt" or "-" not in one["environment"]
+    ]
+    # A check of somebody else, with names that our columns have.
+    odd = {
+        "mean": 3,
+        "Unit": "=1+1",
+        "n": 7,
+        "param_n": 8,
+        "sizes": [1, 2],
+        "ranks": 2,
+        "half": 0.5,
+    }
+    cases += [case("hpl", name, odd | {"p": 1, "q": 1}) for name in ("mpich", "lam")]
+    build_report(write_run(folder / "run", cases), out, formats=("csv", "json", "parquet"))
+    return out
+
+
+def test_the_page_names_every_column() -> None:
+    assert named("Columns of summary.csv") == set(CSV_COLUMNS)
+    assert named("Columns of values.parquet") == set(PARQUET_COLUMNS)
+    assert f"version of these columns: {SCHEMA}" in section("Columns of summary.csv")
+
+
+def test_both_tables_have_these_columns_and_those_of_parameters_and_points(report: Path) -> None:
+    rows = pl.read_csv(report / "summary.csv", infer_schema_length=None)
+    values = pl.read_parquet(report / "values.parquet")
+    assert tuple(rows.columns[: len(CSV_COLUMNS)]) == CSV_COLUMNS
+    assert tuple(values.columns[: len(PARQUET_COLUMNS)]) == PARQUET_COLUMNS
+    further = rows.columns[len(CSV_COLUMNS) :]
+    assert further == values.columns[len(PARQUET_COLUMNS) :]
+    assert {"p", "q", "nb", "placement", "construct", "param_n", "param_mean"} <= set(further)
+    assert not {"sizes", "constructs", "n"} & set(further)
+    assert pl.read_parquet_metadata(report / "values.parquet")["assay.schema"] == str(SCHEMA)
+    assert rows["schema"].unique().to_list() == [SCHEMA]
+    assert len(values) == rows["n"].sum()
+
+
+def test_a_row_says_what_its_texts_say(report: Path) -> None:
+    rows = pl.read_csv(report / "summary.csv", infer_schema_length=None)
+    latency = rows.filter(pl.col("metric") == "half_round_trip")
+    sizes = latency["at"].str.extract(r"message_bytes=(\d+)").cast(pl.Int64)
+    assert (sizes == latency["message_bytes"]).all()
+    assert latency["better"].unique().to_list() == ["lower"]
+    hpl = rows.filter((pl.col("check") == "hpl") & pl.col("nb").is_not_null())
+    assert (hpl["params"].str.extract(r"; n=(\d+)").cast(pl.Int64) == hpl["param_n"]).all()
+    assert set(hpl["grid"].unique()) == {"1x1", "1x2", "2x2"}
+    assert hpl.filter(pl.col("metric") == "rate")["better"].unique().to_list() == ["higher"]
+    assert set(hpl["nodes"].unique()) == {2}
+
+
+def test_names_that_are_taken_are_led_by_param(report: Path) -> None:
+    rows = pl.read_csv(report / "summary.csv", infer_schema_length=None)
+    odd = rows.filter(pl.col("half") == 0.5)
+    assert len(odd)
+    assert odd["param_mean"].unique().to_list() == [3]
+    assert odd["param_Unit"].unique().to_list() == ["'=1+1"]
+    assert odd["param_n"].unique().to_list() == [7]
+    assert odd["param_param_n"].unique().to_list() == [8]
+    assert odd["ranks"].unique().to_list() == [2]
+
+
+def test_verdicts_have_the_documented_keys_and_zeros(report: Path) -> None:
+    text = (report / "verdicts.json").read_text()
+    Verdicts.model_validate_json(text)
+    found = json.loads(text)
+    assert found["launches"]["lost"] == found["launches"]["failed"] == 0
+    assert section("Keys of verdicts.json").count(key_table("verdicts")) == 1, "run make schema"
+    assert "| `choice.score.places[].place` |" in key_table("verdicts")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_the_shipped_schemas_are_up_to_date(name: str) -> None:
+    file = FOLDER / f"{name}.schema.json"
+    assert json.loads(file.read_text()) == json.loads(json.dumps(form_schema(name))), (
+        "run make schema"
+    )
+
+
+def test_every_key_of_a_form_is_described() -> None:
+    def bare(node: Any, path: str) -> list[str]:
+        if not isinstance(node, dict):
+            return []
+        found = [
+            f"{path}.{key}"
+            for key, value in node.get("properties", {}).items()
+            if not value.get("description") and "$ref" not in value
+        ]
+        return found + [hit for key, value in node.items() for hit in bare(value, f"{path}.{key}")]
+
+    assert not [hit for name in set(FORMS) - {"plan"} for hit in bare(form_schema(name), name)]
+
+
+def test_the_page_links_every_form() -> None:
+    assert set(re.findall(r"schemas/([\w-]+)\.schema\.json", PAGE.read_text())) == set(FORMS)
+    assert {file.name for file in FOLDER.glob("*")} == {f"{name}.schema.json" for name in FORMS}
+
+
+def test_the_example_of_polars_runs(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(report)
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        exec(example("python"), names)  # noqa: S102
+    assert "message_bytes" in said.getvalue()
+    assert names["factors"]["factor"].min() == 1
+    assert len(names["factors"]) == len(names["medians"]) > 50
+
+
+def test_the_example_of_duckdb_runs(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="no DuckDB: pip install duckdb")
+    monkeypatch.chdir(report)
+    rows = duckdb.sql(example("sql")).fetchall()
+    assert {row[4] for row in rows} <= {"mpich", "openmpi", "lam", "lam-lamd"}
+    assert all(row[5] >= 1 for row in rows)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="no R: apt-get install r-base-core")
+def test_the_example_of_r_runs(report: Path) -> None:
+    done = subprocess.run(
+        ["Rscript", "-e", example("r")], cwd=report, capture_output=True, text=True, check=True
+    )
+    assert "message_bytes" in done.stdout
+
+
+def test_common_columns_stand_in_both_tables() -> None:
+    assert set(COMMON) <= set(CSV_COLUMNS) & set(PARQUET_COLUMNS)
