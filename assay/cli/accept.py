@@ -15,6 +15,7 @@ from records.errors import AssayError, ExitStatus
 from records.input_files import kind_at, opened
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
+from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.digests import made_with
 from reports.acceptance.dossier import Dossier, make_dossier
 from reports.acceptance.wording import bound_text, limit_words, sentences
@@ -23,6 +24,7 @@ _STATUS = {
     "PASS": ExitStatus.PASS,
     "FAIL": ExitStatus.FAIL,
     "INCONCLUSIVE": ExitStatus.INCONCLUSIVE,
+    "SUSPECT": ExitStatus.INCONCLUSIVE,
 }
 
 
@@ -96,7 +98,13 @@ def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Do
 
 def _tell(dossier: Dossier) -> None:
     judgement = dossier.judgement
-    print(f"{judgement.verdict}: {dossier.criteria.title}")
+    answer = answer_of_acceptance(dossier, str(dossier.run.directory))
+    print(f"{answer.state.word}: {answer.sentence}")
+    if answer.unknown:
+        print(f"Not known: {answer.unknown}.")
+    if answer.command:
+        print(f"Next: {answer.command}")
+    print(dossier.criteria.title)
     for sentence in sentences(dossier):
         print(f"  {sentence.text}")
     for result in judgement.criteria:
@@ -112,5 +120,3 @@ def _tell(dossier: Dossier) -> None:
     for name in (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN):
         if (folder / name).is_file():
             print(folder / name)
-    if judgement.rerun:
-        print(f"Re-run the undecided cases with: assay accept {dossier.run.directory} --rerun")

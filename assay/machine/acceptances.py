@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from assay.machine.form import Form, Part
 
-Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Verdict = Literal["PASS", "FAIL", "SUSPECT", "INCONCLUSIVE"]
 
 
 class Chain(Part):

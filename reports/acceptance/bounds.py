@@ -2,7 +2,7 @@
 """One-sided bounds of a median and of a coefficient of variation, and the verdict they give.
 
 A verdict never rests on a point: PASS if the whole bound is inside the limit, FAIL if it is
-outside, else INCONCLUSIVE.
+outside, else INCONCLUSIVE. SUSPECT: outside, and it fails unless a re-run clears it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from scipy import special  # type: ignore[import-untyped]
 
 from reports.statistics.estimators import one_sided_bound
 
-Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE"]
+Verdict = Literal["PASS", "INCONCLUSIVE", "SUSPECT", "FAIL"]
 
 #: From best to worst.
-ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "FAIL")
+ORDER: tuple[Verdict, ...] = ("PASS", "INCONCLUSIVE", "SUSPECT", "FAIL")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
+from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.bounds import ORDER
 from reports.acceptance.digests import page_made_with
 from reports.acceptance.dossier import FOLDER, Dossier
@@ -30,7 +31,7 @@ from reports.write.page import fill_in
 MOST_ITEMS = 120
 #: Launches of one item that are linked one by one.
 MOST_LINKS = 12
-_MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?"}
+_MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "SUSPECT": "!"}
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def render_document(dossier: Dossier) -> str:
         "judgement": judgement,
         "verdict": judgement.verdict,
         "criteria": dossier.criteria,
+        "answer": answer_of_acceptance(dossier),
         "sentences": sentences(dossier),
         "named": [
             (finding, [(titles[a.criterion], rows.row(a.item)) for a in finding.accusations])

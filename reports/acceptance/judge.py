@@ -183,6 +183,7 @@ def _cases_to_rerun(
         for item in result.items
         if (
             item.state == "suspected"
+            or item.verdict == "SUSPECT"
             or (item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed))
         )
         and item.decidable

@@ -122,7 +122,13 @@ class Standing:
         criteria = self.context.criteria
         shares = self.shown(logs[known]).tolist()
         bounds = median_bounds(shares or [0.0], criteria.confidence, criteria.least_launches)
-        item = self._item(subject, place, about, bounds, shares)
+        measured = np.exp(self.group.sign * np.nanmedian(self.group.logs[list(rows)], axis=0))[
+            known
+        ]
+        item = replace(
+            self._item(subject, place, about, bounds, shares),
+            measured=float(np.median(measured)) if measured.size else None,
+        )
         if item.verdict != "FAIL":
             return item
         if bounds.method != "order":

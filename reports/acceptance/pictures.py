@@ -19,7 +19,7 @@ from reports.notation.units import count_text, readable_unit
 from reports.show.canvas import STYLE, Panel, finish, new_panel
 
 BAD, OPEN, GOOD = "#B3261E", "#8A6100", "#0072B2"
-_COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "FAIL": BAD}
+_COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
 #: More nodes than this get no name or number of their own in a picture.
 MOST_NAMES = 16
 _SHADES = LinearSegmentedColormap.from_list("shares", ["#c6dbef", "#f4f8fb"])

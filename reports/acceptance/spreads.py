@@ -182,7 +182,7 @@ def _held_again(item: Item, fresh: Bounds | None) -> Item:
     limit = item.at_most or 0.0
     if fresh is None:
         note = "beyond the limit: it fails when re-runs confirm it"
-        return replace(item, verdict="INCONCLUSIVE", note=note)
+        return replace(item, verdict="SUSPECT", note=note)
     told = f"{100 * fresh.centre:.2g} % in re-runs"
     if fresh.centre > limit:
         return replace(item, note=f"confirmed: {told}")

@@ -27,7 +27,7 @@ def settled(item: Item, again: Sequence[float], *, at_once: bool = False) -> Ite
         note = "suspected: it fails when re-runs confirm it"
         if at_once:
             note = "suspected; it fails unless re-runs clear it"
-        verdict = item.verdict if at_once else "INCONCLUSIVE"
+        verdict = item.verdict if at_once else "SUSPECT"
         return replace(item, verdict=verdict, state="suspected", note=note)
     if len(beyond) >= CONFIRMATIONS and 2 * len(beyond) > len(again):
         note = f"confirmed by {len(beyond)} of {len(again)} re-runs"

@@ -36,7 +36,11 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
     """How many criteria are met, and who is named."""
     results, named = dossier.judgement.criteria, dossier.judgement.named
     parts = []
-    for verdict, word in (("FAIL", "not met"), ("INCONCLUSIVE", "undecided")):
+    for verdict, word in (
+        ("FAIL", "not met"),
+        ("SUSPECT", "suspect"),
+        ("INCONCLUSIVE", "undecided"),
+    ):
         titles = [result.title for result in results if result.effective == verdict]
         if titles:
             more = " and others" if len(titles) > 4 else ""
@@ -156,13 +160,15 @@ def centre_text(item: Item) -> str:
 
 
 def bound_text(item: Item) -> str:
-    """The bound that the verdict rests on; both when both matter."""
+    """The bound that decides: for PASS the one towards the limit, for FAIL and SUSPECT the one away
+    from it; both where neither does."""
     low, high = item.bounds.low, item.bounds.high
     if low is None or high is None:
         return "–"
-    if (item.at_least is None) == (item.at_most is None):
+    two_limits = (item.at_least is None) == (item.at_most is None)
+    if two_limits or item.verdict == "INCONCLUSIVE":
         return f"{number(item, low)} … {number(item, high)}"
-    lower_matters = (item.at_most is None) != (item.verdict == "FAIL")
+    lower_matters = (item.at_most is None) == (item.verdict == "PASS")
     return f"≥ {number(item, low)}" if lower_matters else f"≤ {number(item, high)}"
 
 

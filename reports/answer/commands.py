@@ -20,9 +20,9 @@ def run_again(run: Run, *, blocks: int | None = None) -> str:
     return " ".join([f"assay run {quote(run.plan.campaign)} {_site(run)}", *options])
 
 
-def resume(run: Run) -> str:
-    """Go on with the run where it stopped."""
-    return f"assay run --resume {_name(run)}"
+def resume(name: str) -> str:
+    """Go on with a run where it stopped."""
+    return f"assay run --resume {name}"
 
 
 def doctor(run: Run) -> str:
@@ -42,16 +42,21 @@ def mending(run: Run, reason: str) -> str:
     return doctor(run)
 
 
-def accept(run: Run, option: str) -> str:
-    """Judge the run by criteria."""
-    return f"assay accept {_name(run)} {option}"
+def accept(name: str, option: str) -> str:
+    """Judge a run by criteria."""
+    return f"assay accept {name} {option}"
+
+
+def verify(name: str) -> str:
+    """Hold an acceptance's document against its records."""
+    return f"assay verify {name}"
 
 
 def _site(run: Run) -> str:
     return f"--site {quote(run.provenance.site.asked_as or run.plan.site)}"
 
 
-def _name(run: Run) -> str:
+def name_of(run: Run) -> str:
     """The run's id where a command finds it by that, below results/; else its directory."""
     found = run.directory.resolve()
     below = found.parents[1].name == "results" and found.name == run.run_id

@@ -46,7 +46,8 @@ def found(analysis: Analysis) -> Answer:
     if by_criteria:
         unknown = "whether the machine is accepted: criteria judge that"
         virtual = run.provenance.site.virtual
-        command = commands.accept(run, f"--criteria {'rehearsal' if virtual else 'standard'}")
+        criteria = "rehearsal" if virtual else "standard"
+        command = commands.accept(commands.name_of(run), f"--criteria {criteria}")
     return Answer(State.MEASURED, sentence, unknown, command)
 
 

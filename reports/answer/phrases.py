@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of sentences: lists of names, factors, commonest reasons."""
+"""Parts of sentences: lists of names, factors, short reasons."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from records.plain_text import one_line
-from reports.notation.units import fixed, percent
+from reports.notation.units import percent, three_digits
 
-_NUMBERS = re.compile(r"[0-9][0-9a-f.:-]*")
 #: Words of a reason that a sentence tells.
 _MOST_REASON = 14
 
@@ -23,26 +20,16 @@ def listed(names: Sequence[str], most: int = 4, last: str = "and") -> str:
 
 
 def costs_more(ratio: float) -> str:
-    """A cost over another's, at least 1: "12 % more", from a factor of two on "2.4 times as
-    much"."""
+    """A cost over another's, at least 1: "12 % more", from a factor of two on "2.41 times
+    as much"."""
     if ratio < 2:
         return f"{percent(ratio - 1)} more"
     return f"{times(ratio)} as much"
 
 
 def times(ratio: float) -> str:
-    """ "2.4 times", from ten on without decimals."""
-    return f"{fixed(ratio, 1 if ratio < 9.95 else 0)} times"
-
-
-def commonest(reasons: Iterable[str]) -> list[tuple[str, int]]:
-    """Reasons that differ in numbers only are one, told as first seen; the most frequent first."""
-    found: dict[str, tuple[str, int]] = {}
-    for reason in reasons:
-        key = _NUMBERS.sub("#", reason)
-        first, count = found.get(key, (one_line(reason), 0))
-        found[key] = first, count + 1
-    return sorted(found.values(), key=lambda item: -item[1])
+    """ "2.41 times"."""
+    return f"{three_digits(ratio)} times"
 
 
 def short_reason(reason: str) -> str:

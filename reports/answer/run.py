@@ -7,12 +7,13 @@ from collections import Counter
 from dataclasses import replace
 
 from records.flags import INVALID_ON_PURPOSE
+from records.reasons import grouped
 from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.choice import choice
 from reports.answer.found import found
 from reports.answer.model import Answer, State, fitting
-from reports.answer.phrases import commonest, listed, short_reason
+from reports.answer.phrases import listed, short_reason
 from reports.answer.unknown import not_known
 from reports.load.run import Launch
 from reports.notation.units import count_text
@@ -40,9 +41,9 @@ def answer_of(analysis: Analysis) -> Answer:
 def _nothing(analysis: Analysis) -> Answer:
     """No launch has a record, or every case is skipped."""
     run = analysis.run
-    skipped = commonest(case.skipped for case in run.plan.cases if case.skipped)
+    skipped = grouped(("skipped", case.skipped) for case in run.plan.cases if case.skipped)
     if skipped and all(case.skipped for case in run.plan.cases):
-        reason, count = skipped[0]
+        reason, count = skipped[0].reason, len(skipped[0].places)
         cases = count_text(len(run.plan.cases), "case")
         return Answer(
             State.FAILED,
@@ -59,7 +60,7 @@ def _nothing(analysis: Analysis) -> Answer:
         State.EMPTY,
         f"Nothing has run yet: {planned} planned on {run.plan.site}.",
         "Everything: no launch has a record.",
-        commands.resume(run),
+        commands.resume(commands.name_of(run)),
     )
 
 
@@ -67,7 +68,8 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
     """As many launches went wrong as right, or more: the commonest reason decides what is next."""
     run = analysis.run
     launches = [item for item in run.counted() if _went_wrong(item)]
-    reason, count = commonest(item.reason or "no reason recorded" for item in launches)[0]
+    group = grouped((item.status, item.reason) for item in launches)[0]
+    reason, count = group.reason, len(group.places)
     many = f"All {bad}" if not good else f"{bad} of {good + bad}"
     every = " for one reason" if count == bad else f", {count} of them for this reason"
     text = (
@@ -106,5 +108,5 @@ def _so_far(analysis: Analysis, answer: Answer, done: int) -> Answer:
         state=state,
         sentence=sentence,
         unknown="; ".join(filter(None, (missing, answer.unknown))),
-        command=commands.resume(analysis.run),
+        command=commands.resume(commands.name_of(analysis.run)),
     )

@@ -10,8 +10,12 @@ import pytest
 
 from records.criteria import Criteria
 from records.limits import Nominal
+from reports.acceptance.answer import answer_of_acceptance
+from reports.acceptance.dossier import make_dossier
 from reports.acceptance.judge import judge
 from reports.acceptance.values import gather
+from reports.acceptance.wording import bound_text
+from reports.answer.model import MOST_WORDS
 from reports.load.loading import load_run
 
 from . import acceptance_runs as runs
@@ -75,7 +79,7 @@ def test_a_slow_node_and_a_slow_link_are_suspected_and_their_cases_run_again(tmp
     result = judgement(tmp_path, slow_node={"n2": 0.6}, slow_link={"n3": 0.5})
     titles = {"slow node n2", "slow link of n3", "slow link of n2"}
     assert named(result) == {(title, "suspected") for title in titles}
-    assert verdicts(result)["nodes"] == "INCONCLUSIVE"
+    assert verdicts(result)["nodes"] == "SUSPECT"
     assert {case.split("-")[0] for case in result.rerun} == {"node", "alltoall_pairs"}
 
 
@@ -262,3 +266,54 @@ def test_what_stays_undecided_is_run_again_until_the_rounds_are_spent(tmp_path):
     result = judgement(tmp_path / "last", limit, reruns=again, more=more)
     assert verdicts(result)["limit"] == "INCONCLUSIVE"
     assert result.rerun == ()
+
+
+def answered(tmp_path, *entries, reruns=(), **made):
+    run = runs.write_run(tmp_path / "20261120T000000Z-0001", **made)
+    dossier = make_dossier(
+        run,
+        reruns,
+        criteria=criteria(*entries),
+        criteria_text="",
+        day=DAY,
+        made_with="",
+    )
+    answer = answer_of_acceptance(dossier)
+    assert answer.state.word == dossier.judgement.verdict
+    assert 3 <= len(answer.sentence.split()) <= MOST_WORDS
+    assert any(character.isdigit() for character in answer.sentence)
+    return answer
+
+
+def test_the_answer_names_a_suspect_with_its_share_and_the_command_that_decides(tmp_path):
+    answer = answered(tmp_path, STREAM, slow_node={"n2": 0.6})
+    assert answer.sentence.startswith("Not yet, 1 suspect: node n2 reaches 60 % of its peers'")
+    assert answer.unknown.startswith("whether it stays: no re-run was made yet")
+    assert answer.command == "assay accept 20261120T000000Z-0001 --rerun"
+
+
+def test_the_answer_of_a_confirmed_link_carries_both_rates(tmp_path):
+    slow = {"slow_link": {"n1-n4": 0.5}}
+    answer = answered(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], **slow)
+    assert answer.sentence.startswith("1 of 3 criteria are not met: link n1–n4 carries 5.")
+    assert answer.command == "assay run acceptance --site virtual"
+
+
+def test_the_answer_of_a_pass_tells_what_is_nearest_to_its_limit(tmp_path):
+    answer = answered(tmp_path, STREAM)
+    assert answer.sentence.startswith("All 3 criteria are met on 4 nodes; nearest to its limit: ")
+    assert answer.command == "assay verify 20261120T000000Z-0001"
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_the_answer_of_few_launches_says_how_many_it_takes(tmp_path, blocks):
+    answer = answered(tmp_path, STREAM, blocks=blocks, slow_node={"n2": 0.6})
+    assert answer.state.word == "INCONCLUSIVE"
+    assert f"n = {blocks}" in answer.sentence + answer.unknown
+
+
+def test_the_bound_that_decides_is_shown(tmp_path):
+    items = judgement(tmp_path, STREAM, slow_node={"n2": 0.6}).criteria[1].items
+    shown = {item.verdict: bound_text(item) for item in items}
+    assert shown["SUSPECT"].startswith("≤ 6")
+    assert shown["PASS"].startswith("≥ 9")
