@@ -28,7 +28,7 @@ BENCHES = (
     "chaos_outputs",
 )
 #: Those that take an hour, or gather others; they run when they are named.
-ON_REQUEST = ("chaos_kills", "verdicts", "planted")
+ON_REQUEST = ("chaos_kills", "verdicts", "planted", "choice_designs")
 _NEED_ROOT = ("overhead", "chaos_kills", "planted")
 
 

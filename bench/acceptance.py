@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from assay.criteria.loading import load_criteria
-from bench.rows import Row, printed, share
+from bench.rows import Effort, Row, Runs, printed, share
 from bench.simulated_machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
 from reports.acceptance.judge import judge
@@ -27,7 +27,7 @@ from reports.acceptance.values import gather
 from reports.load.loading import load_run
 
 TOPIC = "Acceptance"
-MACHINES, QUICK = 100, 16
+MACHINES = Runs(4, 16, 100)
 DAY = date(2026, 11, 21)
 #: The criteria on nodes and links by themselves, with a limit that all machines keep to.
 RELATIVE = {
@@ -117,9 +117,9 @@ def tales(n: int, machine: Machine, noise: Noise, criteria: Criteria, **more: An
     return [tale(machine, noise, 1000 + seed, criteria=criteria, **more) for seed in range(n)]
 
 
-def rows(quick: bool) -> Iterator[Row]:
-    """All lines; `quick`: fewer machines each."""
-    n = QUICK if quick else MACHINES
+def rows(effort: Effort) -> Iterator[Row]:
+    """All lines, of so many machines each."""
+    n = MACHINES.at(effort)
     standard = load_criteria("standard")[0]
     relative = Criteria.model_validate(RELATIVE)
     yield from _passable(n, standard)
@@ -339,4 +339,4 @@ def _gaps(n: int, relative: Criteria) -> Iterator[Row]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(printed(rows(quick=True)))
+    raise SystemExit(printed(rows("quick")))

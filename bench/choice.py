@@ -14,7 +14,7 @@ from itertools import chain
 
 import numpy as np
 
-from bench.rows import Row, printed, share
+from bench.rows import Effort, Row, Runs, printed, share
 from bench.simulated_campaigns import (
     CASE_OF_POINT,
     CASES,
@@ -32,7 +32,7 @@ from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"
-CAMPAIGNS, QUICK = 150, 20
+CAMPAIGNS = Runs(10, 60, 400)
 Outcomes = Mapping[tuple[int, int], str]
 
 NOISES: dict[str, Noise] = {
@@ -279,9 +279,9 @@ def score(campaigns: int) -> Iterator[Row]:
     yield right.told()
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
-    return every(QUICK if quick else CAMPAIGNS)
+    return every(CAMPAIGNS.at(effort))
 
 
 def every(campaigns: int) -> Iterator[Row]:
@@ -292,7 +292,7 @@ def every(campaigns: int) -> Iterator[Row]:
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    campaigns = int(arguments[0]) if arguments else CAMPAIGNS
+    campaigns = int(arguments[0]) if arguments else CAMPAIGNS.usual
     print(f"{campaigns:,} simulated campaigns a row; share of campaigns (or of intervals, cells)")
     return printed(every(campaigns))
 

@@ -17,11 +17,11 @@ from itertools import product
 
 import numpy as np
 
-from bench.rows import Row, printed, share
+from bench.rows import Effort, Row, Runs, printed, share
 from reports.models.collectives import Choice, fit_collective, points
 
 TOPIC = "Collective operations: laws"
-DATASETS, QUICK = 40, 6
+DATASETS = Runs(3, 12, 100)
 SIZES = tuple(4 * 4**step for step in range(8))
 COUNTS = {"2 to 8": (2, 3, 4, 5, 6, 8), "2 to 64": (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)}
 
@@ -144,14 +144,14 @@ def every(datasets: int) -> Iterator[Row]:
             yield share(text, alien, 2 * datasets * len(FOREIGN), alike=2 * len(FOREIGN))
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
-    return every(QUICK if quick else DATASETS)
+    return every(DATASETS.at(effort))
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else DATASETS))
+    return printed(every(int(arguments[0]) if arguments else DATASETS.usual))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.rows import Effort, Runs, mean, printed, share
 from bench.rows import Row as Line
-from bench.rows import mean, printed, share
 from bench.simulated_nights import NOISES, Event, Told, judge_all, normal, simulate
 from records.history.model import NightValues
 from records.history.store import Store
@@ -28,8 +28,7 @@ from reports.nightly.check import check_history
 from reports.nightly.rules import rules_for
 
 TOPIC = "Nightly: sites of 200 series"
-SERIES, STEP_SERIES = 2000, 100
-QUICK = (200, 40)
+SERIES, STEP_SERIES = Runs(200, 400, 4000), Runs(40, 40, 200)
 SITE = 200
 FIRST = 30
 NIGHTS = 80
@@ -203,15 +202,15 @@ def every(series: int, steps: int) -> Iterator[Line]:
         yield from step_line(row, steps)
 
 
-def rows(quick: bool) -> Iterator[Line]:
+def rows(effort: Effort) -> Iterator[Line]:
     """All rows; see the module's docstring."""
-    return every(*(QUICK if quick else (SERIES, STEP_SERIES)))
+    return every(SERIES.at(effort), STEP_SERIES.at(effort))
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    series = int(arguments[0]) if arguments else SERIES
-    steps = int(arguments[1]) if len(arguments) > 1 else STEP_SERIES
+    series = int(arguments[0]) if arguments else SERIES.usual
+    steps = int(arguments[1]) if len(arguments) > 1 else STEP_SERIES.usual
     status = printed(every(series, steps))
     cost()
     return status

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.rows import Row, printed, share
+from bench.rows import Effort, Row, Runs, printed, share
 from reports.models.launches import with_launches
 from reports.models.point_to_point import Segmentation, segmented
 
 TOPIC = "Point to point: α, R∞, n½, protocol switches"
-CURVES, QUICK = 200, 40
+CURVES = Runs(20, 80, 400)
 ALPHA_S, BETA_S_PER_BYTE = 20e-6, 1e-9
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
 #: Limit in bytes (None: no switch) and the step there in s.
@@ -138,9 +138,9 @@ def _misses(
     return not any((off[low : low + 4] < 0.15).all() for low in range(len(m) - 3))
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
-    return every(QUICK if quick else CURVES)
+    return every(CURVES.at(effort))
 
 
 def every(curves: int) -> Iterator[Row]:
@@ -151,7 +151,7 @@ def every(curves: int) -> Iterator[Row]:
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else CURVES))
+    return printed(every(int(arguments[0]) if arguments else CURVES.usual))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A line of a bench with known truth: what is claimed, its target, what was found, how surely.
 
-A bench whose verdicts are to be proved has `TOPIC`, a heading, and `rows(quick)`, which gives its
+A bench whose verdicts are to be proved has `TOPIC`, a heading, and `rows(effort)`, which gives its
 lines one by one; `python -m bench verdicts` finds it by them. A line misses its target only where
 chance alone explains the difference in fewer than one of 1000 benches; printed is the 95 % error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
@@ -27,14 +28,32 @@ class Row:
     found: str
     kept: bool = True
 
+    @property
+    def holds(self) -> str:
+        """ "yes" or "no"; "" where there is no target."""
+        return ("yes" if self.kept else "no") if self.target else ""
+
     def __str__(self) -> str:
         return (
             f"{self.what:88} {self.target or '–':>9}  {self.found}{'' if self.kept else '  MISSED'}"
         )
 
 
-#: What a bench with rows is made of: few runs or all.
-Rows = Callable[[bool], Iterator[Row]]
+#: How much is simulated: some minutes in all, half an hour on a busy machine, or hours.
+Effort = Literal["quick", "usual", "thorough"]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """How many runs a line is made of, by the effort."""
+
+    quick: int
+    usual: int
+    thorough: int
+
+    def at(self, effort: Effort) -> int:
+        """The number for an effort."""
+        return {"quick": self.quick, "usual": self.usual, "thorough": self.thorough}[effort]
 
 
 def share(

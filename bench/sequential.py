@@ -18,17 +18,19 @@ import numpy as np
 from assay.plan.interims import sequential_design
 from assay.schema.model import Blocks
 from bench.choice import ALIKE, MIXED, NOISES, best_choice, bounds_hold, launches, wrong_words
-from bench.rows import Row, mean, printed, share
-from bench.simulated_campaigns import CASES, judged, simulated_run
+from bench.rows import Effort, Row, Runs, mean, printed, share
+from bench.simulated_campaigns import CASES, NAMES, judged, simulated_run
 from records.interims import Ended as WhyEnded
 from records.interims import Interim
+from records.plan import Sequential
 from reports.choice.compare import Comparisons, Judgements
 from reports.choice.races import outcome
+from reports.load.loading import Run
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 
 TOPIC = "Choice: blocks added until it is known"
-CAMPAIGNS, QUICK = 60, 10
+CAMPAIGNS = Runs(10, 60, 400)
 GREATEST = 20
 #: The fixed design that launches are counted against.
 FIXED = 12
@@ -40,31 +42,47 @@ Maker = Callable[[np.random.Generator], Matrix]
 
 @dataclass(frozen=True)
 class Ended:
-    """A simulated campaign at its end: what its report says, launches over those of a block."""
+    """A campaign at its end: what its report says, how many launches it took."""
 
     found: Comparisons
     blocks: int
-    cost: float
+    launches: int
     answered: bool
+
+    @property
+    def cost(self) -> float:
+        """Launches over those of a block of a simulated campaign."""
+        return self.launches / (len(NAMES) * CASES)
 
 
 def campaign(logs: Matrix, stops: Callable[[Comparisons], bool] | None = None) -> Ended:
-    """Run a campaign block by block; `stops` ends it after a judgement that suits somebody."""
+    """Run a simulated campaign block by block."""
     design = sequential_design(Blocks(least=6, greatest=logs.shape[2]))
+    return by_turns(design, lambda interims: simulated_run(logs, None, design, interims), stops)
+
+
+def by_turns(
+    design: Sequential,
+    run_of: Callable[[list[Interim]], Run],
+    stops: Callable[[Comparisons], bool] | None = None,
+) -> Ended:
+    """Judge by turns what `run_of` has of the launches that the judgements ask for; `stops` ends it
+    after a judgement that suits somebody."""
     interims: list[Interim] = []
-    judgements = Judgements(check_labels(simulated_run(logs).plan.cases))
+    judgements = Judgements(check_labels(run_of([]).plan.cases))
     for block in design.interims:
-        run = simulated_run(logs, None, design, interims)
+        run = run_of(interims)
         judgements.add(run, block)
         found = judgements.found()
         made = outcome(run, found)
-        ended: WhyEnded | None = "blocks" if block == logs.shape[2] else None
+        ended: WhyEnded | None = "blocks" if block == design.interims[-1] else None
         ended = ended if made.open else "answered"
         going = {} if ended else made.going
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
         if ended or (stops is not None and stops(found)):
             break
-    return Ended(found, block, len(run.launches) / (len(logs) * CASES), not made.open)
+    launches = len({(launch.case, launch.block) for launch in run.launches})
+    return Ended(found, block, launches, not made.open)
 
 
 def errors(campaigns: int) -> Iterator[Row]:
@@ -114,15 +132,15 @@ def saved(campaigns: int) -> Iterator[Row]:
         yield share(f"… it is the best choice after {FIXED} blocks", fixed, campaigns)
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Row]:
     """The lines of the table."""
-    campaigns = QUICK if quick else CAMPAIGNS
+    campaigns = CAMPAIGNS.at(effort)
     return chain.from_iterable(part(campaigns) for part in (saved, optional_stopping, errors))
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    campaigns = int(arguments[0]) if arguments else CAMPAIGNS
+    campaigns = int(arguments[0]) if arguments else CAMPAIGNS.usual
     parts = (saved, optional_stopping, errors)
     return printed(chain.from_iterable(part(campaigns) for part in parts))
 

@@ -148,8 +148,8 @@ def write_run(
             for case in cases:
                 metrics = _metrics(case["check"], machine, noise, rng, own)
                 metrics = [m for m in metrics if (m["name"], _place(m)) not in holes]
-                record = _record(directory.name, case, block, metrics, machine.names)
-                file.write(msgspec.json.encode(record) + b"\n")
+                line = record(directory.name, case, block, metrics, machine.names)
+                file.write(msgspec.json.encode(line) + b"\n")
     return directory
 
 
@@ -191,9 +191,9 @@ def _metrics(
     names = machine.names
     if check == "hpl":
         rate = 0.8 * machine.nodes * NODE_RATES["dgemm_rate"][0] / CORES
-        return [_metric("rate", "flop/s", "higher", rate * np.exp(noise.draw(rng, 1)[0]))]
+        return [metric("rate", "flop/s", "higher", rate * np.exp(noise.draw(rng, 1)[0]))]
     if check == "su3_rmd":
-        return [_metric("program_time", "s", "lower", 60 * np.exp(-noise.draw(rng, 1)[0]))]
+        return [metric("program_time", "s", "lower", 60 * np.exp(-noise.draw(rng, 1)[0]))]
     if check == "node":
         shares = np.ones(machine.nodes)
         more = np.zeros(machine.nodes)
@@ -207,7 +207,7 @@ def _metrics(
             logs += more * rng.standard_normal(machine.nodes)
             values = (centre * shares * np.exp(logs)).tolist()
             found += [
-                _metric(name, unit, "higher", value, node=node)
+                metric(name, unit, "higher", value, node=node)
                 for node, value in zip(names, values, strict=True)
             ]
         return found
@@ -219,23 +219,25 @@ def _metrics(
         combinations(names, 2), rates.tolist(), times.tolist(), strict=True
     ):
         at = {"node": one, "peer": other}
-        found.append(_metric("pair_bandwidth", "bytes/s", "higher", rate, **at))
-        found.append(_metric("pair_latency", "s", "lower", time, **at))
+        found.append(metric("pair_bandwidth", "bytes/s", "higher", rate, **at))
+        found.append(metric("pair_latency", "s", "lower", time, **at))
     return found
 
 
-def _metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[str, Any]:
-    metric = {"name": name, "unit": unit, "better": better, "value": float(value)}
-    return metric | {"at": at} if at else metric
+def metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[str, Any]:
+    """A metric of a record."""
+    found = {"name": name, "unit": unit, "better": better, "value": float(value)}
+    return found | {"at": at} if at else found
 
 
-def _record(
+def record(
     run_id: str,
     case: Mapping[str, Any],
     block: int,
     metrics: Sequence[Mapping[str, Any]],
     nodes: Sequence[str],
 ) -> dict[str, Any]:
+    """The record of an ok launch."""
     return {
         "schema": 1,
         "run_id": run_id,

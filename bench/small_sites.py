@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bench.rows import Row, mean, printed, share
+from bench.rows import Effort, Row, Runs, mean, printed, share
 from bench.simulated_nights import NOISES, Event, Told, judge_all, simulate
 from records.history.model import History
 from reports.comparison.days import day_spreads, two_days_interval
@@ -22,7 +22,7 @@ from reports.nightly.rules import rules_for
 from reports.statistics.descriptive import log_ratio_interval
 
 TOPIC = "Nightly: sites of 12 series"
-HISTORIES, QUICK = 40, 8
+HISTORIES = Runs(4, 16, 100)
 SERIES = 12
 RULES = rules_for(SERIES)
 MONTH = 30
@@ -186,15 +186,15 @@ def two_days(n: int) -> Iterator[Row]:
 PARTS = (limits, first_month, node_sets, silence, course, two_days)
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
     for part in PARTS:
-        yield from part(QUICK if quick else HISTORIES)
+        yield from part(HISTORIES.at(effort))
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    n = int(arguments[0]) if arguments else HISTORIES
+    n = int(arguments[0]) if arguments else HISTORIES.usual
     parts = {part.__name__: part for part in PARTS}
     return printed(row for name in arguments[1:] or parts for row in parts[name](n))
 

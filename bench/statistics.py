@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from bench.rows import Row, printed, share
+from bench.rows import Effort, Row, Runs, printed, share
 from reports.statistics.descriptive import Matrix, summarise_rows
 from reports.statistics.estimators import bca_interval
 from reports.statistics.signed_rank import paired_effects
 
 TOPIC = "Intervals beside each number"
-SIMULATIONS, QUICK = 10_000, 1000
+SIMULATIONS = Runs(500, 4000, 40_000)
 BLOCKS = (5, 7, 11)
 LEAST, MOST = 0.93, 0.97
 
@@ -104,14 +104,14 @@ def every(simulations: int) -> Iterator[Row]:
                 yield share(what, round(found * runs), runs, least=least, most=most)
 
 
-def rows(quick: bool) -> Iterator[Row]:
+def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
-    return every(QUICK if quick else SIMULATIONS)
+    return every(SIMULATIONS.at(effort))
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else SIMULATIONS))
+    return printed(every(int(arguments[0]) if arguments else SIMULATIONS.usual))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verdict against simulations with known truth (goal: each row its target).
 
-python -m bench.verdicts [--quick] [--write] [BENCH …]. Runs each bench that has `TOPIC` and
-`rows` (bench/rows.py), or those named. --quick: fewer runs, some minutes; --write: the tables of
-docs/verdicts.md anew. Exits 1 when a row misses its target.
+python -m bench.verdicts [--quick|--thorough] [--write] [BENCH …]. Runs each bench that has `TOPIC`
+and `rows` (bench/rows.py), or those named. --quick: fewer runs, a minute or two; --thorough: more,
+hours; --write: the tables of docs/verdicts.md anew. Exits 1 when a row misses its target.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-from bench.rows import Row
+from bench.rows import Effort, Row
 from records.files import write_whole
 
 _HERE = Path(__file__).resolve().parent
@@ -41,16 +41,17 @@ def _defined(node: ast.stmt) -> list[str]:
     return [t.id for t in getattr(node, "targets", []) if isinstance(t, ast.Name)]
 
 
-def table(name: str, topic: str, rows: list[Row], *, quick: bool, cpu_s: float) -> str:
+def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
     """The Markdown of one bench's rows."""
-    command = f"python -m bench verdicts {'--quick ' if quick else ''}{name}"
+    option = "" if effort == "usual" else f"--{effort} "
+    words = {"yes": "yes", "no": "**no**", "": "–"}
     lines = [
-        f"**{topic}** (`{command}`, {cpu_s:.0f} s of CPU)",
+        f"**{topic}** (`python -m bench verdicts {option}{name}`)",
         "",
-        "| what | target | found |",
-        "|---|---|---|",
+        "| what | target | found | holds |",
+        "|---|---|---|---|",
         *(
-            f"| {row.what} | {row.target or '–'} | {row.found}{'' if row.kept else ' **missed**'} |"
+            f"| {row.what} | {row.target or '–'} | {row.found} | {words[row.holds]} |"
             for row in rows
         ),
     ]
@@ -74,24 +75,27 @@ def main(arguments: list[str]) -> int:
     options = {word for word in arguments if word.startswith("-")}
     names = [word.replace("-", "_") for word in arguments if not word.startswith("-")]
     there = benches()
-    if wrong := [*(options - {"--quick", "--write"}), *(set(names) - set(there))]:
+    if wrong := [*(options - {"--quick", "--thorough", "--write"}), *(set(names) - set(there))]:
         print(
-            f"bench verdicts: {wrong[0]!r}; allowed: --quick, --write, {', '.join(there)}",
+            f"bench verdicts: {wrong[0]!r}; allowed: --quick, --thorough, --write,"
+            f" {', '.join(there)}",
             file=sys.stderr,
         )
         return 2
+    effort: Effort = "quick" if "--quick" in options else "usual"
+    effort = "thorough" if "--thorough" in options else effort
     missed = count = 0
     for name in names or there:
         module = import_module(f"bench.{name}")  # slow: only what is run
         print(f"== {name}: {module.TOPIC}", flush=True)
         begun = time.process_time()
         rows: list[Row] = []
-        for row in module.rows("--quick" in options):
+        for row in module.rows(effort):
             print(row, flush=True)
             rows.append(row)
-        cpu_s = time.process_time() - begun
+        print(f"-- {name}: {time.process_time() - begun:.0f} s of CPU", flush=True)
         if "--write" in options:
-            made = table(name, module.TOPIC, rows, quick="--quick" in options, cpu_s=cpu_s)
+            made = table(name, module.TOPIC, rows, effort)
             write_whole(PAGE, written(PAGE.read_text(encoding="utf-8"), name, made).encode())
         count += len(rows)
         missed += sum(not row.kept for row in rows)

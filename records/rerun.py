@@ -3,26 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from records.errors import AssayError
-from records.plan import Plan
+from records.plan import Plan, PlannedCase
 
 #: Limits of a single launch; those of the whole run do not hold for a part of it.
 _LIMITS = ("launch_s", "retries")
+#: Checks that measure pairs of nodes, and their parameter that names those that are measured; a
+#: command line takes so many.
+CHECKS_OF_PAIRS, ONLY, MOST_PAIRS = frozenset({"alltoall_pairs"}), "only", 4000
 
 
 def rerun_campaign(
-    plan: Plan, case_ids: Collection[str], *, name: str, question: str, blocks: int, seed: int
+    plan: Plan,
+    wanted: Mapping[str, Sequence[str]],
+    *,
+    name: str,
+    question: str,
+    blocks: int,
+    seed: int,
 ) -> dict[str, Any]:
-    """The content of a campaign file that runs these cases of the plan again.
+    """The content of a campaign file that runs these cases of the plan again, by id.
 
-    Every parameter is written out, so the cases keep their ids. Raises AssayError for a case that
-    the plan lacks.
+    Every parameter is written out, so the cases keep their ids; but for those of which only some
+    pairs of nodes are `wanted` (none: all). Raises AssayError for a case that the plan lacks.
     """
-    cases = [case for case in plan.cases if case.id in case_ids]
-    missing = set(case_ids) - {case.id for case in cases}
+    cases = [case for case in plan.cases if case.id in wanted]
+    missing = set(wanted) - {case.id for case in cases}
     if missing:
         raise AssayError(f"plan of {plan.campaign}: no case {min(missing)} to run again")
     environments = list(dict.fromkeys(case.environment for case in cases))
@@ -36,7 +45,31 @@ def rerun_campaign(
         "blocks": blocks,
         "seed": seed,
         "cases": [
-            {"check": case.check, "environments": [case.environment], "fixed": case.params}
+            {
+                "check": case.check,
+                "environments": [case.environment],
+                "fixed": {**case.params, **({ONLY: [*only]} if (only := wanted[case.id]) else {})},
+            }
             for case in cases
         ],
     }
+
+
+def rerun_ids(plan: Plan, rerun: Plan) -> dict[str, str]:
+    """For each case of a re-run the id of the plan's case that it ran again, of all pairs or of
+    some; those that are none are missing."""
+    there = {case.id for case in plan.cases}
+    whole = {_whole(case): case.id for case in plan.cases if case.check in CHECKS_OF_PAIRS}
+    found = {}
+    for case in rerun.cases:
+        if case.id in there:
+            found[case.id] = case.id
+        elif _whole(case) in whole:
+            found[case.id] = whole[_whole(case)]
+    return found
+
+
+def _whole(case: PlannedCase) -> tuple[str, str, str]:
+    """What tells a case from others, whichever pairs it measures."""
+    params = {name: value for name, value in case.params.items() if name != ONLY}
+    return case.check, case.environment, repr(sorted(params.items()))

@@ -78,7 +78,7 @@ def _run_again(
         return False
     content = rerun_campaign(
         plan,
-        fitting,
+        dict.fromkeys(fitting, ()),
         name=plan.campaign,
         question=f"Run again what looked slow in run {run.run_id}: is it slow now, too?",
         blocks=RERUN_BLOCKS,

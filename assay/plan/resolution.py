@@ -9,7 +9,7 @@ from math import exp
 from records.plan import Plan
 from reports.choice.cells import LEAST_DIFFERENCE
 from reports.notation.units import percent
-from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
+from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable, shared_gain
 from reports.statistics.spending import DECLARED_SHARE, spent
 
 #: Standard deviations of ln of a pair's ratio from block to block, for which it is told.
@@ -26,7 +26,7 @@ def resolution(plan: Plan) -> list[str]:
     if not pairs:
         return []
     if plan.sequential is not None:
-        return list(_in_turn(plan, pairs * (1 + len(scopes))))
+        return list(_in_turn(plan, pairs * (1 + len(scopes)), shared_gain(len(names))))
     return [_fixed(plan, pairs * (1 + len(scopes)) + pairs * len(feasible) // len(names))]
 
 
@@ -43,7 +43,7 @@ def _fixed(plan: Plan, questions: int) -> str:
     return f"{plan.blocks} blocks find an advantage of about {' or '.join(found)}; {_S}"
 
 
-def _in_turn(plan: Plan, questions: int) -> Iterator[str]:
+def _in_turn(plan: Plan, questions: int, gain: float) -> Iterator[str]:
     """A table: what is known after each judgement of a sequential design, and its cost."""
     assert plan.sequential is not None
     asked = ", ".join(plan.sequential.until)
@@ -52,7 +52,8 @@ def _in_turn(plan: Plan, questions: int) -> Iterator[str]:
     yield f"{'blocks':>8}{'launches':>10}{'node-hours':>12}{spreads}"
     for block in plan.sequential.interims:
         share, error = block / plan.blocks, spent(block, plan.blocks) * DECLARED_SHARE / questions
-        told = "".join(f"{_advantage(s * detectable(block, error)):>10}" for s in SPREADS)
+        shifts = (s * detectable(block, error, gain) for s in SPREADS)
+        told = "".join(f"{_advantage(shift):>10}" for shift in shifts)
         launches = f"{plan.totals.launches * share:.0f}"
         yield f"{block:8}{launches:>10}{plan.totals.node_hours * share:12.3g}{told}"
     yield f"{_S}. Costs are at most: only what bears on an open question goes on"

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from assay.run.driver import launches_to_come
@@ -40,6 +41,11 @@ def run_with(folder: Path, up_to: int, **limits: float) -> RunDirectory:
     ]
 
     def edit(record: dict[str, Any]) -> dict[str, Any] | None:
+        """Launches that scatter so much that mpich and openmpi are not told apart."""
+        seed = record["block"], NAMES.index(record["environment"])
+        factor = float(np.exp(0.05 * np.random.default_rng(seed).standard_normal()))
+        for metric in record["metrics"]:
+            metric["value"] *= factor
         return record if record["block"] <= up_to else None
 
     path = write_run(folder / "run", cases, blocks=10, edit=edit)

@@ -45,12 +45,14 @@ def test_the_benches_with_rows_are_found():
 def test_a_table_takes_the_place_of_its_last_one():
     page = "above\n<!-- end of all rows -->\nbelow\n"
     for found in ("1", "2"):
-        made = table("a", "Topic", [Row("x", "", found, found == "1")], quick=True, cpu_s=3)
+        made = table("a", "Topic", [Row("x", "≥ 1", found, found == "1")], "quick")
         page = written(page, "a", made)
     page = written(page, "b", "table of b")
     assert page.count("<!-- rows of a -->") == 1
-    assert "| x | – | 2 **missed** |" in page
-    assert "| x | – | 1 |" not in page
+    assert "| x | ≥ 1 | 2 | **no** |" in page
+    assert "| x | ≥ 1 | 1 |" not in page
+    assert "`python -m bench verdicts --quick a`" in page
+    assert "| y | – | 1 | – |" in table("b", "Topic", [Row("y", "", "1")], "usual")
     assert page.index("end of a ") < page.index("rows of b") < page.index("end of all rows")
     assert page.startswith("above\n")
     assert page.endswith("below\n")

@@ -3,12 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from checks.common.answer import Asked
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    SiteCapacity,
+    fast_start_s,
+    link_bytes_per_s,
+)
+from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import RankANodeDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES
 from checks.common.metrics import rate_metric, time_metric
@@ -22,6 +32,11 @@ from checks.common.parameters import (
 )
 from records.metric import Metric
 from records.topology import Pair
+
+#: Short names of two hosts.
+PairOfHosts = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+:[A-Za-z0-9_-]+$", max_length=128)]
+#: A command line takes so many pairs.
+MOST_ONLY = 4000
 
 
 class AlltoallPairsParameters(ProfiledParameters):
@@ -47,6 +62,16 @@ class AlltoallPairsParameters(ProfiledParameters):
         False,
     )
     seed: int = seed_field("the order of pairs")
+    only: Annotated[list[PairOfHosts], Field(max_length=MOST_ONLY)] = quantity(
+        "Pairs of hosts that are measured, as n1:n2; none: every pair.", "none", []
+    )
+
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"only"}
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs are measured."""
+        return len(self.only) or self.ranks * (self.ranks - 1) // 2
 
 
 class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
@@ -74,9 +99,23 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
     )
     points = ("node", "peer")
 
+    def options(self, params: AlltoallPairsParameters) -> dict[str, object]:
+        """Without a list every pair is measured."""
+        options = super().options(params)
+        return {k: v for k, v in options.items() if k != "only" or v}
+
+    def measured(
+        self, params: AlltoallPairsParameters, hosts: Sequence[str]
+    ) -> Iterator[tuple[str, str]]:
+        """The pairs of nodes that are measured, the lower rank's node first."""
+        only = {frozenset(pair.split(":")) for pair in params.only}
+        for pair in combinations(hosts, 2):
+            if not only or frozenset(pair) in only:
+                yield pair
+
     def expected(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Latency and bandwidth of every pair, the lower rank's node first."""
-        for node, peer in combinations(hosts, 2):
+        for node, peer in self.measured(params, hosts):
             at = {"node": node, "peer": peer}
             yield Asked("pair_latency", at)
             yield Asked("pair_bandwidth", at)
@@ -94,6 +133,35 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
             for metric in metrics
         )
         return spent_s if params.turns else spent_s / (params.ranks // 2)
+
+    def timed(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The round trips of each pair, of the length for which they took less."""
+        spent_s: dict[str, float] = {}
+        for metric in metrics:
+            once_s, trips = metric.value, params.latency_iterations
+            if metric.name == "pair_bandwidth":
+                once_s, trips = params.bandwidth_bytes / metric.value, params.bandwidth_iterations
+            elif metric.name != "pair_latency":
+                continue
+            pair = str(metric.at)
+            spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * trips * once_s)
+        return [Timed(time_s, LEAST_REPEATED_S) for time_s in spent_s.values()]
+
+    def soonest(
+        self, params: AlltoallPairsParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The same by a fast start and the link's speed."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        latency_s = params.latency_iterations * (start_s + params.latency_bytes / bytes_per_s)
+        bandwidth_s = params.bandwidth_iterations * (start_s + params.bandwidth_bytes / bytes_per_s)
+        return [Timed(2 * min(latency_s, bandwidth_s), LEAST_REPEATED_S)]
+
+    def longer(self, params: AlltoallPairsParameters, factor: float) -> dict[str, int]:
+        """Round trips of both lengths."""
+        return {
+            "latency_iterations": math.ceil(params.latency_iterations * factor),
+            "bandwidth_iterations": math.ceil(params.bandwidth_iterations * factor),
+        }
 
     def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
         """Every pair, at its own point."""
@@ -113,7 +181,7 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
         """
         rounds = params.ranks - 1 + params.ranks % 2
         if params.turns:
-            rounds = params.ranks * (params.ranks - 1) // 2
+            rounds = params.pairs
         small_s = 1e-4 + params.latency_bytes / site.network_bytes_per_s
         great_s = 1e-4 + params.bandwidth_bytes / site.network_bytes_per_s
         trips_s = (params.latency_iterations + params.warmup) * small_s

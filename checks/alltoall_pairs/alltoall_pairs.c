@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* gethostname */
-/* Latency and bandwidth of every pair of ranks, in rounds of disjoint pairs: all pairs of a round
- * at the same time, which loads the links, or one pair after the other while the other ranks sleep.
- */
+/* Latency and bandwidth of every pair of ranks, or of some, in rounds of disjoint pairs: all pairs
+ * of a round at the same time, which loads the links, or one pair after the other while the other
+ * ranks sleep. */
 #include "assay/args.h"
 #include "assay/buffer.h"
 #include "assay/fail.h"
@@ -26,8 +26,9 @@
 static struct {
     long long latency_bytes, latency_iterations, bandwidth_bytes, bandwidth_iterations, warmup;
     long long seed;
+    const char *only;
     int turns, inject_fault;
-} settings = {8, 100, 1048576, 10, 2, 1, 0, 0};
+} settings = {8, 100, 1048576, 10, 2, 1, "", 0, 0};
 
 static const struct arg options[] = {
     {"latency-bytes", ARG_INTEGER, &settings.latency_bytes, 0, 1 << 30, NULL,
@@ -40,6 +41,8 @@ static const struct arg options[] = {
      "round trips of each pair for the bandwidth (default 10)"},
     ARG_WARMUP(&settings.warmup, "round trips before them, excluded (default 2)"),
     ARG_SEED(&settings.seed, "the order of the ranks in the rounds"),
+    {"only", ARG_TEXT, &settings.only, 0, 0, NULL,
+     "these pairs of hosts, as n1:n2, joined by commas (default: all)"},
     {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
      "one pair after the other, the other ranks asleep"},
     ARG_FAULT(&settings.inject_fault, "deliberate fault: corrupt a byte of each reply"),
@@ -54,11 +57,46 @@ struct run {
     size_t *order, *place; /* order[player] is a rank, place[rank] its player */
     unsigned char *outgoing, *incoming;
     double *samples;
-    char (*hosts)[HOST_BYTES]; /* rank 0: of every rank */
+    char (*hosts)[HOST_BYTES]; /* of every rank */
+    unsigned char *wanted;     /* a bit for each two ranks; NULL: every pair is */
     struct pair_times *times;  /* rank 0: of every rank's pair in the round */
 };
 
 static size_t greater(long long a, long long b) { return (size_t)(a > b ? a : b); }
+
+static int rank_of(const struct run *run, const char *host, size_t length) {
+    for (int rank = 0; rank < world.ranks; rank++)
+        if (strlen(run->hosts[rank]) == length && !memcmp(run->hosts[rank], host, length))
+            return rank;
+    return -1;
+}
+
+static size_t bit_of(int one, int other) {
+    return (size_t)one * (size_t)world.ranks + (size_t)other;
+}
+
+static int is_wanted(const struct run *run, int one, int other) {
+    size_t bit = bit_of(one, other);
+    return !run->wanted || (run->wanted[bit / 8] >> bit % 8 & 1);
+}
+
+/* Read the list of pairs, the same on all ranks. */
+static void choose_pairs(struct run *run) {
+    size_t ranks = (size_t)world.ranks;
+    run->wanted = buffer_make(ranks * ranks / 8 + 1, 1);
+    for (const char *pair = settings.only; *pair;) {
+        size_t length = strcspn(pair, ","), first = strcspn(pair, ":,");
+        int one = rank_of(run, pair, first);
+        int other = first < length ? rank_of(run, pair + first + 1, length - first - 1) : -1;
+        fail_all(one < 0 || other < 0 || one == other, PROGRAM,
+                 "option --only: found %.*s, allowed are two hosts of this launch as n1:n2",
+                 (int)length, pair);
+        size_t bits[] = {bit_of(one, other), bit_of(other, one)};
+        for (int i = 0; i < 2; i++)
+            run->wanted[bits[i] / 8] |= (unsigned char)(1 << bits[i] % 8);
+        pair += length + (pair[length] == ',');
+    }
+}
 
 static void prepare(void *context) {
     struct run *run = context;
@@ -79,13 +117,16 @@ static void prepare(void *context) {
         run->place[run->order[player]] = player;
     gethostname(host, sizeof host - 1);
     host[strcspn(host, ".")] = '\0';
-    MPI_Gather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Allgather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, MPI_COMM_WORLD);
+    if (*settings.only)
+        choose_pairs(run);
 }
 
 /* The partner of `rank` in the round, or -1. */
 static int partner_of(const struct run *run, int round, int rank) {
     int player = tournament_partner(world.ranks, round, (int)run->place[rank]);
-    return player < 0 ? -1 : (int)run->order[player];
+    int partner = player < 0 ? -1 : (int)run->order[player];
+    return partner >= 0 && is_wanted(run, rank, partner) ? partner : -1;
 }
 
 /* Median half round trip, s, valid on the first rank of the pair. Collective over the pair. */

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from checks.common.answer import Asked, least_of
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, fast_start_s
+from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import RankANodeDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES
 from checks.common.metrics import rate_metric
@@ -68,9 +70,29 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
 
     def least_duration_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:
         """Half of the windows: a matching's rate is that of its median window."""
+        return self._windows_s(params, metrics) / 2
+
+    def _windows_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:
+        """All windows by the rates of the matchings."""
         moved = params.ranks // 2 * 2 * params.window * params.message_bytes
         rates = [rate for metric in metrics for rate in metric.samples or []]
-        return sum(params.iterations / 2 * moved / rate for rate in rates)
+        return sum(params.iterations * moved / rate for rate in rates)
+
+    def timed(self, params: BisectionParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The windows of all matchings."""
+        return [Timed(self._windows_s(params, metrics), LEAST_REPEATED_S)]
+
+    def soonest(
+        self, params: BisectionParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The same by a fast start and the link's speed."""
+        window_s = params.window * params.message_bytes / site.network_bytes_per_s
+        once_s = fast_start_s(layout, site) + window_s
+        return [Timed(params.matchings * params.iterations * once_s, LEAST_REPEATED_S)]
+
+    def longer(self, params: BisectionParameters, factor: float) -> dict[str, int]:
+        """Windows."""
+        return {"iterations": math.ceil(params.iterations * factor)}
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""

@@ -3,9 +3,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
+
 from pydantic import model_validator
 
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, link_bytes_per_s
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    SiteCapacity,
+    fast_start_s,
+    link_bytes_per_s,
+)
+from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
@@ -14,6 +24,10 @@ from checks.common.parameters import (
     quantity,
     refuse_least_above_greatest,
 )
+from records.metric import Metric
+
+#: NetPIPE's trials of each size, of which the best counts.
+TRIALS = 3
 
 
 class NetpipeParameters(Parameters):
@@ -71,6 +85,27 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
         """For TCP its own NetPIPE, which MPI starts."""
         tcp = frozenset({"mpi", "program:netpipe-tcp"})
         return self.features if params.transport == "library" else tcp
+
+    def timed(self, params: NetpipeParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The round trips of all trials of each size."""
+        for metric in metrics:
+            if metric.name == self.deciding:
+                yield Timed(2 * TRIALS * params.repeats * metric.value, LEAST_REPEATED_S)
+
+    def soonest(
+        self, params: NetpipeParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The same by a fast start and the link's speed, of sizes that double."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        size = params.least_bytes
+        while size <= params.greatest_bytes:
+            one_way_s = start_s + size / bytes_per_s
+            yield Timed(2 * TRIALS * params.repeats * one_way_s, LEAST_REPEATED_S)
+            size *= 2
+
+    def longer(self, params: NetpipeParameters, factor: float) -> dict[str, int]:
+        """Round trips of a trial."""
+        return {"repeats": math.ceil(params.repeats * factor)}
 
     def memory_bytes_per_node(self, params: NetpipeParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size, and the allowance, for each rank."""

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S, Timed
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, quantity, seed_field
@@ -54,6 +56,16 @@ OPERATIONS = [
 CLOCK = {"operand": "integer64", "operation": "+"}
 #: Kernels whose rate is one of floating-point operations.
 FLOP_KERNELS: tuple[Kernel, ...] = ("dgemm", "hpl", "linpack_100", "linpack_1000")
+#: Of a core; caches included.
+FAST_CORE_BYTES_PER_S = 1e11
+#: Metrics whose work the parameters say, and what a fast core does a second.
+SIZED = {
+    "stream_triad": FAST_CORE_BYTES_PER_S,
+    "dgemm_rate": FAST_CORE_FLOP_PER_S,
+    "node_hpl_rate": FAST_CORE_FLOP_PER_S,
+}
+#: Samples that a longer launch takes at most, if longer samples do as well.
+MOST_REPETITIONS = 100
 #: Metrics whose sample is the time of all that was done.
 WHOLE_TIMES = frozenset({"sieve_time", "floatmath_time", "dhrystone_time", "whetstone_time"})
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
@@ -140,6 +152,36 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                 node = (metric.at or {})["node"]
                 of_node[node] = of_node.get(node, 0.0) + sum(times)
         return sum(of_node.values()) if params.turns else max(of_node.values(), default=0.0)
+
+    def timed(self, params: NodeParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The samples of STREAM's triad, of DGEMM and of the linear system, on each node; the other
+        kernels take long enough whatever is asked."""
+        for metric in metrics:
+            if metric.name in SIZED and metric.samples:
+                work = self._work(params, metric.name)
+                yield Timed(sum(work / rate for rate in metric.samples), LEAST_REPEATED_S)
+
+    def soonest(
+        self, params: NodeParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The work on fast cores."""
+        for metric, speed in SIZED.items():
+            if any(metric in KERNEL_METRICS[kernel] for kernel in params.kernels):
+                once_s = self._work(params, metric) / params.ranks_per_node / speed
+                yield Timed(params.repetitions * once_s, LEAST_REPEATED_S)
+
+    def longer(self, params: NodeParameters, factor: float) -> dict[str, int]:
+        """Samples; where there would be too many, as much longer ones."""
+        asked = math.ceil(params.repetitions * factor)
+        if asked <= MOST_REPETITIONS:
+            return {"repetitions": asked}
+        side = factor ** (1 / 3)
+        sizes = {
+            "stream": ("stream_bytes", math.ceil(params.stream_bytes * factor)),
+            "dgemm": ("dgemm_n", math.ceil(params.dgemm_n * side)),
+            "hpl": ("hpl_n", math.ceil(params.hpl_n * side)),
+        }
+        return dict(sizes[kernel] for kernel in params.kernels if kernel in sizes)
 
     def _work(self, params: NodeParameters, metric: str) -> float:
         """Bytes or operations of one sample of a rate, on all ranks of a node; 0 of no rate."""

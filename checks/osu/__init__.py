@@ -3,11 +3,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 from pydantic import model_validator
 
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, link_bytes_per_s
+from checks.common.definition import (
+    RANK_ALLOWANCE_BYTES,
+    Layout,
+    SiteCapacity,
+    fast_start_s,
+    link_bytes_per_s,
+)
+from checks.common.durations import LEAST_ONCE_S, Timed
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,
@@ -18,6 +27,7 @@ from checks.common.parameters import (
     refuse_least_above_greatest,
 )
 from checks.osu.metrics import METRICS
+from records.metric import Metric
 
 PointToPoint = Literal[
     "osu_latency",
@@ -49,6 +59,10 @@ PAIR_TESTS = frozenset({"osu_latency", "osu_bw", "osu_bibw", *get_args(OneSided)
 COLLECTIVE_TESTS = frozenset({*get_args(Collective), "osu_barrier", "osu_ibarrier"})
 #: Tests without message sizes.
 UNSIZED_TESTS = frozenset(get_args(Unsized))
+#: Tests whose value is half of a round trip; those of windows of messages, and how many those are.
+ROUND_TRIP_TESTS = frozenset({"osu_latency", "osu_multi_lat"})
+WINDOW_TESTS = frozenset({"osu_bw", "osu_bibw", "osu_mbw_mr", "osu_put_bw", "osu_get_bw"})
+WINDOW_MESSAGES = 64
 #: Tests that take neither iterations nor statistics.
 STARTUP_TESTS = frozenset({"osu_init", "osu_hello"})
 
@@ -101,6 +115,37 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         on_node = self.ranks_per_node(params, cores_per_node)
         size = 0 if params.test in UNSIZED_TESTS else params.greatest_bytes
         return on_node * (2 * params.ranks * size + RANK_ALLOWANCE_BYTES)
+
+    def timed(self, params: OsuParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """All iterations of each size, in one go: their mean is the value."""
+        ways = 2 if params.test in ROUND_TRIP_TESTS else 1
+        for metric in metrics:
+            if params.test in STARTUP_TESTS:
+                return
+            if metric.name in ("osu_latency", "osu_overall_time"):
+                yield Timed(ways * params.iterations * metric.value, LEAST_ONCE_S)
+            elif metric.name == "osu_bandwidth":
+                size = float((metric.at or {}).get("message_bytes", 0))
+                yield Timed(params.iterations * WINDOW_MESSAGES * size / metric.value, LEAST_ONCE_S)
+
+    def soonest(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
+        """One message an iteration, of each size by doubling, or a window of them."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        if params.test in STARTUP_TESTS:
+            return
+        window = WINDOW_MESSAGES if params.test in WINDOW_TESTS else 1
+        ways = 2 if params.test in ROUND_TRIP_TESTS else 1
+        size = 0 if params.test in UNSIZED_TESTS else max(1, params.least_bytes)
+        while size <= params.greatest_bytes:
+            once_s = ways * (start_s + window * size / bytes_per_s)
+            yield Timed(params.iterations * once_s, LEAST_ONCE_S)
+            if not size:
+                return
+            size *= 2
+
+    def longer(self, params: OsuParameters, factor: float) -> dict[str, int]:
+        """Iterations."""
+        return {"iterations": math.ceil(params.iterations * factor)}
 
     def estimate_s(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every size's iterations, each of all ranks' messages one by one.

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity
+from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
+from checks.common.durations import LEAST_ONCE_S, Timed
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric, time_metric
@@ -89,6 +91,25 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
     def least_duration_s(self, params: RingParameters, metrics: Sequence[Metric]) -> float:
         """All turns."""
         return sum(metric.value for metric in metrics if metric.name == "ring_time")
+
+    def timed(self, params: RingParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """All turns of each size, in one go: their sum is the value."""
+        return (
+            Timed(metric.value, LEAST_ONCE_S) for metric in metrics if metric.name == self.deciding
+        )
+
+    def soonest(
+        self, params: RingParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The same by a fast start and the link's speed."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        for size in self.message_bytes(params):
+            turn_s = layout.ranks * (start_s + size / bytes_per_s)
+            yield Timed(params.turns * turn_s, LEAST_ONCE_S)
+
+    def longer(self, params: RingParameters, factor: float) -> dict[str, int]:
+        """Turns."""
+        return {"turns": math.ceil(params.turns * factor)}
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every step at 100 µs and the link's speed."""

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity
+from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
+from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
@@ -77,11 +79,28 @@ class StreamsDefinition(
 
     def least_duration_s(self, params: StreamsParameters, metrics: Sequence[Metric]) -> float:
         """All windows."""
-        return sum(
-            params.window * float((metric.at or {})["message_bytes"]) / rate
-            for metric in metrics
-            for rate in metric.samples or []
-        )
+        return sum(timed.time_s for timed in self.timed(params, metrics))
+
+    def timed(self, params: StreamsParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The windows of each direction and size."""
+        for metric in metrics:
+            window_bytes = params.window * float((metric.at or {})["message_bytes"])
+            if metric.samples:
+                spent_s = sum(window_bytes / rate for rate in metric.samples)
+                yield Timed(spent_s, LEAST_REPEATED_S)
+
+    def soonest(
+        self, params: StreamsParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The same by a fast start and the link's speed."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        for size in self.message_bytes(params) * len(params.directions):
+            window_s = start_s + params.window * size / bytes_per_s
+            yield Timed(params.iterations * window_s, LEAST_REPEATED_S)
+
+    def longer(self, params: StreamsParameters, factor: float) -> dict[str, int]:
+        """Windows."""
+        return {"iterations": math.ceil(params.iterations * factor)}
 
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way."""

@@ -18,6 +18,7 @@ import msgspec
 
 from records.criteria import Criteria
 from records.errors import AssayError
+from records.rerun import rerun_ids
 from reports.acceptance.bounds import Bounds
 from reports.acceptance.digests import manifest, sums_text
 from reports.acceptance.judge import judge
@@ -98,6 +99,8 @@ def make_dossier(
         "rerun_wanted": list(judgement.rerun),
         "files": sums,
     }
+    some = {case: list(pairs) for case, pairs in judgement.rerun.items() if pairs}
+    content |= {"rerun_pairs": some} if some else {}
     return Dossier(
         run=run,
         reruns=reruns,
@@ -130,7 +133,7 @@ def _sha256(content: bytes) -> str:
 def _rerun(path: Path, run: Run) -> Run:
     """A re-run of cases of the run, on the same site."""
     rerun = load_run(path)
-    known = {case.id for case in run.plan.cases}
+    known = rerun_ids(run.plan, rerun.plan)
     foreign = [case.id for case in rerun.plan.cases if case.id not in known]
     if foreign:
         raise AssayError(

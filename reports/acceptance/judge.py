@@ -28,6 +28,7 @@ from reports.acceptance.model import (
     with_waivers,
 )
 from reports.acceptance.peers import judge_nodes
+from reports.acceptance.reruns import cases_to_rerun
 from reports.acceptance.spreads import judge_spread
 from reports.acceptance.values import Evidence
 from reports.notation.units import readable_unit
@@ -63,7 +64,7 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
         criteria=tuple(results),
         findings=tuple(named),
         waivers=tuple(_waiver_states(criteria.waivers, valid, results)),
-        rerun=tuple(_cases_to_rerun(results, evidence, criteria.reruns_at_most - rerun_count)),
+        rerun=cases_to_rerun(results, evidence) if rerun_count < criteria.reruns_at_most else {},
         rerun_count=rerun_count,
         left_out=tuple(left_out),
         absolute=absolute,
@@ -166,30 +167,3 @@ def _waiver_states(
             used = any(item.waived for result in alone for item in result.items)
             state = "applied" if used else "not needed"
         yield JudgedWaiver(waiver, state)
-
-
-def _cases_to_rerun(
-    results: Sequence[JudgedCriterion], evidence: Evidence, rounds_left: int
-) -> list[str]:
-    """Cases to run once more, as planned: suspects, and until it fails what is undecided."""
-    failed = any(
-        item.verdict == "FAIL" and item.state != "suspected" and not item.waived
-        for result in results
-        for item in result.items
-    )
-    wanted = {
-        case_id
-        for result in results
-        for item in result.items
-        if (
-            item.state == "suspected"
-            or item.verdict == "SUSPECT"
-            or (item.verdict == "INCONCLUSIVE" and (item.state is not None or not failed))
-        )
-        and item.decidable
-        and not item.waived
-        and result.kind != _ANSWERS
-        for case_id, _ in item.launches
-    }
-    planned = (case.id for case in evidence.planned if case.id in wanted)
-    return list(planned) if rounds_left > 0 else []

@@ -15,12 +15,12 @@ from reports.acceptance.criteria_judges import Context
 from reports.acceptance.fabric import Fabric, Part, fabric_of
 from reports.acceptance.levels import Peers, peers_of, reach_of
 from reports.acceptance.model import Item, JudgedCriterion, limit_text, listed_nodes
-from reports.acceptance.peer_groups import PeerGroup, Place, peer_groups, positions
+from reports.acceptance.peer_groups import PeerGroup, Place, positions
 from reports.acceptance.peers import (
     LEAST_GAP,
     Standing,
     first_blocks,
-    kept,
+    judged_peers,
     typical_error,
 )
 from reports.statistics.descriptive import Matrix
@@ -34,19 +34,18 @@ def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
         f"{context.metric_title(criterion.metric)} of every pair of nodes"
         f" {limit_text(*limits, '1')} × the {other}"
     )
-    items: list[Item] = []
-    further = 0
-    for group in peer_groups(criterion, context, 2):
-        found, left_out = kept(_pair_items(group, criterion, context))
-        items += [*found, *group.missing(criterion, context)]
-        further += left_out
-    items += context.absent(criterion)
-    needs = "; at least two pairs of nodes are needed"
-    return context.judged(criterion, statement, items, needs, further)
+
+    def items_of(group: PeerGroup) -> tuple[list[Item], int]:
+        return _pair_items(group, criterion, context)
+
+    return judged_peers(criterion, context, statement, 2, items_of)
 
 
-def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> list[Item]:
-    """The items of slow links of nodes and of cuts, then one for each pair."""
+def _pair_items(
+    group: PeerGroup, criterion: LinksCriterion, context: Context
+) -> tuple[list[Item], int]:
+    """The items of slow links of nodes and of cuts, then one for each pair; how many good pairs
+    have none."""
     gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
     peers = peers_of(group.logs)
     where = positions(group)
@@ -61,17 +60,18 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     rows = np.full(len(fabric.explained), -1)
     rows[where] = np.arange(len(where))
     parts = list(_part_items(standing, fabric, rows))
-    items = []
-    for row, (place, position) in enumerate(zip(group.places, where, strict=True)):
-        item = standing.item(row, place, "pair")
-        number = int(fabric.explained[position])
+    items, places = [], group.places
+    for row in standing.telling:
+        item = standing.item(row, places[row], "pair")
+        number = int(fabric.explained[where[row]])
         if number >= 0 and item.verdict != "PASS" and parts[number].verdict != "PASS":
             note = f"explained by the {_what(parts[number])}"
             item = replace(item, verdict=parts[number].verdict, state=None, note=note)
         elif item.verdict == "FAIL":
             item = standing.suspect(item, row)
         items.append(item)
-    return [*(item for item in parts if item.verdict != "PASS" or item.state), *items]
+    told = [item for item in parts if item.verdict != "PASS" or item.state]
+    return [*told, *items], len(places) - len(items)
 
 
 def _what(part: Item) -> str:

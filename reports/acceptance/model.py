@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Literal
@@ -179,7 +179,8 @@ class JudgedWaiver:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """All verdicts of an acceptance; `rerun` lists the cases that should be run once more.
+    """All verdicts of an acceptance; `rerun` has the cases that should be run once more, of a scan
+    of pairs with those that are enough, "n1:n2" (none: as planned).
 
     `left_out` names the criteria that could not apply, each with the reason; `proposals` are
     absolute criteria that the site's nominal rates allow, where no absolute one is met.
@@ -189,7 +190,7 @@ class Judgement:
     criteria: tuple[JudgedCriterion, ...]
     findings: tuple[Finding, ...]
     waivers: tuple[JudgedWaiver, ...]
-    rerun: tuple[str, ...]
+    rerun: Mapping[str, tuple[str, ...]]
     rerun_count: int
     left_out: tuple[tuple[str, str], ...] = ()
     absolute: bool = True

@@ -6,7 +6,7 @@ What drifts for all nodes alike in a block speaks against none of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import exp, log
@@ -14,7 +14,7 @@ from math import exp, log
 import numpy as np
 from numpy.typing import NDArray
 
-from records.criteria import NodesCriterion
+from records.criteria import LinksCriterion, NodesCriterion
 from reports.acceptance.bounds import Bounds, bound_rank, decide, median_bounds
 from reports.acceptance.criteria_judges import Context, Limits
 from reports.acceptance.levels import Peers, Reach, peers_of, reach_of, top_of
@@ -56,6 +56,29 @@ class Standing:
     def fresh(self) -> NDArray[np.bool_]:
         """Which columns are blocks of re-runs."""
         return np.asarray(self.group.blocks) >= self.context.evidence.fresh
+
+    @cached_property
+    def telling(self) -> list[int]:
+        """The rows that get an item: all, or of very many those that are not plainly good, and the
+        lowest of the others."""
+        rows = len(self.peers.logs)
+        if rows <= MOST_KEPT:
+            return list(range(rows))
+        least, most = self.limits
+        low, high = self._ends(self.reach)
+        plain = self.peers.counts >= self.context.criteria.least_launches
+        plain &= (low >= (least or 0.0)) & (high <= (most or np.inf))
+        if self.first is not None:
+            low, high = self._ends(self.first)
+            plain &= (high >= (least or 0.0)) & (low <= (most or np.inf))
+        order = np.argsort(self.peers.centres, kind="stable")
+        lowest = order[plain[order]][:LOWEST_KEPT]
+        return sorted({*np.flatnonzero(~plain).tolist(), *lowest.tolist()})
+
+    def _ends(self, reach: Reach) -> tuple[Matrix, Matrix]:
+        """Bounds as shares, the lower first."""
+        ends = self.shown(reach.low), self.shown(reach.high)
+        return ends if self.upward else ends[::-1]
 
     def shown(self, logs: Matrix) -> Matrix:
         """Deviations as shares or multiples of the level."""
@@ -189,14 +212,32 @@ def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
         f"{context.metric_title(criterion.metric)} of every node at least {100 * least:g} % of the"
         f" good nodes' median; a node stands out beyond a modified z of {criterion.modified_z:g}"
     )
+
+    def items_of(group: PeerGroup) -> tuple[list[Item], int]:
+        return _node_items(group, criterion, context), 0
+
+    return judged_peers(criterion, context, statement, 1, items_of)
+
+
+def judged_peers(
+    criterion: NodesCriterion | LinksCriterion,
+    context: Context,
+    statement: str,
+    size: int,
+    items_of: Callable[[PeerGroup], tuple[list[Item], int]],
+) -> JudgedCriterion:
+    """A criterion on nodes (size 1) or pairs (2); `items_of` gives the items of a group, and how
+    many good peers have none."""
     items: list[Item] = []
     further = 0
-    for group in peer_groups(criterion, context, 1):
-        found, left_out = kept(_node_items(group, criterion, context))
+    for group in peer_groups(criterion, context, size):
+        made, left_out = items_of(group)
+        found, more = kept(made)
         items += [*found, *group.missing(criterion, context)]
-        further += left_out
+        further += left_out + more
     items += context.absent(criterion)
-    return context.judged(criterion, statement, items, "; at least two nodes are needed", further)
+    needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
+    return context.judged(criterion, statement, items, needs, further)
 
 
 def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> list[Item]:

@@ -17,6 +17,7 @@ from records.limits import Nominal, nominal
 from records.metric import Register
 from records.plan import PlannedCase
 from records.provenance import SiteAsRun
+from records.rerun import rerun_ids
 from reports.load.loading import AtKey, Run
 
 Floats = NDArray[np.float64]
@@ -146,14 +147,16 @@ NOMINAL_KEYS = {
 
 def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
     """The evidence of a run and its re-runs."""
-    launches = dict(_launches(run, 0))
+    launches: dict[tuple[str, int], LaunchRef] = {}
     columns: dict[tuple[str, str, AtKey], list[tuple[Blocks, Floats]]] = {}
     offset = 0
     for part in (run, *reruns):
+        ids = rerun_ids(run.plan, part.plan)
         for series in part.series:
-            key = (part.plan.cases[series.case].id, series.metric, series.at)
+            case_id = ids.get(part.plan.cases[series.case].id, "")
+            key = (case_id, series.metric, series.at)
             columns.setdefault(key, []).append((series.blocks + offset, series.values))
-        launches |= dict(_launches(part, offset))
+        launches |= dict(_launches(part, ids, offset))
         offset += part.plan.blocks
     cases = {case.id: case for case in run.plan.cases}
     values = [
@@ -192,11 +195,14 @@ def _stated(rate: float | None) -> float | None:
     return rate if rate and rate > 0 else None
 
 
-def _launches(part: Run, offset: int) -> Iterator[tuple[tuple[str, int], LaunchRef]]:
+def _launches(
+    part: Run, ids: Mapping[str, str], offset: int
+) -> Iterator[tuple[tuple[str, int], LaunchRef]]:
+    """Launches by the case of the run that they are of; `ids` are those of the part's cases."""
     for launch in part.counted():
         if INVALID_ON_PURPOSE in launch.flags:
             continue
         case_id, block = part.case(launch).id, launch.block
         files = launch.artifacts or {}
         found = LaunchRef(part.run_id, case_id, block, launch.status, launch.flags, files)
-        yield (case_id, block + offset if block else 0), found
+        yield (ids.get(case_id, case_id), block + offset if block else 0), found

@@ -202,7 +202,9 @@ class _Pair:
             at=keys[0][1] if len(keys) == 1 else (),
             failures=self._failures_in(frozenset(key[0] for key in keys)),
         )
-        return Cell(comparison, Question(blocks, values, self._kept(keys), level in self.declared))
+        cell = level, self.check, self.metric, scope, label
+        question = Question(blocks, values, self._kept(keys), level in self.declared, cell)
+        return Cell(comparison, question)
 
     def _failures_in(self, params: frozenset[bytes]) -> tuple[FailureRate, FailureRate]:
         """The failures of both environments in the cases with these parameters."""

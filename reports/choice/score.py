@@ -127,7 +127,7 @@ class Costs:
             difference = logs[a] - logs[b]
             blocks = np.flatnonzero(np.isfinite(difference))
             kept = max(0.1, 1 - 2 * max(shares[a], shares[b]))
-            found.append(Question(blocks + 1, difference[blocks], kept, self.asked))
+            found.append(Question(blocks + 1, difference[blocks], kept, self.asked, "score"))
         return found
 
     def estimates(self) -> dict[str, float]:

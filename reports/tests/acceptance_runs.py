@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from bench.simulated_machines import metric, record
 from reports.tests.synthetic import totals
 
 NODES = ("n1", "n2", "n3", "n4")
@@ -35,12 +36,13 @@ def write_run(
     slow_link: dict[str, float] | None = None,
     noise: float = 0.01,
     checks: tuple[str, ...] = tuple(CASES),
+    only: tuple[str, ...] = (),
 ) -> Path:
     """A run in environment `mpich`; shares below 1 make nodes, a node's link ("n3") or a single
-    pair ("n1-n2") slow."""
+    pair ("n1-n2") slow; `only` are the pairs ("n1:n2") that are measured, if not all."""
     rng = np.random.default_rng(seed)
     (directory / "raw").mkdir(parents=True)
-    cases = [_case(check, len(nodes)) for check in checks]
+    cases = [_case(check, len(nodes), only) for check in checks]
     plan = {
         "schema": 1,
         "campaign": "acceptance",
@@ -61,15 +63,17 @@ def write_run(
         for block in range(1, blocks + 1):
             for case in cases:
                 metrics = _metrics(case["check"], made, rng)
-                record = _record(directory, case, block, metrics, nodes)
-                file.write(msgspec.json.encode(record) + b"\n")
+                if only:
+                    metrics = [m for m in metrics if ":".join(m["at"].values()) in only]
+                line = _record(directory, case, block, metrics, nodes)
+                file.write(msgspec.json.encode(line) + b"\n")
     return directory
 
 
-def _case(check: str, nodes: int) -> dict[str, Any]:
-    params = CASES[check]
+def _case(check: str, nodes: int, only: tuple[str, ...]) -> dict[str, Any]:
+    params = {**CASES[check], **({"only": [*only]} if only else {})}
     return {
-        "id": f"{check}-{hashlib.sha256(check.encode()).hexdigest()[:8]}",
+        "id": f"{check}-{hashlib.sha256((check + str(only or '')).encode()).hexdigest()[:8]}",
         "check": check,
         "environment": "mpich",
         "params": params,
@@ -97,10 +101,10 @@ def _metrics(check: str, made: _Machine, rng: np.random.Generator) -> list[dict[
         return float(centre * drift * (1 + made.noise * rng.standard_normal()))
 
     if check == "hpl":
-        return [_metric("rate", "flop/s", "higher", value(0.8 * 4 * RATES["dgemm_rate"][0]))]
+        return [metric("rate", "flop/s", "higher", value(0.8 * 4 * RATES["dgemm_rate"][0]))]
     if check == "node":
         return [
-            _metric(name, unit, "higher", value(centre * made.slow_node.get(node, 1.0)), node=node)
+            metric(name, unit, "higher", value(centre * made.slow_node.get(node, 1.0)), node=node)
             for name, (centre, unit) in RATES.items()
             for node in made.nodes
         ]
@@ -110,15 +114,10 @@ def _metrics(check: str, made: _Machine, rng: np.random.Generator) -> list[dict[
         share *= min(made.slow_node.get(name, 1.0) for name in pair)
         at = {"node": pair[0], "peer": pair[1]}
         metrics += [
-            _metric("pair_bandwidth", "bytes/s", "higher", value(BANDWIDTH * share), **at),
-            _metric("pair_latency", "s", "lower", value(LATENCY), **at),
+            metric("pair_bandwidth", "bytes/s", "higher", value(BANDWIDTH * share), **at),
+            metric("pair_latency", "s", "lower", value(LATENCY), **at),
         ]
     return metrics
-
-
-def _metric(name: str, unit: str, better: str, value: float, **at: str) -> dict[str, Any]:
-    metric = {"name": name, "unit": unit, "better": better, "value": value}
-    return metric | {"at": at} if at else metric
 
 
 def _record(
@@ -131,24 +130,6 @@ def _record(
     name = f"raw/{case['id']}.b{block}.a1.out"
     content = f"{case['id']} block {block}\n".encode()
     (directory / name).write_bytes(content)
-    return {
-        "schema": 1,
-        "run_id": directory.name,
-        "case_id": case["id"],
-        "check": case["check"],
-        "environment": "mpich",
-        "site": "virtual",
-        "params": case["params"],
-        "block": block,
-        "attempt": 1,
-        "status": "ok",
-        "reason": None,
-        "started_at": "2026-11-20T23:50:11.120Z",
-        "ended_at": "2026-11-20T23:50:19.904Z",
-        "job_id": "41",
-        "nodes": list(nodes),
-        "ranks": case["ranks"],
-        "metrics": metrics,
-        "flags": [],
-        "artifacts": {"stdout": name, "stdout_sha256": hashlib.sha256(content).hexdigest()},
-    }
+    artifacts = {"stdout": name, "stdout_sha256": hashlib.sha256(content).hexdigest()}
+    found = record(directory.name, case, block, metrics, nodes)
+    return found | {"site": "virtual", "artifacts": artifacts}

@@ -72,7 +72,7 @@ def test_a_clean_machine_passes_and_nothing_is_named(tmp_path):
     assert set(verdicts(result).values()) == {"PASS"}
     assert named(result) == set()
     assert result.verdict == "PASS"
-    assert result.rerun == ()
+    assert not result.rerun
 
 
 def test_a_slow_node_and_a_slow_link_are_suspected_and_their_cases_run_again(tmp_path):
@@ -89,7 +89,7 @@ def test_re_runs_confirm_the_slow_node_and_link_and_nothing_else(tmp_path):
     titles = {"slow node n2", "slow link of n3", "slow link of n2"}
     assert named(result) == {(title, "confirmed") for title in titles}
     assert verdicts(result)["nodes"] == verdicts(result)["links"] == "FAIL"
-    assert result.rerun == ()
+    assert not result.rerun
     link = next(finding for finding in result.findings if finding.title == "slow link of n2")
     assert "n2 is a slow node too, which explains no link" in link.note
 
@@ -208,7 +208,7 @@ def test_without_an_absolute_limit_nothing_passes_and_nominal_rates_are_proposed
     assert result.verdict == "INCONCLUSIVE"
     assert not result.absolute
     assert any("stream_triad" in text for text in result.proposals)
-    assert result.rerun == ()
+    assert not result.rerun
 
 
 def test_nominal_rates_of_the_site_are_absolute_limits(tmp_path):
@@ -265,7 +265,7 @@ def test_what_stays_undecided_is_run_again_until_the_rounds_are_spent(tmp_path):
         again.append(rerun(tmp_path / f"again{number}", number))
     result = judgement(tmp_path / "last", limit, reruns=again, more=more)
     assert verdicts(result)["limit"] == "INCONCLUSIVE"
-    assert result.rerun == ()
+    assert not result.rerun
 
 
 def answered(tmp_path, *entries, reruns=(), **made):

@@ -143,7 +143,7 @@ def test_large_differences_are_known_at_once() -> None:
 
 
 def test_only_what_bears_on_an_open_question_goes_on() -> None:
-    found = judge_after(run_of(times({"d": 1.5})), 6)
+    found = judge_after(run_of(times({"d": 1.5}, noise=0.02)), 6)
     assert found.going["d"] == ["hpl"]
     about_d = [text for text in found.open if " d" in text]
     assert about_d

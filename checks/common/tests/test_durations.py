@@ -65,6 +65,14 @@ def test_what_was_timed_decides_by_check(check, given, metric, short):
         ("pt2pt", {"iterations": 1, "sizes": [8]}),
         ("echo", {"iterations": 2, "sizes": [8]}),
         ("collectives", {"repetitions": 1, "ranks": 4}),
+        ("node", {"ranks": 1, "kernels": ["dgemm"], "dgemm_n": 100}),
+        ("node", {"ranks": 1, "kernels": ["stream"], "stream_bytes": 8192}),
+        ("alltoall_pairs", {"ranks": 4, "latency_iterations": 2, "bandwidth_iterations": 40}),
+        ("bisection", {"ranks": 4, "iterations": 1, "matchings": 1, "message_bytes": 64}),
+        ("ring", {"ranks": 4, "sizes": [8], "turns": 10}),
+        ("streams", {"sizes": [8], "directions": ["one-way"], "iterations": 1}),
+        ("osu", {"test": "osu_latency", "greatest_bytes": 8}),
+        ("netpipe", {"greatest_bytes": 8, "repeats": 1}),
     ],
 )
 def test_a_proposed_size_is_long_enough_and_no_more_than_it_must(check, given):

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of a scan of pairs only the undecided are run again, beside good ones."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from records.criteria import Criteria
+from records.plan import read_plan
+from records.rerun import rerun_campaign, rerun_ids
+from reports.acceptance.judge import judge
+from reports.acceptance.reruns import LEAST_GOOD
+from reports.acceptance.values import gather
+from reports.load.loading import load_run
+
+from . import acceptance_runs as runs
+
+pytestmark = pytest.mark.numerical
+NODES = tuple(f"n{number}" for number in range(1, 13))
+CRITERIA = Criteria.model_validate(
+    {
+        "schema": 1,
+        "name": "c",
+        "title": "C",
+        "criteria": [
+            {
+                "id": "links",
+                "kind": "links",
+                "title": "L",
+                "check": "alltoall_pairs",
+                "metric": "pair_bandwidth",
+                "at_least": 0.9,
+            },
+            {
+                "id": "promise",
+                "kind": "limit",
+                "title": "P",
+                "check": "alltoall_pairs",
+                "metric": "pair_bandwidth",
+                "at_least": 1e3,
+                "unit": "bytes/s",
+            },
+        ],
+    }
+)
+
+
+def scan(folder, **made):
+    return runs.write_run(folder, nodes=NODES, checks=("alltoall_pairs",), **made)
+
+
+def judged(run, *again):
+    reruns = [load_run(path) for path in again]
+    return judge(CRITERIA, gather(load_run(run), reruns), date(2026, 11, 21), len(reruns))
+
+
+@pytest.mark.parametrize(("again", "verdict"), [(0.5, "FAIL"), (1.0, "PASS")])
+def test_one_slow_pair_is_confirmed_or_cleared_by_its_own_launches(tmp_path, again, verdict):
+    run = scan(tmp_path / "20261120T000000Z-0001", slow_link={"n3-n8": 0.5})
+    first = judged(run)
+    ((case, pairs),) = first.rerun.items()
+    assert first.verdict == "SUSPECT"
+    assert "n3:n8" in pairs
+    assert len(pairs) == 1 + LEAST_GOOD
+    rounds = [
+        scan(
+            tmp_path / f"20261121T00000{number}Z-0002",
+            seed=number + 7,
+            blocks=3,
+            only=pairs,
+            slow_link={"n3-n8": again},
+        )
+        for number in range(2)
+    ]
+    last = judged(run, *rounds)
+    assert last.verdict == verdict
+    assert [finding.title for finding in last.named] == ["slow link n3–n8"] * (verdict == "FAIL")
+    assert not last.rerun
+    plan = read_plan(run / "plan.json")
+    content = rerun_campaign(plan, first.rerun, name="r", question="", blocks=3, seed=2)
+    assert content["cases"][0]["fixed"]["only"] == [*pairs]
+    (other,) = read_plan(rounds[0] / "plan.json").cases
+    assert other.id != case
+    assert rerun_ids(plan, read_plan(rounds[0] / "plan.json")) == {other.id: case}
+
+
+def test_much_of_a_machine_is_scanned_anew_as_a_whole(tmp_path):
+    slow = {f"n{one}": 0.5 for one in range(1, 10)}
+    found = judged(scan(tmp_path / "20261120T000000Z-0001", slow_link=slow)).rerun
+    assert [*found.values()] == [()]
+
+
+def test_a_case_of_another_length_is_no_rerun(tmp_path):
+    run = scan(tmp_path / "20261120T000000Z-0001")
+    plan = read_plan(run / "plan.json")
+    (case,) = plan.cases
+    text = plan.to_json().replace(case.id, "alltoall_pairs-00000000")
+    other = type(plan).from_json(text.replace('"ranks":4', '"ranks":5'))
+    assert rerun_ids(plan, other) == {}
