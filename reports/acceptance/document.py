@@ -13,7 +13,7 @@ from reports.acceptance.bounds import ORDER
 from reports.acceptance.digests import page_made_with
 from reports.acceptance.dossier import FOLDER, Dossier
 from reports.acceptance.model import Item, JudgedCriterion
-from reports.acceptance.pictures import panels
+from reports.acceptance.pictures import margins, nodes_by_criterion, panels
 from reports.acceptance.values import LaunchRef
 from reports.acceptance.wording import (
     bound_text,
@@ -88,6 +88,7 @@ def render_document(dossier: Dossier) -> str:
             for finding in judgement.named
         ],
         "cleared": [finding for finding in judgement.findings if not finding.named],
+        "overview": overview(dossier),
         "parts": [rows.part(result) for result in judgement.criteria],
         "provenance": provenance_rows(run.provenance),
         "started": run.provenance.started_at or "",
@@ -99,6 +100,14 @@ def render_document(dossier: Dossier) -> str:
         "mark": _MARK.__getitem__,
     }
     return fill_in("acceptance.html.j2", content)
+
+
+def overview(dossier: Dossier) -> list[Panel]:
+    """The pictures of all criteria together: margins to the limits, nodes by criterion."""
+    criteria = dossier.judgement.criteria
+    footer = f"judged {dossier.day.isoformat()} · run {dossier.run.run_id}"
+    first = margins(criteria, footer)
+    return [*([first] if first else []), *nodes_by_criterion(criteria, footer)]
 
 
 @dataclass(frozen=True)

@@ -1,53 +1,182 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of an acceptance: nodes against their median, and the matrix of pairs of nodes."""
+"""Pictures of an acceptance: margins to all limits, nodes by criterion, pairs of nodes."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
 
 from reports.acceptance.model import Item, JudgedCriterion
-from reports.acceptance.peer_groups import natural
-from reports.notation.palette import INK, QUIET
-from reports.notation.units import count_text, readable_unit
-from reports.show.canvas import STYLE, Panel, finish, new_panel
+from reports.acceptance.peer_groups import natural_order
+from reports.acceptance.wording import margin_text
+from reports.notation.palette import BAD, GOOD, INK, OPEN
+from reports.notation.units import count_text, readable_unit, three_digits
+from reports.show.arrange import wrapped
+from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel, styled
+from reports.show.heat import Heat, Place, heat_panel, multiples, shares
 
-BAD, OPEN, GOOD = "#B3261E", "#8A6100", "#0072B2"
 _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
-#: More nodes than this get no name or number of their own in a picture.
-MOST_NAMES = 16
-_SHADES = LinearSegmentedColormap.from_list("shares", ["#c6dbef", "#f4f8fb"])
+#: What stands out of its peers: suspected, or confirmed by re-runs.
+ACCUSED = ("suspected", "confirmed")
+#: A margin beyond this share of the limit is drawn to the edge.
+_MOST_MARGIN = 0.6
+_LINE_IN = 0.17
+#: How the note of a pair begins that another cause explains.
+EXPLAINED = "explained by"
+#: Causes that the note of a map of pairs names.
+MOST_CAUSES = 4
+#: More nodes than these have no numbers in a map of pairs, no text in a map of criteria.
+MOST_PAIRED, MOST_NODES = 16, 12
+
+
+def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
+    """A bar a criterion: how far what is nearest to its limit, or farthest beyond, lies from it."""
+    shown = [
+        (one, item, item.margin)
+        for one in criteria
+        if (item := one.most_telling()) is not None and item.margin is not None
+    ]
+    if not shown:
+        return None
+    titles = [wrapped(one.title, 9, WIDTH_IN - 0.1) for one, _, _ in shown]
+    pitches = [0.36 + _LINE_IN * len(title) for title in titles]
+    with styled():
+        figure, axes = new_panel("Margin to each limit", footer, 0.75 + sum(pitches))
+        top = 0.0
+        for (one, item, margin), title, pitch in zip(shown, titles, pitches, strict=True):
+            share = float(np.clip(margin, -_MOST_MARGIN, _MOST_MARGIN))
+            middle = top + _LINE_IN * len(title) + 0.13
+            axes.barh(middle, share, height=0.2, color=_COLOUR[one.verdict], linewidth=0)
+            axes.vlines(0, middle - 0.13, middle + 0.13, color=INK, linewidth=1.2)
+            axes.text(-_MOST_MARGIN, top, "\n".join(title), fontsize=9, color=INK, va="top")
+            axes.text(
+                0.015 if share < 0 else -0.015,
+                middle,
+                f"{margin_text(item)}, {item.subject}",
+                fontsize=9,
+                color=INK,
+                va="center",
+                ha="left" if share < 0 else "right",
+            )
+            top += pitch
+        axes.set_xlim(-_MOST_MARGIN, _MOST_MARGIN)
+        axes.set_ylim(top, -0.05)
+        axes.set_yticks([])
+        axes.grid(visible=False)
+        axes.spines[:].set_visible(False)
+        axes.set_xticks([-0.5, -0.25, 0, 0.25, 0.5], ["−50 %", "−25 %", "limit", "+25 %", "+50 %"])
+        told = (f"{one.title}: {margin_text(item)} ({item.subject})" for one, item, _ in shown)
+        return finish(figure, f"Margin to each limit. {'; '.join(told)}")
+
+
+def nodes_by_criterion(criteria: Sequence[JudgedCriterion], footer: str) -> list[Panel]:
+    """Every node by every criterion on nodes, one panel an environment; the accused outlined."""
+    columns: dict[str, dict[str, dict[str, Item]]] = {}
+    for one in criteria:
+        for item in one.items if one.kind == "nodes" else ():
+            if item.about == "node":
+                name = f"{one.title}, {item.group}" if item.group else one.title
+                columns.setdefault(item.environment, {}).setdefault(name, {})[item.subject] = item
+    return [_node_map(name, found, footer) for name, found in columns.items()]
+
+
+def _node_map(environment: str, found: dict[str, dict[str, Item]], footer: str) -> Panel:
+    nodes = natural_order({node for items in found.values() for node in items})
+    values = np.full((len(found), len(nodes)), np.nan)
+    texts: dict[Place, str] = {}
+    culprits, named = [], set()
+    for row, items in enumerate(found.values()):
+        for column, node in enumerate(nodes):
+            item = items.get(node)
+            if item is None:
+                continue
+            values[row, column] = item.bounds.centre
+            if len(nodes) <= MOST_NODES:
+                texts[row, column] = f"{100 * item.bounds.centre:.0f} %"
+            if item.state in ACCUSED:
+                culprits.append((row, column))
+                named.add(node)
+    heat = Heat(list(found), nodes, values, texts, culprits, named=named)
+    told = ", ".join(natural_order(named)) or "none"
+    with styled():
+        return heat_panel(
+            f"Nodes by criterion, {environment}",
+            footer,
+            heat,
+            shares("what good nodes reach"),
+            f"{count_text(len(nodes), 'node')} by {len(found)} criteria; outlined: {told}.",
+        )
 
 
 def panels(criterion: JudgedCriterion, run_id: str, day: str) -> list[Panel]:
     """One picture for each environment and point of a criterion on nodes or links."""
-    draw = {"nodes": _strip, "links": _matrix}.get(criterion.kind)
+    draw = {"nodes": _strip, "links": _pair_map}.get(criterion.kind)
     if draw is None:
         return []
     groups: dict[tuple[str, str], list[Item]] = {}
-    drawn = (item for item in criterion.items if item.about in ("node", "pair"))
-    for item in drawn:
-        groups.setdefault((item.environment, item.group), []).append(item)
+    for item in criterion.items:
+        if item.about in ("node", "pair", "link"):
+            groups.setdefault((item.environment, item.group), []).append(item)
     found = []
     for (environment, point), items in groups.items():
         plain = point and len(point) < 26 and len(groups) > 1
         counts = sorted({item.bounds.n for item in items})
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        with mpl.rc_context(STYLE), warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            panel = draw(
-                items,
-                f"{environment}, {point}" if plain else environment,
-                f"n = {n} launches each, judged {day}\nrun {run_id}",
-            )
-        found.append(panel)
+        title = f"{environment}, {point}" if plain else environment
+        footer = f"n = {n} launches each · judged {day} · run {run_id}"
+        with styled():
+            found.append(draw(items, title, footer))
     return found
+
+
+def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
+    """The measured value of each pair; culprits outlined, dashed what another cause explains."""
+    pairs = [item for item in items if item.about == "pair"]
+    links = {item.subject for item in items if item.about == "link" and item.state in ACCUSED}
+    nodes = natural_order({name for item in pairs for name in item.place})
+    rank = {name: i for i, name in enumerate(nodes)}
+    values = np.full((len(nodes), len(nodes)), np.nan)
+    unit = readable_unit(pairs[0].measured_unit, [item.measured or 0.0 for item in pairs])
+    texts: dict[Place, str] = {}
+    culprits, charged = [], []
+    for item in pairs:
+        one, other = (rank[name] for name in item.place)
+        for place in ((one, other), (other, one)):
+            values[place] = item.bounds.centre
+            if len(nodes) <= MOST_PAIRED:
+                texts[place] = three_digits((item.measured or 0.0) / unit.factor)
+            if item.state in ACCUSED:
+                culprits.append(place)
+            elif item.note.startswith(EXPLAINED):
+                charged.append(place)
+    heat = Heat(
+        nodes, nodes, values, texts, culprits, charged, links, _pair_note(pairs, unit.label)
+    )
+    told = ", ".join(item.subject for item in items if item.state in ACCUSED) or "none"
+    return heat_panel(
+        f"Pairs of nodes, {title}",
+        footer,
+        heat,
+        shares("what good pairs reach")
+        if items[0].at_most is None
+        else multiples("good pairs' value"),
+        f"Pairs of nodes in {unit.label}, {title}: {count_text(len(pairs), 'pair')},"
+        f" beyond the limit: {told}.",
+    )
+
+
+def _pair_note(pairs: Sequence[Item], unit: str) -> str:
+    """What the numbers and the outlines of a map of pairs are."""
+    causes = dict.fromkeys(item.note for item in pairs if item.note.startswith(EXPLAINED))
+    note = f"Numbers: {unit}. Outlined: beyond the limit."
+    if not causes:
+        return note
+    shown = [cause.removeprefix(EXPLAINED).strip() for cause in causes][:MOST_CAUSES]
+    more = ", …" if len(causes) > len(shown) else ""
+    return f"{note} Dashed: not charged to the pair but to {', '.join(shown)}{more}."
 
 
 def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
@@ -63,7 +192,9 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         if item.state is not None:
             low, height = min(percents), max(percents) - min(percents)
             room = 0.15 * height + 1.5
-            _outline(axes, (place - 0.4, low - room), 0.8, height + 2 * room, 1.4)
+            box = Rectangle((place - 0.4, low - room), 0.8, height + 2 * room)
+            box.set(fill=False, edgecolor=BAD, linewidth=1.4)
+            axes.add_patch(box)
     axes.axhline(100 * limit, color=INK, lw=1, ls=(0, (5, 3)))
     axes.annotate(
         f"limit {100 * limit:g} %",
@@ -73,10 +204,10 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
         textcoords="offset points",
         ha="right",
         va="top",
-        fontsize=8,
+        fontsize=8.5,
         color=INK,
     )
-    _node_ticks(axes.xaxis, [item.subject for item in items])
+    _node_ticks(axes, [item.subject for item in items])
     axes.set_xlim(-0.6, len(items) - 0.4)
     shares = [share for item in items for share in item.shares]
     low, high = min([limit, *shares]), max([1.0, *shares])
@@ -92,54 +223,6 @@ def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:
     )
 
 
-def _matrix(items: Sequence[Item], title: str, footer: str) -> Panel:
-    """The measured value of each pair; the pairs beyond the limit are outlined."""
-    nodes = sorted({name for item in items for name in item.place}, key=natural)
-    place = {name: i for i, name in enumerate(nodes)}
-    shares = np.full((len(nodes), len(nodes)), np.nan)
-    unit = readable_unit(items[0].measured_unit, [item.measured or 0.0 for item in items])
-    figure, axes = new_panel(title, footer)
-    for item in items:
-        row, column = sorted((place[name] for name in item.place), reverse=True)
-        shares[row, column] = item.bounds.centre
-        bad = item.state in ("suspected", "confirmed")
-        if bad:
-            _outline(axes, (column - 0.46, row - 0.46), 0.92, 0.92, 1.8)
-        if len(nodes) <= MOST_NAMES:
-            text = f"{(item.measured or 0.0) / unit.factor:.3g}"
-            axes.text(
-                column,
-                row,
-                text,
-                ha="center",
-                va="center",
-                fontsize=9,
-                color=BAD if bad else INK,
-                fontweight="bold" if bad else "normal",
-            )
-    shades = _SHADES if items[0].at_most is None else _SHADES.reversed()
-    axes.imshow(np.ma.masked_invalid(shares), cmap=shades, aspect="auto")
-    _node_ticks(axes.xaxis, nodes)
-    _node_ticks(axes.yaxis, nodes)
-    axes.set_xlim(-0.5, len(nodes) - 1.5)
-    axes.set_ylim(len(nodes) - 0.5, 0.5)
-    axes.grid(visible=False)
-    axes.set_xlabel(f"{unit.label}; outlined: beyond the limit", color=QUIET)
-    told = ", ".join(item.subject for item in items if item.state is not None) or "none"
-    return finish(
-        figure,
-        f"Pairs of nodes in {unit.label}, {title}: {count_text(len(items), 'pair')},"
-        f" beyond the limit: {told}.",
-    )
-
-
-def _outline(
-    axes: Axes, corner: tuple[float, float], width: float, height: float, line: float
-) -> None:
-    axes.add_patch(Rectangle(corner, width, height, fill=False, ec=BAD, lw=line))
-
-
-def _node_ticks(axis: mpl.axis.Axis, names: Sequence[str]) -> None:
-    step = -(-len(names) // MOST_NAMES)
-    places = range(0, len(names), step)
-    axis.set_ticks(list(places), [names[i] for i in places])
+def _node_ticks(axes: Axes, names: Sequence[str]) -> None:
+    step = -(-len(names) // MOST_NODES)
+    axes.set_xticks(range(0, len(names), step), list(names[::step]))

@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from reports.analysis import Analysis, Row
 from reports.checks.common.hops import hops_picture, hops_table
-from reports.notation.palette import INK
-from reports.notation.units import ReadableUnit, count_text, readable_unit
-from reports.show.canvas import Panel, finish, new_panel
+from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
+from reports.show.canvas import Panel
+from reports.show.heat import Heat, heat_panel, multiples, shares
 from reports.show.lines import Picture, footer, joined, picture_of
 from reports.show.section import Section
 
@@ -20,10 +18,8 @@ _CHECK = "alltoall_pairs"
 #: A pair below this share of the best bandwidth, or above this multiple of the least latency, is
 #: outlined (the limits of NVIDIA ClusterKit's pairwise scan).
 LEAST_SHARE, GREATEST_MULTIPLE = 0.93, 2.1
-#: More nodes than this get no name or number of their own.
+#: Pairs of more nodes than this have no number of their own.
 MOST_NAMES = 12
-BAD = "#B3261E"
-_SHADES = LinearSegmentedColormap.from_list("pairs", ["#f4f8fb", "#6baed6"])
 
 
 def bandwidth_matrix(analysis: Analysis) -> Picture | None:
@@ -66,7 +62,7 @@ def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
         lambda _: [],
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
-        caption=f"Medians over launches in {unit.label}; darker is slower; outlined in red:"
+        caption=f"Medians over launches in {unit.label}; brighter is better; outlined in red:"
         f" {limit} of the panel.",
     )
 
@@ -78,23 +74,20 @@ def _panel(analysis: Analysis, title: str, rows: list[Row], unit: ReadableUnit) 
     higher = analysis.register.metrics[rows[0].series.metric].better == "higher"
     with np.errstate(invalid="ignore"):
         bad = values < LEAST_SHARE * greatest if higher else values > GREATEST_MULTIPLE * least
-    figure, axes = new_panel(title, footer(analysis, rows))
-    axes.grid(visible=False)
-    axes.pcolormesh(values, cmap=_SHADES.reversed() if higher else _SHADES, edgecolors="white")
-    named = len(nodes) <= MOST_NAMES
-    places = np.arange(len(nodes)) + 0.5
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks(places if named else [], nodes if named else [])
-    axes.invert_yaxis()
-    for i, j in np.argwhere(np.isfinite(values)).tolist():
-        text = f"{values[i, j] / unit.factor:.3g}" if named else ""
-        axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8, color=INK)
-        if bad[i, j]:
-            corner, size = (j + 0.04, i + 0.04), 0.92
-            axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=BAD, lw=2))
     outlined = count_text(int(bad.sum()) // 2, "pair")
-    return finish(
-        figure,
+    known = np.argwhere(np.isfinite(values)).tolist() if len(nodes) <= MOST_NAMES else []
+    heat = Heat(
+        nodes,
+        nodes,
+        values / (greatest if higher else least),
+        {(i, j): three_digits(values[i, j] / unit.factor) for i, j in known},
+        [(i, j) for i, j in np.argwhere(bad).tolist()],
+    )
+    return heat_panel(
+        title,
+        footer(analysis, rows),
+        heat,
+        shares("the best pair") if higher else multiples("the least latency"),
         f"{title}: {len(rows)} pairs from {least / unit.factor:.3g} to"
         f" {greatest / unit.factor:.3g} {unit.label}; {outlined} outlined",
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
+from reports.checks.common.roofline import roofline_picture
 from reports.show.lines import Picture, XAxis, grid_of, grouped, lines_picture
 from reports.show.section import Section
 
@@ -42,4 +43,4 @@ def rate_against_grid(analysis: Analysis) -> Picture | None:
     )
 
 
-SECTION = Section(pictures=(rate_against_n, rate_against_grid))
+SECTION = Section(pictures=(rate_against_n, rate_against_grid, roofline_picture("hpl")))

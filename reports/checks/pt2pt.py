@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from reports.analysis import Analysis, Row, flags_of
-from reports.checks.common.fits import fits_picture, fits_table, switches_table
+from reports.checks.common.fits import chosen_construct, fits_picture, fits_table, switches_table
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.notation.units import ReadableUnit, bytes_text, readable_unit
 from reports.show.lines import Picture, size_picture
@@ -17,16 +18,29 @@ from reports.show.tables import MOST_ROWS, Cell, Column, Table, across, pivot, s
 METRICS = ("half_round_trip", "bandwidth")
 
 
-def latency(analysis: Analysis) -> Picture | None:
-    """Half round trip against message length, log–log, one panel a construct."""
-    rows = analysis.rows_of("pt2pt", "half_round_trip")
-    return size_picture(analysis, rows, "picture-latency", "Half round trip")
+def latency_and_bandwidth(analysis: Analysis) -> Picture | None:
+    """Both against message length, of the plain send and receive."""
+    rows = analysis.rows_of("pt2pt", *METRICS)
+    plain = chosen_construct(rows)
+    return size_picture(
+        analysis,
+        [row for row in rows if row.series.at_value("construct") == plain],
+        "picture-pt2pt",
+        "Latency and bandwidth",
+        f"{plain or 'Send and receive'}, all lengths measured.",
+    )
 
 
-def bandwidth(analysis: Analysis) -> Picture | None:
-    """Bandwidth against message length, log-x, one panel a construct."""
-    rows = analysis.rows_of("pt2pt", "bandwidth")
-    return size_picture(analysis, rows, "picture-bandwidth", "Bandwidth")
+def other_constructs(metric: str, anchor: str, title: str) -> Callable[[Analysis], Picture | None]:
+    """The picture of one metric in the other constructs, a panel each."""
+
+    def picture(analysis: Analysis) -> Picture | None:
+        rows = analysis.rows_of("pt2pt", metric)
+        plain = chosen_construct(rows)
+        others = [row for row in rows if row.series.at_value("construct") != plain]
+        return size_picture(analysis, others, anchor, title)
+
+    return picture
 
 
 def sizes_tables(analysis: Analysis) -> list[Table]:
@@ -105,7 +119,13 @@ def _sizes_table(analysis: Analysis, title: str, rows: list[Row], note: str, mos
 
 
 SECTION = Section(
-    pictures=(latency, bandwidth, fits_picture("pt2pt"), hops_picture("pt2pt")),
+    pictures=(
+        latency_and_bandwidth,
+        other_constructs("half_round_trip", "picture-latency", "Half round trip, other constructs"),
+        other_constructs("bandwidth", "picture-bandwidth", "Bandwidth, other constructs"),
+        fits_picture("pt2pt"),
+        hops_picture("pt2pt"),
+    ),
     tables=(hops_table("pt2pt"), fits_table("pt2pt"), switches_table("pt2pt")),
     statistics=sizes_tables,
 )

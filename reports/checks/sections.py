@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
-import matplotlib as mpl
-
 from records.axes import axis_of
 from reports.analysis import Analysis
 from reports.notation.labels import value_text
-from reports.show.canvas import STYLE
+from reports.show.boxes import launches_picture
+from reports.show.canvas import styled
 from reports.show.generic import generic_section
 from reports.show.lines import Picture
 from reports.show.mpi_profile import profile_pictures, profile_tables
@@ -48,8 +46,7 @@ def check_parts(
     gets the generic one.
     """
     parts, faults = [], []
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with styled():
         for check in analysis.checks:
             own = own_section(check)
             files = (folder / check / "report.py" for folder in folders if not own)
@@ -104,6 +101,8 @@ def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -
     if pictures:
         drawn = [picture for make in section.pictures if (picture := make(analysis)) is not None]
         drawn += profile_pictures(analysis, check)
+        if (launches := launches_picture(analysis, check)) is not None:
+            drawn.append(launches)
     tables = [table for make in section.tables if (table := make(analysis)) is not None]
     tables += profile_tables(analysis, check)
     if section.statistics is None:

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 
 from records.errors import ExitStatus, InfrastructureError
@@ -17,6 +15,7 @@ from records.history.model import History
 from records.plain_text import plain
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
+from reports.nightly.heat import series_by_nights
 from reports.nightly.judge import NightJudge
 from reports.nightly.listing import state_of
 from reports.nightly.tonight import StageA
@@ -35,7 +34,7 @@ from reports.nightly.wording import (
     since_text,
 )
 from reports.notation.units import count_text, readable_unit
-from reports.show.canvas import STYLE, Panel
+from reports.show.canvas import Panel, styled
 from reports.write.page import fill_in
 
 MOST_PANELS_A_CASE = 6
@@ -112,6 +111,12 @@ def render_page(checked: Checked) -> str:
         "headline": headline(checked),
         "found": found,
         "context": checked.context,
+        "map": series_by_nights(
+            history,
+            tonight.reference.median,
+            {item.series for item in checked.judgement.of("regression", "open", "suspect")},
+            checked.judgement.night,
+        ),
         "tonight": _tonight(checked, tonight),
         "unjudged": checked.judgement.unjudged.most_common(),
         "wide": checked.judgement.wide.most_common(),
@@ -159,8 +164,7 @@ def _trends(checked: Checked, tonight: StageA) -> dict[str, list[CaseTrends]]:
     left = MOST_PANELS
     labels, names = case_labels(history), case_names(history)
     checks: dict[str, list[CaseTrends]] = {}
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with styled():
         for case, places in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
             chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
             left -= len(chosen)

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from records.history.model import Change, History, SeriesKey
 from reports.nightly.segments import context_starts
 from reports.nightly.wording import amount, point_name
-from reports.notation.palette import INK, QUIET, looks
+from reports.notation.palette import INK, PAPER, QUIET, looks
 from reports.notation.units import ReadableUnit, readable_unit
-from reports.show.canvas import HOVER, WIDTH_IN, Panel, finish
+from reports.show.canvas import HOVER, Panel, finish, new_panel
 
 MOST_NIGHTS = 180
 _HEIGHT_IN = 2.15
@@ -27,9 +26,7 @@ def trend(history: History, series: int, reference: tuple[float, float] | None) 
     first = max(0, len(history.nights) - MOST_NIGHTS)
     values = history.values[series, first:]
     unit = readable_unit(key.unit, values[np.isfinite(values)].tolist())
-    figure = Figure(figsize=(WIDTH_IN, _HEIGHT_IN))
-    axes = figure.add_axes((0.15, 0.2, 0.83, 0.76))
-    axes.tick_params(length=3, width=0.8)
+    figure, axes = new_panel("", "", _HEIGHT_IN)
     _values(axes, history, series, unit)
     again = history.reruns[series, first:] / unit.factor
     places = np.arange(first, len(history.nights))
@@ -66,7 +63,7 @@ def _values(axes: Axes, history: History, series: int, unit: ReadableUnit) -> No
             linestyle="",
             marker=look.marker,
             markersize=size,
-            markeredgecolor="white",
+            markeredgecolor=PAPER,
             markeredgewidth=0.5,
             label="\n".join(["", *said]),
             gid=HOVER,
@@ -80,8 +77,8 @@ def _usual_range(axes: Axes, reference: tuple[float, float] | None, factor: floa
     top = high
     if reference is not None:
         middle, limit = reference[0] / factor, reference[1]
-        axes.axhspan(middle * (1 - limit), middle * (1 + limit), color="#9aa5ae", alpha=0.2, lw=0)
-        axes.axhline(middle, color="#66717b", linewidth=0.9)
+        axes.axhspan(middle * (1 - limit), middle * (1 + limit), color=QUIET, alpha=0.16, lw=0)
+        axes.axhline(middle, color=QUIET, linewidth=0.9)
         edges = (middle * (1 - 1.1 * limit), middle * (1 + 1.1 * limit))
         low = min(low, max(edges[0], low - room))
         top = max(high, min(edges[1], high + room))
@@ -118,10 +115,6 @@ def _label_axes(axes: Axes, history: History, first: int, unit: str) -> None:
     dates = [history.nights[place].date for place in places]
     one_day = len({date[:10] for date in dates}) == 1 < len(dates)
     axes.set_xticks(places, [date[11:] if one_day else date[:10] for date in dates])
-    labels = axes.get_xticklabels()
-    if len(labels) > 1:
-        labels[0].set_horizontalalignment("left")
-        labels[-1].set_horizontalalignment("right")
     axes.set_ylabel(unit)
     axes.margins(x=0.03)
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")

@@ -14,6 +14,11 @@ from dataclasses import dataclass
 INK = "#1f2933"
 QUIET = "#5b6770"
 RULE = "#d5dbe0"
+PAPER = "#ffffff"
+#: Verdicts in pictures.
+BAD, OPEN, GOOD = "#b3261e", "#8a6100", "#0072b2"
+#: Text on a cell of a heat map, whatever the page's theme.
+ON_BRIGHT, ON_DARK = "#20242a", "#fdfdfd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ _FIXED = {
 _FURTHER = (
     Look("#8C6D00", "v", (4, 1, 1, 1)),
     Look("#2B8CBE", "P", (8, 3)),
-    Look("#000000", "X", (1, 1)),
+    Look(INK, "X", (1, 1)),
     Look("#7A5195", "<", (3, 3)),
     Look("#6B7280", ">", (5, 1, 1, 1, 1, 1)),
     Look("#A6341B", "h", (10, 2)),

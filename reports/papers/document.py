@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import matplotlib as mpl
 
 from records.errors import InfrastructureError
 from records.files import write_whole
@@ -20,7 +17,7 @@ from reports.papers.beside import besides, measured_share, tables_of
 from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, Verdict, judge
 from reports.papers.definition import Claim, PrintedTable, Study
 from reports.papers.figures import figure_of
-from reports.show.canvas import STYLE
+from reports.show.canvas import styled
 from reports.show.lines import Picture
 from reports.show.tables import Cell, Column, Table
 from reports.write.html import render_page
@@ -125,8 +122,7 @@ def make_document(study: Study, run: Path) -> PaperDocument:
     """The study beside the run. Raises AssayError as load_run does."""
     analysis = analyse(load_run(run))
     parts, measured, printed = [], 0, 0
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with styled():
         for number, table in enumerate(study.tables, start=1):
             found = besides(study, table, analysis)
             shares = measured_share(found)

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small matplotlib panels as inline SVG: common axes, lines with bands, footers."""
+"""Small matplotlib panels as inline SVG: common axes, lines with bands, nothing cut."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from html import escape
-from io import StringIO
+from io import BytesIO, StringIO
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,12 +22,14 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedFormatter, FuncFormatter, LogLocator, NullLocator
 
-from reports.notation.palette import INK, QUIET, RULE, Look
+from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
 from reports.notation.units import fixed
+from reports.show.arrange import arrange
 
 WIDTH_IN = 4.3
-HEIGHT_IN = 3.45
-FOOTER_IN = 0.42
+HEIGHT_IN = 3.2
+#: Dots an inch of a panel that is taken out as PNG.
+PNG_DPI = 200
 #: More launch points than this in one panel are not drawn one by one; the caption says so.
 MOST_POINTS = 1200
 FONT = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
@@ -37,15 +43,14 @@ STYLE: Any = {
     "axes.edgecolor": RULE,
     "axes.labelcolor": QUIET,
     "axes.titlecolor": INK,
-    "axes.titlesize": 11.5,
-    "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e8ecef",
-    "grid.linewidth": 0.8,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "text.color": INK,
     "xtick.color": RULE,
     "ytick.color": RULE,
     "xtick.labelcolor": QUIET,
@@ -56,6 +61,10 @@ STYLE: Any = {
 ID_MARK = "\x02"
 #: Marks lines whose markers tell their values under the pointer.
 HOVER = "hover"
+#: Colours that the page's theme replaces, by the name of its property.
+_THEMED = {INK: "ink", QUIET: "quiet", RULE: "rule", PAPER: "paper"}
+#: Digits of a coordinate that nobody sees.
+_FINE_DIGITS = re.compile(r"(\.\d\d)\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +82,37 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A picture: inline SVG, and what it shows in words for those who cannot see it."""
+    """A picture: inline SVG, what it shows in words for those who cannot see it, and what it rests
+    on; as PNG only where pictures are taken out."""
 
     svg: str
     alt: str
+    footer: str = ""
+    png: bytes = b""
+
+
+_AS_PNG: ContextVar[bool] = ContextVar("as_png", default=False)
+
+
+@contextmanager
+def styled(*, as_png: bool = False) -> Iterator[None]:
+    """The style that drawing functions rely on; `as_png`: panels are made as PNG too."""
+    token = _AS_PNG.set(as_png or _AS_PNG.get())
+    try:
+        with mpl.rc_context(STYLE), warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    finally:
+        _AS_PNG.reset(token)
 
 
 def new_panel(title: str, footer: str, height_in: float = HEIGHT_IN) -> tuple[Figure, Axes]:
-    """An empty panel with its title and two lines of footer."""
+    """An empty panel; the page prints the footer below it. `finish` places what it holds."""
     figure = Figure(figsize=(WIDTH_IN, height_in))
-    bottom = FOOTER_IN + 0.5
-    axes = figure.add_axes(
-        (0.17, bottom / height_in, 0.805, (height_in - bottom - 0.36) / height_in)
-    )
-    axes.set_title(title, pad=9)
+    figure.set_label(footer)
+    axes = figure.add_axes((0.1, 0.1, 0.8, 0.8))
+    axes.set_title(title)
     axes.tick_params(length=3, width=0.8)
-    for line, text in enumerate(footer.split("\n")[:2]):
-        place = (FOOTER_IN - 0.22 - 0.15 * line) / height_in
-        figure.text(0.01, place, text, fontsize=7.6, color=QUIET)
     return figure, axes
 
 
@@ -126,7 +148,7 @@ def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
         linestyle=(0, look.dashes) if look.dashes else "-",
         marker=look.marker,
         markersize=4.6,
-        markeredgecolor="white",
+        markeredgecolor=PAPER,
         markeredgewidth=0.6,
         label=line.name,
         gid=HOVER,
@@ -163,13 +185,20 @@ def short_bytes(value: float) -> str:
 
 
 def finish(figure: Figure, alt: str) -> Panel:
-    """The figure as SVG to be put into HTML: ids marked, size left to the page."""
+    """The figure as SVG to be put into HTML: nothing cut, ids marked, size left to the page."""
     texts = [
         _hover_texts(axes, line)
         for axes in figure.axes
         for line in axes.lines
         if line.get_gid() == HOVER
     ]
+    arrange(figure)
+    png = BytesIO()
+    if _AS_PNG.get():
+        figure.savefig(png, format="png", dpi=PNG_DPI, facecolor=PAPER)
+    figure.patch.set_visible(False)
+    for axes in figure.axes:
+        axes.patch.set_visible(False)
     buffer = StringIO()
     metadata = {"Date": None, "Creator": None, "Format": None, "Type": None}
     figure.savefig(buffer, format="svg", metadata=metadata)
@@ -177,6 +206,8 @@ def finish(figure: Figure, alt: str) -> Panel:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>", "", text, flags=re.DOTALL)
     text = re.sub(r"\s*\n\s*", " ", text)
+    text = re.sub(r"<[^>]+>", lambda tag: _FINE_DIGITS.sub(r"\1", tag[0]), text)
+    text = re.sub("|".join(_THEMED), lambda found: f"var(--{_THEMED[found[0]]},{found[0]})", text)
     text = re.sub(r'\bid="', f'id="{ID_MARK}', text)
     text = re.sub(r'(xlink:href|href)="#', f'href="#{ID_MARK}', text)
     text = text.replace("url(#", f"url(#{ID_MARK}")
@@ -184,7 +215,12 @@ def finish(figure: Figure, alt: str) -> Panel:
     head, rest = text.split(">", 1)
     head = re.sub(r' (width|height|xmlns|xmlns:xlink|version)="[^"]*"', "", head)
     svg = f'{head} stroke-linejoin="round" aria-hidden="true" focusable="false">{rest}'.strip()
-    return Panel(svg, alt)
+    return Panel(svg, alt, str(figure.get_label()), png.getvalue())
+
+
+def in_light(svg: str) -> str:
+    """A panel for where no page gives colours."""
+    return re.sub(r"var\(--[a-z]+,(#[0-9a-f]{6})\)", r"\1", svg)
 
 
 def _hover_texts(axes: Axes, line: Line2D) -> list[str]:

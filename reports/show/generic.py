@@ -15,7 +15,7 @@ from records.axes import MESSAGE_BYTES, axis_of
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import point_text
 from reports.notation.units import count_text, readable_unit
-from reports.show.lines import Picture, XAxis, grouped, line_rate, lines_picture
+from reports.show.lines import EFFORT, Picture, XAxis, grouped, line_rate, lines_picture
 from reports.show.rows import in_reading_order, measured_in, side_by_side, value_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Lead, Table, pivot, slug
@@ -109,6 +109,7 @@ def metric_picture(
         without = [name for name, values in found.items() if _follows(values, found[axis])]
         values = sorted({float(str(value)) for value in found[axis]})
         size = axis_of(axis).unit == "bytes"
+        without += EFFORT if size else ()
         shown = XAxis(
             None if axis == MESSAGE_BYTES else axis_of(axis).title,
             lambda row: float(str(_value(analysis, row, axis))),
@@ -119,13 +120,13 @@ def metric_picture(
     log_y = shown.log and is_time and all(row.summary.least > 0 for row in rows)
     return lines_picture(
         analysis,
-        grouped(analysis, rows, without=without),
+        grouped(analysis, rows, without=without, axis=shown if shown.size else None),
         shown,
         anchor=f"picture-{slug(check)}-{slug(metric)}-{slug(axis or 'environment')}",
         title=title,
         caption="One panel for each combination of what else varies." + note,
         log_y=log_y,
-        from_zero=all(row.summary.least >= 0 for row in rows),
+        from_zero=not log_y and all(row.summary.least >= 0 for row in rows),
         line_rate=line_rate(analysis) if shown.size and rows[0].unit == "bytes/s" else None,
     )
 

@@ -13,8 +13,8 @@ from matplotlib.ticker import NullLocator
 
 from reports.analysis import Analysis, Row
 from reports.notation.labels import point_text, value_text
-from reports.notation.palette import QUIET
-from reports.notation.units import ReadableUnit, fixed, readable_unit
+from reports.notation.palette import BAD, QUIET
+from reports.notation.units import ReadableUnit, bytes_text, fixed, percent, readable_unit
 from reports.show.canvas import (
     MOST_POINTS,
     Line,
@@ -31,6 +31,12 @@ T = TypeVar("T")
 
 #: Panels of one picture; what is beyond is in the tables, and the caption says how many.
 MOST_PANELS = 8
+#: Parameters that tell how well a value is known, not what it is of: one curve goes over cases that
+#: differ in these.
+EFFORT = (
+    *("sizes", "iterations", "warmup", "seed"),
+    *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats", "suite_sizes"),
+)
 #: A line of more points is thinned to every k-th; the caption says so.
 MOST_LINE_POINTS = 250
 
@@ -44,6 +50,11 @@ class Picture:
     caption: str
     panels: list[Panel]
     environments: list[str]
+
+    @property
+    def footers(self) -> list[str]:
+        """What the panels rest on, each once: where there is one, it stands below them all."""
+        return list(dict.fromkeys(panel.footer for panel in self.panels if panel.footer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,18 +129,22 @@ def size_picture(
     title: str,
     caption: str = "One panel for each pair of send and receive.",
 ) -> Picture | None:
-    """A metric against message length, log-x; times log–log, rates beside the line rate."""
-    is_time = any(row.unit == "s" for row in rows)
+    """Metrics against message length, log-x; times log–log, rates beside the line rate."""
+    axis = XAxis(None, lambda row: float(message_bytes(row)), size=True)
+    curves: list[Curves] = []
+    for metric in dict.fromkeys(row.series.metric for row in rows):
+        mine = [row for row in rows if row.series.metric == metric]
+        curves += grouped(analysis, mine, without=("message_bytes", *EFFORT), axis=axis)
     return lines_picture(
         analysis,
-        grouped(analysis, rows, without=("message_bytes",)),
-        XAxis(None, lambda row: float(message_bytes(row)), size=True),
+        curves,
+        axis,
         anchor=anchor,
         title=f"{title} against message length",
         caption=caption,
-        log_y=is_time,
-        line_rate=None if is_time else line_rate(analysis),
-        from_zero=not is_time,
+        log_y=True,
+        line_rate=line_rate(analysis),
+        from_zero=True,
     )
 
 
@@ -145,47 +160,45 @@ def lines_picture(
     from_zero: bool = False,
     line_rate: float | None = None,
 ) -> Picture | None:
-    """One panel for each of `curves`; `line_rate` in SI units is drawn across. None without any."""
+    """One panel for each of `curves`; None without any. `log_y` is for times, else `from_zero`;
+    `line_rate` in SI units is drawn across rates, and the caption says what is above it."""
     if not curves:
         return None
-    unit = readable_unit(
-        curves[0].rows[0].unit, (row.summary.mean for item in curves for row in item.rows)
-    )
+    means: dict[str, list[float]] = {}
+    for row in (row for item in curves for row in item.rows):
+        means.setdefault(row.unit, []).append(row.summary.mean)
+    units = {si: readable_unit(si, found) for si, found in means.items()}
+    metrics = {item.rows[0].series.metric for item in curves}
     shown = curves[:MOST_PANELS]
     hidden = any(sum(row.summary.n for row in item.rows) > MOST_POINTS for item in shown)
     thin = any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves)
 
     def panel(item: Curves) -> Panel:
+        first = item.rows[0]
+        unit, name = units[first.unit], analysis.register.metric_title(first.series.metric)
         lines = lines_of(analysis, item.rows, axis.place, unit)
-        figure, axes = new_panel(item.title, footer(analysis, item.rows))
+        heading = (
+            joined(name[:1].upper() + name[1:], item.title) if len(metrics) > 1 else item.title
+        )
+        figure, axes = new_panel(heading, footer(analysis, item.rows))
         few = sum(len(line.points) for line in lines) <= MOST_POINTS
         for line in lines:
             draw_line(axes, line, with_points=few)
         axis.draw(axes, lines)
-        if log_y:
+        if log_y and first.unit == "s":
             log_value_axis(axes)
         elif from_zero:
             axes.set_ylim(bottom=0)
-        first = item.rows[0]
-        axes.set_ylabel(f"{analysis.register.metric_title(first.series.metric)} / {unit.label}")
-        if line_rate and analysis.case(first).params.get("placement") != "within-node":
-            rate = line_rate / unit.factor
-            axes.axhline(rate, color=QUIET, linewidth=1.1, linestyle=(0, (4, 3)))
-            axes.annotate(
-                f"line rate {rate:g} {unit.label}",
-                (0.02, rate),
-                xycoords=("axes fraction", "data"),
-                xytext=(0, 3),
-                textcoords="offset points",
-                fontsize=8.5,
-                color=QUIET,
-            )
+        axes.set_ylabel(f"{name} / {unit.label}")
+        if line_rate and _over_network(analysis, first):
+            _draw_line_rate(axes, lines, line_rate / unit.factor, unit.label)
         return finish(figure, f"{title}, {item.title}: {ranges_text(lines, unit.label)}")
 
     dots = (
         f"panels of over {MOST_POINTS} launches show no dots" if hidden else "dots: single launches"
     )
     caption += f" Lines: means; bands: ± s; {dots}."
+    caption += _above_line_rate(analysis, [row for item in shown for row in item.rows], line_rate)
     if thin:
         caption += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
     return picture_of(
@@ -199,8 +212,60 @@ def lines_picture(
     )
 
 
-def grouped(analysis: Analysis, rows: Iterable[Row], without: Sequence[str] = ()) -> list[Curves]:
-    """Rows by all varying parameters and points but `without`; by ranks and N, smallest first."""
+def _over_network(analysis: Analysis, row: Row) -> bool:
+    placed = analysis.case(row).params.get("placement")
+    return row.unit == "bytes/s" and placed != "within-node"
+
+
+def _draw_line_rate(axes: Axes, lines: Sequence[Line], rate: float, unit: str) -> None:
+    """The line rate across, with its name, and a ring round each mean above it."""
+    axes.axhline(rate, color=QUIET, linewidth=1.1, linestyle=(0, (4, 3)))
+    axes.annotate(
+        f"line rate {rate:g} {unit}",
+        (1, rate),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+        color=QUIET,
+    )
+    above = [(x, y) for line in lines for x, y in zip(line.x, line.centre, strict=True) if y > rate]
+    if above:
+        axes.plot(*zip(*above, strict=True), "o", fillstyle="none", color=BAD, markersize=9)
+
+
+def _above_line_rate(analysis: Analysis, rows: Sequence[Row], rate: float | None) -> str:
+    """Which environments seem faster than the line, in a sentence; nothing where none does."""
+    greatest: dict[str, Row] = {}
+    for row in rows if rate else ():
+        name = analysis.case(row).environment
+        before = greatest.get(name, row)
+        if _over_network(analysis, row) and row.summary.mean >= before.summary.mean:
+            greatest[name] = row
+    told = [
+        f"{name} {percent(row.summary.mean / rate, 0)} of it at {bytes_text(message_bytes(row))}"
+        for name, row in greatest.items()
+        if rate and row.summary.mean > rate
+    ]
+    if not told:
+        return ""
+    return (
+        f" Ringed, above the line rate: {', '.join(told)}. More than the line carries is no speed"
+        " of the network: buffers on the way took it, or both directions count."
+    )
+
+
+def grouped(
+    analysis: Analysis,
+    rows: Iterable[Row],
+    without: Sequence[str] = (),
+    axis: XAxis | None = None,
+) -> list[Curves]:
+    """Rows by all varying parameters and points but `without`; by ranks and N, smallest first.
+
+    Along an `axis` each environment has one row a place: of several that of most iterations.
+    """
     titles: dict[tuple[int, str], str] = {}
     groups: dict[str, list[Row]] = {}
     for row in rows:
@@ -222,8 +287,25 @@ def grouped(analysis: Analysis, rows: Iterable[Row], without: Sequence[str] = ()
         ranks = 0 if "p" in without else math.prod(grid_of(params))
         return ranks, n if isinstance(n, int | float) and "n" not in without else 0
 
+    if axis is not None:
+        groups = {title: _one_a_place(analysis, found, axis) for title, found in groups.items()}
     curves = [Curves(title or "all cases", found) for title, found in groups.items()]
     return sorted(curves, key=size)
+
+
+def _one_a_place(analysis: Analysis, rows: Sequence[Row], axis: XAxis) -> list[Row]:
+    kept: dict[tuple[str, float], Row] = {}
+    for row in rows:
+        key = analysis.case(row).environment, axis.place(row)
+        if key not in kept or iterations(analysis, kept[key]) < iterations(analysis, row):
+            kept[key] = row
+    return list(kept.values())
+
+
+def iterations(analysis: Analysis, row: Row) -> int:
+    """How often a launch took the value; 0 where its case does not say."""
+    params = analysis.case(row).params
+    return int(params.get("iterations") or params.get("repeats") or 0)
 
 
 def lines_of(
@@ -276,7 +358,7 @@ def counted_footer(analysis: Analysis, launches: Sequence[int]) -> str:
     nodes = value_text(", ".join(run.nodes[:4]) + (" …" if len(run.nodes) > 4 else ""))
     date = (run.provenance.started_at or "")[:10] or "date not recorded"
     first = f"n = {n} launches a point · nodes {nodes} · {date}"
-    return f"{first}\nseed {run.plan.seed} · run {run.run_id[:48]}"
+    return f"{first} · seed {run.plan.seed} · run {run.run_id[:48]}"
 
 
 def line_rate(analysis: Analysis) -> float | None:

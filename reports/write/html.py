@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import warnings
 from base64 import b64encode
 from collections.abc import Mapping
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
 
-import matplotlib as mpl
 from markupsafe import Markup
 
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
@@ -18,8 +16,8 @@ from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
 from reports.notation.units import count_text, level_text
 from reports.show import listings
-from reports.show.canvas import STYLE, legend_sign
-from reports.show.choice.pictures import forest, score_picture
+from reports.show.canvas import legend_sign, styled
+from reports.show.choice.pictures import factors_picture, forest, score_picture
 from reports.show.choice.tables import choice_tables, comparison_tables
 from reports.show.invalid import invalid_picture, invalid_table
 from reports.show.tables import slug
@@ -32,9 +30,8 @@ def render_html(content: Content) -> str:
     """The page of a run."""
     analysis, root = content.analysis, content.root
     run, comparisons = analysis.run, analysis.comparisons
-    with mpl.rc_context(STYLE), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        effects = forest(analysis)
+    with styled():
+        effects = [picture for make in (factors_picture, forest) if (picture := make(analysis))]
         score_panel = score_picture(analysis)
         picture_of_invalid = invalid_picture(analysis)
     harness = run.provenance.harness
@@ -70,7 +67,7 @@ def render_html(content: Content) -> str:
             "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
             "holes": listings.holes_table(analysis),
             "checks": content.parts,
-            "effects": [effects] if effects else [],
+            "effects": effects,
             "invalid": invalid,
             "invalid_pictures": [picture_of_invalid] if picture_of_invalid else [],
             "power_note": power_note(comparisons),

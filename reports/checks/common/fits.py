@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -35,7 +35,15 @@ from reports.notation.units import (
 )
 from reports.notation.values import between, quantity
 from reports.show.canvas import Panel, finish, log_bytes_axis, log_value_axis, new_panel
-from reports.show.lines import Picture, counted_footer, joined, line_rate, picture_of
+from reports.show.lines import (
+    EFFORT,
+    Picture,
+    counted_footer,
+    iterations,
+    joined,
+    line_rate,
+    picture_of,
+)
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Heading, Table, pivot
 from reports.statistics.descriptive import Interval
@@ -49,11 +57,6 @@ MOST_OF_LIMIT = 1.02
 _RATE = ReadableUnit("MB/s", 1e6)
 #: The metric that a check's curves are made of, where it is not the half round trip of our own.
 _METRICS = {"netpipe": "netpipe_half_round_trip"}
-#: Parameters in which the cases of one curve may differ.
-JOINED = (
-    *("sizes", "iterations", "warmup", "seed"),
-    *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats"),
-)
 
 
 @dataclass(frozen=True)
@@ -109,25 +112,26 @@ def _launches(found: dict[int, Row], sizes: list[int]) -> NDArray[np.float64]:
     return np.array([[times.get(block, np.nan) for block in blocks] for times in by_block])
 
 
+def chosen_construct(rows: Sequence[Row]) -> object:
+    """The construct that stands for all: Send/Recv, or the first; None where there is none."""
+    constructs = [row.series.at_value("construct") for row in rows]
+    return "Send/Recv" if "Send/Recv" in constructs else next(iter(constructs), None)
+
+
 @lru_cache(maxsize=16)
 def _groups(analysis: Analysis, check: str) -> dict[tuple[str, str], dict[int, Row]]:
     """By title and environment, the row of each size; in reading order."""
 
-    def iterations(row: Row) -> int:
-        params = analysis.case(row).params
-        return int(params.get("iterations") or params.get("repeats") or 0)
-
     rows = analysis.rows_of(check, _METRICS.get(check, "half_round_trip"))
-    constructs = [row.series.at_value("construct") for row in rows]
-    chosen = "Send/Recv" if "Send/Recv" in constructs else next(iter(constructs), None)
+    chosen = chosen_construct(rows)
     groups: dict[tuple[str, str], dict[int, Row]] = {}
-    for row, construct in zip(rows, constructs, strict=True):
-        if construct == chosen:
+    for row in rows:
+        if row.series.at_value("construct") == chosen:
             case = analysis.case(row)
-            title = analysis.labels[check].name(case, JOINED)
+            title = analysis.labels[check].name(case, EFFORT)
             found = groups.setdefault((title, case.environment), {})
             size = message_bytes(row)
-            if size not in found or iterations(found[size]) < iterations(row):
+            if size not in found or iterations(analysis, found[size]) < iterations(analysis, row):
                 found[size] = row
     order = list(analysis.looks)
     keys = [key for key, found in groups.items() if LEAST_POINTS <= len(found) <= MOST_SIZES]

@@ -16,11 +16,10 @@ from typing import TypeVar
 
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.cells import name_cell
-from reports.checks.common.fits import JOINED
 from reports.notation.units import bytes_text, fixed
 from reports.notation.values import between, interval_text, not_resolved
 from reports.show.canvas import Line, Panel, draw_line, finish, new_panel
-from reports.show.lines import Picture, counted_footer, joined, picture_of
+from reports.show.lines import EFFORT, Picture, counted_footer, joined, picture_of
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Table, Value, pivot
 from reports.statistics.descriptive import Summary, summarise
@@ -29,7 +28,7 @@ from reports.studies.hypercubes_1988 import times_by_hops
 #: The time that each check takes of a message.
 TIMES = {"alltoall_pairs": "pair_latency", "echo": "half_round_trip", "pt2pt": "half_round_trip"}
 #: Parameters in which cases of different hop counts may differ.
-_FREE = (*JOINED, "hops", "distance")
+_FREE = (*EFFORT, "hops", "distance")
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from reports.analysis import Analysis, Row
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_series
 from reports.notation.palette import QUIET
 from reports.notation.units import ReadableUnit, readable_unit
-from reports.show.canvas import Panel, draw_line, finish, log_value_axis, new_panel
+from reports.show.canvas import Line, Panel, draw_line, finish, log_value_axis, new_panel
 from reports.show.lines import Picture, XAxis, footer, joined, lines_of, picture_of, ranges_text
 
 _Series = list[list[LatticeCase]]
@@ -54,6 +54,63 @@ def share_picture(analysis: Analysis) -> Picture | None:
         title="Communication share against ranks",
         caption="Halos and global sums over program time.",
     )
+
+
+def scaling_picture(analysis: Analysis) -> Picture | None:
+    """Speed-up and efficiency over the fewest ranks, beside the ideal, of each lattice."""
+    groups: dict[str, _Series] = {}
+    for series in strong_series(analysis):
+        parts = analysis.labels[CHECK].parts(series[0].case, LAYOUT)
+        groups.setdefault(joined(series[0].lattice, *parts), []).append(series)
+    panels = [(name, series, share) for name, series in groups.items() for share in (False, True)]
+    return picture_of(
+        analysis,
+        panels,
+        lambda panel: _scaling_panel(analysis, *panel),
+        lambda panel: (one[0].case.environment for one in panel[1]),
+        anchor="picture-su3-scaling",
+        title="Speed-up and efficiency",
+        caption=f"Over the fewest ranks; grey: the ideal. {_slower_than_alone(groups)}Lines: ratios"
+        " of means.",
+    )
+
+
+def _scaling_panel(analysis: Analysis, name: str, series: _Series, share: bool) -> Panel:
+    rows = [item.rows["program_time"] for one in series for item in one]
+    what = "Efficiency" if share else "Speed-up"
+    figure, axes = new_panel(joined(what, name), footer(analysis, rows))
+    told = []
+    for one in series:
+        ranks = [float(item.case.ranks) for item in one]
+        speed = [one[0].time_s / item.time_s for item in one]
+        values = (
+            [100 * s * ranks[0] / r for s, r in zip(speed, ranks, strict=True)] if share else speed
+        )
+        environment = one[0].case.environment
+        line = Line(environment, analysis.looks[environment], ranks, values, [0.0] * len(ranks))
+        draw_line(axes, line, with_points=False)
+        told.append(f"{environment} {values[-1]:.3g} on {ranks[-1]:g} ranks")
+    counts = sorted({float(item.case.ranks) for one in series for item in one})
+    ideal = [100.0] * 2 if share else [1.0, counts[-1] / counts[0]]
+    axes.plot([counts[0], counts[-1]], ideal, color=QUIET, lw=1)
+    axes.set_ylim(bottom=0)
+    axes.set_xticks(counts, [f"{count:g}" for count in counts])
+    axes.set_xlabel("ranks")
+    axes.set_ylabel("efficiency / %" if share else f"speed-up over {counts[0]:g} ranks")
+    return finish(figure, f"{what}, {name}: {'; '.join(told)}")
+
+
+def _slower_than_alone(groups: dict[str, _Series]) -> str:
+    """Where more ranks are slower than the fewest, in a sentence; "" where they are not."""
+    told = [
+        f"{one[0].case.environment} {one[0].time_s / item.time_s:.2f} of the speed on"
+        f" {item.case.ranks} ranks ({name})"
+        for name, series in groups.items()
+        for one in series
+        for item in one[1:2]
+        if item.time_s > one[0].time_s
+    ]
+    return f"More ranks are slower than fewer: {'; '.join(told[:6])}. " if told else ""
 
 
 def _picture(

@@ -1,19 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The forest of effects: each environment's advantage over the reference with its interval."""
+"""Pictures of the choice: overall cost, each environment in each check, the forest of effects."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from reports.analysis import Analysis
 from reports.choice.cells import LEAST_DIFFERENCE, Comparison
 from reports.notation.labels import shortened
-from reports.notation.palette import INK, QUIET
+from reports.notation.palette import INK, PAPER, QUIET
+from reports.notation.units import three_digits
 from reports.show.canvas import Panel, finish, new_panel
+from reports.show.heat import Heat, Scale, heat_panel
 from reports.show.lines import MOST_PANELS, Picture, counted_footer
 
 MOST_FOREST_ROWS = 14
 MOST_SCORED = 12
+_FACTORS = Scale(
+    "times the best",
+    3.0,
+    1.0,
+    {3.0: "≥ 3 ×", 2.0: "2 ×", 1.5: "1.5 ×", 1.2: "1.2 ×", 1.0: "1 ×"},
+    log=True,
+)
 
 
 def score_picture(analysis: Analysis) -> Panel | None:
@@ -23,8 +34,8 @@ def score_picture(analysis: Analysis) -> Panel | None:
         return None
     shown = score.standings[:MOST_SCORED]
     title = f"Overall cost, {score.reference} = 1"
-    figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 1.3 + 0.38 * len(shown))
-    axes.axvspan(1 / LEAST_DIFFERENCE, LEAST_DIFFERENCE, color="#e3e8ec", linewidth=0)
+    figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 0.95 + 0.38 * len(shown))
+    axes.axvspan(1 / LEAST_DIFFERENCE, LEAST_DIFFERENCE, color=QUIET, alpha=0.14, linewidth=0)
     axes.axvline(1, color=QUIET, linewidth=1)
     for row, item in enumerate(shown):
         look = analysis.looks[item.environment]
@@ -35,14 +46,90 @@ def score_picture(analysis: Analysis) -> Panel | None:
     axes.set_yticks(range(len(shown)), [f"{item.environment}  ({item.place})" for item in shown])
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    longest = max(len(item.environment) + len(item.place) for item in shown)
-    left = min(0.56, 0.08 + 0.0178 * longest)
-    axes.set_position((left, axes.get_position().y0, 0.96 - left, axes.get_position().height))
     axes.set_xlabel("smaller is better · grey: ±3 %")
-    figure.patch.set_alpha(0)
-    axes.patch.set_alpha(0)
     alt = "; ".join(f"{item.environment}: place {item.place}, {item.score:.3g}" for item in shown)
     return finish(figure, f"{title}. {alt}")
+
+
+def factors_picture(analysis: Analysis) -> Picture | None:
+    """What each environment costs overall and in each check, as a multiple of the best there."""
+    comparisons, names = analysis.comparisons, list(analysis.looks)
+    rows = [("overall cost", _overall_costs(analysis))] if comparisons.score else []
+    scopes: dict[str, list[Comparison]] = {}
+    for cell in comparisons.overall:
+        scopes.setdefault(cell.scope, []).append(cell)
+    rows += [(scope, _scope_costs(cells)) for scope, cells in scopes.items()]
+    rows = [(name, costs) for name, costs in rows if len(costs) > 1]
+    if not rows:
+        return None
+    values = np.full((len(rows), len(names)), np.nan)
+    texts = {}
+    for row, (_, costs) in enumerate(rows):
+        for name, (factor, told) in costs.items():
+            place = row, names.index(name)
+            values[place] = factor
+            text = f"{factor:.2f}" if factor < 10 else three_digits(factor)
+            texts[place] = text if told else f"≈ {text}"
+    n = comparisons.score.n if comparisons.score else max(c.n for c in comparisons.overall)
+    panel = heat_panel(
+        "Cost in each check, the row's best = 1",
+        counted_footer(analysis, [n]),
+        Heat([name for name, _ in rows], names, values, texts),
+        _FACTORS,
+        "; ".join(
+            f"{name}: " + ", ".join(f"{env} {factor:.3g}" for env, (factor, _) in costs.items())
+            for name, costs in rows[:8]
+        ),
+    )
+    return Picture(
+        "picture-factors",
+        "Each environment in each check",
+        "Time, or work over rate, over all points of a check, as a multiple of the best in its row;"
+        " brighter is better. ≈: not told apart from the best.",
+        [panel],
+        [],
+    )
+
+
+#: Factor over the best, and whether the bounds tell it from the best.
+_Costs = dict[str, tuple[float, bool]]
+
+
+def _overall_costs(analysis: Analysis) -> _Costs:
+    score = analysis.comparisons.score
+    assert score is not None
+    costs = {item.environment: item.score for item in score.standings}
+    best = min(costs, key=costs.__getitem__)
+    apart = {
+        name
+        for pair in score.pairs
+        if pair.separated
+        for name in (pair.first, pair.second)
+        if best in (pair.first, pair.second)
+    }
+    return {
+        name: (cost / costs[best], name == best or name in apart) for name, cost in costs.items()
+    }
+
+
+def _scope_costs(cells: Sequence[Comparison]) -> _Costs:
+    reference = cells[0].reference
+    costs = {reference: 1.0}
+    for cell in cells:
+        if cell.reference == reference and cell.effect is not None:
+            costs[cell.environment] = 1 / cell.effect.ratio
+    best = min(costs, key=costs.__getitem__)
+    apart = {
+        name
+        for cell in cells
+        if best in (cell.environment, cell.reference)
+        and cell.judgement is not None
+        and cell.judgement.separated
+        for name in (cell.environment, cell.reference)
+    }
+    return {
+        name: (cost / costs[best], name == best or name in apart) for name, cost in costs.items()
+    }
 
 
 def forest(analysis: Analysis) -> Picture | None:
@@ -75,9 +162,9 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     names = list(dict.fromkeys(cell.environment for cell in shown))
     pitch = 0.24 + 0.15 * len(names)
     figure, axes = new_panel(
-        scope, counted_footer(analysis, [shown[0].n]), 1.35 + pitch * len(labels)
+        scope, counted_footer(analysis, [shown[0].n]), 0.95 + pitch * len(labels)
     )
-    axes.axvspan(-3, 3, color="#eceff2", linewidth=0)
+    axes.axvspan(-3, 3, color=QUIET, alpha=0.14, linewidth=0)
     axes.axvline(0, color=QUIET, linewidth=1)
     for cell in shown:
         assert cell.effect is not None
@@ -92,7 +179,7 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
             marker=look.marker,
             color=look.colour,
             markersize=6,
-            markeredgecolor="white",
+            markeredgecolor=PAPER,
             markeredgewidth=0.7,
         )
     for row, label in enumerate(labels):
@@ -109,7 +196,6 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     axes.set_ylim(len(labels), 0)
     axes.set_yticks(range(len(labels)), [""] * len(labels))
     axes.tick_params(axis="y", length=0)
-    axes.set_position((0.04, axes.get_position().y0, 0.92, axes.get_position().height))
     axes.set_xlabel(f"advantage in {analysis.register.metric_title(shown[0].metric)}, %")
     alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
     return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")

@@ -18,11 +18,9 @@ from reports.show.mpi_profile.totals import CaseTotals, case_totals
 
 #: Calls that get a colour of their own; the others are drawn together.
 MOST_CALLS = 5
-#: Classes of message lengths whose names stand side by side; more are turned.
-MOST_LEVEL_CLASSES = 6
 #: Colours of calls, the costliest first: a sequence apart from the environments' colours.
 _CALL_COLOURS = ("#4C5C96", "#E0A93B", "#7FB5B0", "#B5654A", "#93A95B")
-_OTHER_MPI, _OUTSIDE = "#9aa5ad", "#e3e7ea"
+_OTHER_MPI, _OUTSIDE = "#7d8991", "#c3ccd2"
 
 
 def profile_pictures(analysis: Analysis, check: str) -> list[Picture]:
@@ -79,7 +77,7 @@ def _time_panel(
     analysis: Analysis, colours: dict[str, str], label: str, found: list[CaseTotals]
 ) -> Panel:
     unit = readable_unit("s", [float(item.elapsed_s.mean()) for item in found])
-    height = 1.9 + 0.34 * len(found)
+    height = 1.6 + 0.34 * len(found)
     figure, axes = new_panel(
         label, counted_footer(analysis, [len(item.elapsed_s) for item in found]), height
     )
@@ -91,26 +89,19 @@ def _time_panel(
     axes.grid(axis="y", visible=False)
     axes.set_xlabel(f"time of a rank / {unit.label}")
     axes.set_xlim(0, 1.24 * max(float(item.elapsed_s.mean()) for item in found) / unit.factor)
-    # Room for the longest environment's name at the left, and for the legend above.
-    box = axes.get_position()
-    left = 0.04 + 0.018 * max(len(name) for name in names)
-    top = 0.5 / figure.get_size_inches()[1]
-    axes.set_position((left, box.y0, 0.97 - left, box.height - top))
     entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
     axes.legend(
         [Patch(color=colour, linewidth=0) for colour in entries.values()],
         list(entries),
-        loc="lower left",
-        bbox_to_anchor=(-0.02, 1.0),
-        ncols=4,
-        fontsize=8,
+        ncols=3,
+        fontsize=9,
+        borderpad=0,
         frameon=False,
         handlelength=1,
         columnspacing=1.1,
         labelcolor=INK,
         borderaxespad=0,
     )
-    axes.set_title(axes.get_title(loc="left"), pad=38)
     parts = [
         f"{name}: {percent(float(item.mpi_s.mean() / item.elapsed_s.mean()))} of the time in MPI"
         for name, item in zip(names, found, strict=True)
@@ -147,11 +138,7 @@ def _sizes_panel(analysis: Analysis, label: str, found: list[CaseTotals]) -> Pan
         look = analysis.looks[analysis.run.plan.cases[item.case].environment]
         at = np.arange(len(classes)) - 0.4 + width * (place + 0.5)
         axes.bar(at, [each.get(size, 0.0) for size in classes], width, color=look.colour)
-    axes.set_xticks(range(len(classes)), [bytes_text(size) for size in classes], fontsize=8)
-    if len(classes) > MOST_LEVEL_CLASSES:
-        axes.tick_params(axis="x", labelrotation=90)
-        box = axes.get_position()
-        axes.set_position((box.x0, box.y0 + 0.1, box.width, box.height - 0.1))
+    axes.set_xticks(range(len(classes)), [bytes_text(size) for size in classes])
     axes.set_xlabel("message length up to")
     axes.set_ylabel("messages a rank")
     axes.grid(axis="x", visible=False)

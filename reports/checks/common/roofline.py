@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The roofline of a node with what HPL and the lattice program reach under it.
+
+S. Williams, A. Waterman, D. Patterson, Communications of the ACM 52 (4), 2009: a program that
+does I operations a byte it moves cannot do more than min(peak, I × memory bandwidth).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from reports.analysis import Analysis, Row
+from reports.notation.palette import INK, QUIET
+from reports.notation.units import percent
+from reports.show.canvas import Panel, finish, log_value_axis, new_panel
+from reports.show.lines import Picture, footer, picture_of
+
+#: Reals that the lattice program moves a site and step (force 352, update 424, by its kernels),
+#: and the operations that its rate counts (17112). The original's own traffic is not known.
+SU3_REALS, SU3_OPERATIONS = 776, 17112
+_REAL_BYTES = {"double": 8, "single": 4}
+_NAMES = {"hpl": "HPL", "su3_rmd": "su3_rmd"}
+
+
+@dataclass(frozen=True)
+class Roof:
+    """What a whole node can do, and where that is known from."""
+
+    flop_per_s: float
+    bytes_per_s: float
+    source: str
+
+    def at(self, intensity: float) -> float:
+        """The greatest rate at so many operations a byte."""
+        return min(self.flop_per_s, intensity * self.bytes_per_s)
+
+
+@dataclass(frozen=True)
+class Reached:
+    """A case's rate a node at its operations a byte."""
+
+    row: Row
+    check: str
+    environment: str
+    intensity: float
+    rate: float
+
+
+def roof_of(analysis: Analysis) -> Roof | None:
+    """From the nodes measured in the same run, else from the site's nominal rates."""
+    flop, memory = (
+        [row.summary.median for row in analysis.rows_of("node", metric)]
+        for metric in ("dgemm_rate", "stream_triad")
+    )
+    if flop and memory:
+        return Roof(median(flop), median(memory), "median node: DGEMM, STREAM triad")
+    site = analysis.run.provenance.site
+    core, cores, moved = (
+        site.core_peak_flop_per_s,
+        site.cores_per_node,
+        site.memory_bytes_per_second,
+    )
+    return (
+        Roof(core * cores, moved, "the site's nominal rates") if core and cores and moved else None
+    )
+
+
+def reached(analysis: Analysis) -> Iterator[Reached]:
+    """HPL's and the lattice program's cases. HPL updates each element of the rest of the matrix,
+    read and written, by 2·NB operations: NB/8 operations a byte."""
+    for check in _NAMES:
+        for row in analysis.rows_of(check, "rate"):
+            case = analysis.case(row)
+            intensity = 0.0
+            if check == "hpl":
+                intensity = case.params.get("nb", 0) / 8
+            elif case.params.get("implementation", "assay") == "assay":
+                moved = SU3_REALS * _REAL_BYTES.get(str(case.params.get("precision")), 8)
+                intensity = SU3_OPERATIONS / moved
+            if intensity > 0:
+                rate = row.summary.median / max(1, case.nodes)
+                yield Reached(row, check, case.environment, intensity, rate)
+
+
+def roofline_picture(check: str) -> Callable[[Analysis], Picture | None]:
+    """The roofline in the section of the last of the programs that a run has."""
+
+    def picture(analysis: Analysis) -> Picture | None:
+        roof, points = roof_of(analysis), list(reached(analysis))
+        if roof is None or not points or points[-1].check != check:
+            return None
+        told = "; ".join(
+            f"{_NAMES[name]} reaches {percent(max(shares), 0)} of its roof at best"
+            for name in dict.fromkeys(point.check for point in points)
+            if (shares := [p.rate / roof.at(p.intensity) for p in points if p.check == name])
+        )
+        return picture_of(
+            analysis,
+            [points],
+            lambda found: _panel(analysis, roof, found),
+            lambda found: (point.environment for point in found),
+            anchor="picture-roofline",
+            title="Roofline of a node",
+            caption=f"{told}. Rates a node, medians over launches; a case with fewer ranks than"
+            f" cores cannot reach the roof. Roofs: {roof.source}. HPL: NB/8 operations a byte;"
+            " su3_rmd: the original's 17112 operations a site and step over the bytes that the"
+            " kernels move.",
+        )
+
+    return picture
+
+
+def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
+    figure, axes = new_panel("Roofline", footer(analysis, [point.row for point in points]), 3.5)
+    giga = 1e9
+    knee = roof.flop_per_s / roof.bytes_per_s
+    least = min(0.1, *(point.intensity / 2 for point in points))
+    most = max(100.0, 4 * knee, *(2 * point.intensity for point in points))
+    low = min(point.rate for point in points) / giga / 3
+    axes.plot(
+        [least, knee, most],
+        [roof.at(least) / giga, *[roof.flop_per_s / giga] * 2],
+        color=INK,
+        lw=1.6,
+    )
+    for point in points:
+        look = analysis.looks[point.environment]
+        axes.plot(
+            [point.intensity], [point.rate / giga], look.marker, color=look.colour, markersize=6
+        )
+    for name in dict.fromkeys(point.check for point in points):
+        at = next(point.intensity for point in points if point.check == name)
+        axes.axvline(at, color=QUIET, lw=0.8, ls=(0, (1, 2)), zorder=0)
+        axes.annotate(
+            _NAMES[name], (at, low), (4, 3), textcoords="offset points", fontsize=9, color=INK
+        )
+    for text, place, up in (
+        (f"peak {roof.flop_per_s / giga:.3g} Gflop/s", most, roof.flop_per_s / giga),
+        (f"memory {roof.bytes_per_s / giga:.3g} GB/s", least, roof.flop_per_s / giga),
+    ):
+        right = place == most
+        axes.annotate(
+            text,
+            (place, up),
+            (-3 if right else 3, 4),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            fontsize=9,
+            color=QUIET,
+        )
+    axes.set_xscale("log")
+    axes.set_xlim(least, most)
+    axes.set_ylim(low, 2 * roof.flop_per_s / giga)
+    log_value_axis(axes)
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_xlabel("operations a byte")
+    axes.set_ylabel("rate of a node / Gflop/s")
+    told = "; ".join(
+        f"{_NAMES[p.check]} in {p.environment} {p.rate / giga:.3g} Gflop/s" for p in points[:12]
+    )
+    return finish(figure, f"Roofline: {told}")

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the boxes of a page: what lies outside its picture or its box, over another text, or
+// beyond the page. Gives {texts, pictures, faults}.
+(() => {
+  "use strict";
+  const TOLERANCE = 1.5, faults = [];
+  const visible = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  const short = (text) => text.trim().replace(/\s+/g, " ").slice(0, 50);
+  const scrolls = (style) => /auto|scroll/.test(style.overflowX + style.overflowY);
+  const clips = (style) => /hidden|clip/.test(style.overflowX + style.overflowY);
+  const texts = [];
+  let pictures = 0;
+
+  // The part of a text that its scrolling ancestors show; a text that an ancestor cuts is a fault.
+  function shown(element, box, text) {
+    let left = box.left, right = box.right, top = box.top, bottom = box.bottom;
+    for (let parent = element.parentElement; parent && parent !== document.body; parent = parent.parentElement) {
+      const style = getComputedStyle(parent);
+      if (parent.ownerSVGElement || !(scrolls(style) || clips(style))) { continue; }
+      const frame = parent.getBoundingClientRect();
+      if (!scrolls(style) && (right > frame.right + TOLERANCE || bottom > frame.bottom + TOLERANCE
+          || left < frame.left - TOLERANCE || top < frame.top - TOLERANCE)) {
+        faults.push(["cut by its box", text]);
+      }
+      left = Math.max(left, frame.left); right = Math.min(right, frame.right);
+      top = Math.max(top, frame.top); bottom = Math.min(bottom, frame.bottom);
+    }
+    return right - left > 1 && bottom - top > 1 ? { left, right, top, bottom } : null;
+  }
+
+  function add(element, box, text) {
+    const seen = shown(element, box, text);
+    if (!seen) { return; }
+    if (seen.right > innerWidth + TOLERANCE || seen.left < -TOLERANCE) { faults.push(["beyond the page", text]); }
+    const height = seen.bottom - seen.top;
+    // Ascent and descent of a line reach into its neighbours; its letters do not.
+    texts.push({ left: seen.left + 1, right: seen.right - 1, top: seen.top + 0.24 * height, bottom: seen.bottom - 0.24 * height, text });
+  }
+
+  document.querySelectorAll("svg").forEach((svg) => {
+    if (!visible(svg)) { return; }
+    const frame = svg.getBoundingClientRect();
+    pictures += 1;
+    if (frame.right > innerWidth + TOLERANCE || frame.left < -TOLERANCE) { faults.push(["picture beyond the page", ""]); }
+    svg.querySelectorAll("text").forEach((element) => {
+      const box = element.getBoundingClientRect(), text = short(element.textContent);
+      if (!text || box.width < 1) { return; }
+      if (box.left < frame.left - TOLERANCE || box.right > frame.right + TOLERANCE
+          || box.top < frame.top - TOLERANCE || box.bottom > frame.bottom + TOLERANCE) {
+        faults.push(["outside its picture", text]);
+      }
+      add(element, box, text);
+    });
+  });
+
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const element = node.parentElement;
+    if (!node.data.trim() || element.closest("svg, script, style, template, .skip") || !visible(element)) { continue; }
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      if (box.width > 1 && box.height > 1) { add(element, box, short(node.data)); }
+    }
+    const style = getComputedStyle(element);
+    if (style.textOverflow === "ellipsis" && element.scrollWidth > element.clientWidth) { faults.push(["shortened", short(node.data)]); }
+  }
+
+  texts.sort((a, b) => a.top - b.top);
+  let open = [];
+  for (const one of texts) {
+    open = open.filter((other) => other.bottom > one.top);
+    for (const other of open) {
+      const across = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const down = Math.min(one.bottom, other.bottom) - one.top;
+      if (across > 1 && down > 1) { faults.push(["over another text", `${one.text} | ${other.text}`]); }
+    }
+    open.push(one);
+  }
+  if (document.documentElement.scrollWidth > innerWidth + 1) { faults.push(["the page scrolls sideways", `${document.documentElement.scrollWidth} px`]); }
+  // On a wide page no table needs to be scrolled sideways.
+  if (innerWidth >= 1280) {
+    document.querySelectorAll("table").forEach((table) => {
+      const frame = table.parentElement;
+      if (visible(table) && frame.scrollWidth > frame.clientWidth + 1) {
+        faults.push(["columns are hidden", short(table.tHead ? table.tHead.textContent : table.textContent)]);
+      }
+    });
+  }
+  return { texts: texts.length, pictures, faults };
+})()
