@@ -23,7 +23,7 @@ from matplotlib.path import Path
 from matplotlib.ticker import FixedFormatter, FuncFormatter, LogLocator, NullLocator
 
 from reports.notation.palette import INK, PAPER, QUIET, RULE, Look
-from reports.notation.units import fixed
+from reports.notation.units import bytes_text, fixed
 from reports.show.arrange import arrange
 
 WIDTH_IN = 4.3
@@ -156,12 +156,12 @@ def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
 
 
 def log_bytes_axis(axes: Axes) -> None:
-    """Message length on a logarithmic axis of powers of ten."""
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(10, numticks=8))
+    """Message length on a logarithmic axis of powers of two."""
+    axes.set_xscale("log", base=2)
+    axes.xaxis.set_major_locator(LogLocator(2, numticks=9))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_bytes(value)))
-    axes.set_xlabel("message length (1 kB = 1000 bytes)")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(round(value))))
+    axes.set_xlabel("message length")
 
 
 def log_value_axis(axes: Axes) -> None:
@@ -174,14 +174,6 @@ def log_value_axis(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: fixed(value, 0) if value >= 1 else f"{value:g}")
     )
-
-
-def short_bytes(value: float) -> str:
-    """1000 -> "1 kB"; decimal prefixes."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if value >= factor:
-            return f"{value / factor:g} {unit}"
-    return f"{value:g} B"
 
 
 def finish(figure: Figure, alt: str) -> Panel:
