@@ -14,7 +14,7 @@ trap '"$assay" cluster down --name "$cluster"' EXIT
 status=0
 "$assay" run "${DEMO_CAMPAIGN:-quick}" --site "virtual:$cluster" || status=$?
 [ "$status" -le 1 ] || exit "$status"
-report=$("$assay" report | grep '/index\.html$')
+report=$("$assay" report | sed -n 's/^ *page: //p')
 echo
 echo "The report is in $(realpath "$report")"
 exit "$status"

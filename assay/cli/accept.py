@@ -74,7 +74,7 @@ def _accept(arguments: argparse.Namespace) -> int:
         site = arguments.site or asked_as
         live = False if arguments.json else None
         status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
-        added.append(open_run(status.run_id).path)
+        added.append(Path(status.path))
         dossier = _judge(run, criteria, text, added)
     if arguments.json:
         print(dossier.content.decode(), end="")

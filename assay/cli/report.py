@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay report`: tables, plots and verdicts of a run."""
+"""`assay report`: the answer of a run, with tables, plots and verdicts in files."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.options import add_run
+from assay.cli.options import add_json, add_run
+from assay.machine.reporting import report_told
+from assay.machine.runs import Report
+from assay.run.status import run_status
+from assay.screens.answer import show_report
+from assay.screens.screen import Screen
 from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.run_directory import latest_run, open_run
@@ -28,20 +34,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a folder of checks outside the tree, for the report.py that they bring; may be"
         f" repeated; {FURTHER_CHECKS} names more",
     )
+    add_json(parser)
     parser.set_defaults(run=_report)
 
 
 def _report(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     formats = tuple(arguments.format or default_formats())
-    folders = [*arguments.checks, *further_folders()]
+    told = make_report(run.path, arguments.out, formats, arguments.checks)
+    if arguments.json:
+        print(told.text())
+    else:
+        show_report(Screen(), told, run_status(run))
+    if not arguments.format and "pdf" not in formats:
+        print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
+    return ExitStatus.PASS
+
+
+def make_report(
+    run: Path, out: Path | None, formats: Sequence[str], checks: Sequence[Path]
+) -> Report:
+    """Write a run's report, with the sections that folders of checks bring."""
+    folders = list(dict.fromkeys([*checks, *further_folders()]))
     for folder in folders:
         if not folder.is_dir():
             raise AssayError(
                 f"{folder}: no such folder of checks; give one that holds NAME/report.py"
             )
-    for path in build_report(run.path, arguments.out, formats, folders).written():
-        print(path)
-    if not arguments.format and "pdf" not in formats:
-        print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
-    return ExitStatus.PASS
+    return report_told(build_report(run, out, formats, folders))

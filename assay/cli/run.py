@@ -7,7 +7,7 @@ import argparse
 import signal
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
-from assay.cli.options import DEFAULT_SITE, add_campaign, add_site
+from assay.cli.options import DEFAULT_SITE, add_campaign, add_json, add_site
 from assay.plan import WHOLE
 from assay.run.start import resume_run, start_run
 from records.errors import AssayError, ExitStatus
@@ -21,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_narrowing(parser)
     parser.add_argument("--resume", metavar="RUN", help="go on with this run")
     parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
+    parser.add_argument("--no-report", action="store_true", help="write no report at the end")
+    add_json(parser)
     parser.add_argument(
         "--with",
         dest="builder",
@@ -40,11 +42,14 @@ def _run(arguments: argparse.Namespace) -> int:
             f"{options}: a run goes on as it was begun; leave the options out, or begin another"
         )
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    live = False if arguments.plain else None
+    live = False if arguments.plain or arguments.json else None
     if arguments.resume:
         status = resume_run(arguments.resume, arguments.site, live)
     else:
         site = arguments.site or DEFAULT_SITE
         status = start_run(arguments.campaign, site, live, arguments.builder, narrowing=narrowing)
-    good = status.complete and set(status.counts) <= {"ok"}
-    return ExitStatus.PASS if good else ExitStatus.FAIL
+    code = ExitStatus.FAIL if status.failed or not status.complete else ExitStatus.PASS
+    from assay.cli.run_ending import end  # slow: SciPy, Matplotlib
+
+    end(status, code, report=not arguments.no_report, as_json=arguments.json)
+    return code

@@ -24,10 +24,10 @@ def _status(arguments: argparse.Namespace) -> int:
     if arguments.json:
         from assay.machine.runs import status_told  # slow: pydantic
 
-        print(status_told(status, run).text())
+        print(status_told(status).text())
     else:
         from assay.screens.screen import Screen  # slow: rich
         from assay.screens.status import show_status
 
-        show_status(Screen(), status, str(run.path))
+        show_status(Screen(), status)
     return ExitStatus.FAIL if status.failed else ExitStatus.PASS

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from assay.machine.form import Form, Interval, Part
 from assay.run.status import RunStatus
-from records.run_directory import RunDirectory
 
 
 class Reason(Part):
@@ -100,7 +99,7 @@ class Status(Form):
     """What the driver is at."""
 
 
-def status_told(status: RunStatus, run: RunDirectory) -> Status:
+def status_told(status: RunStatus) -> Status:
     """The form of a run's status."""
     state = "stopped"
     if status.failed:
@@ -111,7 +110,7 @@ def status_told(status: RunStatus, run: RunDirectory) -> Status:
         state = "running"
     names = Status.model_fields.keys() & RunStatus.__dataclass_fields__.keys()
     found = {name: getattr(status, name) for name in names}
-    found |= {"run": str(run.path), "state": state, "complete": status.complete}
+    found |= {"run": status.path, "state": state, "complete": status.complete}
     found["counts"] = dict.fromkeys(("ok", "failed", "wrong", "lost"), 0) | status.counts
     return Status.of(**found)
 

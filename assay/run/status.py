@@ -56,6 +56,7 @@ class RunStatus:
     driven: bool | None = None
     current: CurrentJob | None = None
     site: str = ""
+    path: str = ""
     #: Bad launches among `counts` by why they ended, the most frequent first; how many of `counts`
     #: are wrong on purpose.
     reasons: list[FailedFor] = field(default_factory=list)
@@ -93,6 +94,7 @@ def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
         run_id=run.run_id,
         campaign=plan.campaign,
         site=plan.site,
+        path=str(run.path),
         planned=sum(asked[case.environment, case.check] for case in feasible.values()),
         done=len(latest),
         counts={str(word): n for word in (OK, *BAD) if (n := counts[word])},

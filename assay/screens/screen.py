@@ -38,6 +38,10 @@ _STYLES = {
 }
 
 
+#: A text, or a text with its tone.
+Toned = str | tuple[str, Tone]
+
+
 @dataclass(frozen=True)
 class Column:
     """A table's column: numbers are set flush right and never broken."""
@@ -62,7 +66,7 @@ class Screen:
             emoji=False,
         )
 
-    def line(self, *parts: str | tuple[str, Tone], indent: int = 0, hang: int = 0) -> None:
+    def line(self, *parts: Toned, indent: int = 0, hang: int = 0) -> None:
         """A paragraph of parts, broken at words; `hang`: by how much more its next lines are
         indented. A word that is longer than a line, such as a path, is never broken."""
         text = Text()
@@ -81,7 +85,7 @@ class Screen:
     def table(
         self,
         columns: Sequence[Column],
-        rows: Sequence[Sequence[str | tuple[str, Tone]]],
+        rows: Sequence[Sequence[Toned]],
         *,
         indent: int = 2,
     ) -> None:
@@ -106,11 +110,12 @@ class Screen:
 
 
 def breaks(text: str, room: int) -> list[int]:
-    """Where lines of a text begin, the first left out, so that each has room for its words; a word
-    that is longer has a line of its own."""
+    """Where lines of a text begin, the first left out, so that each has room for its words. A word
+    that has no room anywhere, such as a path, stays where it is."""
     found, used = [], 0
     for word in re.finditer(r"\S+\s*", text):
-        if used and used + cell_len(word[0].rstrip()) > room:
+        size = cell_len(word[0].rstrip())
+        if used and used + size > room >= size:
             found.append(word.start())
             used = 0
         used += cell_len(word[0])
@@ -119,7 +124,7 @@ def breaks(text: str, room: int) -> list[int]:
 
 def plain_part(text: str) -> str:
     """A part of a line: on one line and plain, with the blanks at its ends."""
-    inner = one_line(text)
+    inner = one_line(text).strip()
     if not inner:
         return " " * bool(text)
     return " " * text[:1].isspace() + inner + " " * text[-1:].isspace()

@@ -14,11 +14,11 @@ MOST_REASONS = 6
 MOST_OPEN = 3
 
 
-def show_status(screen: Screen, status: RunStatus, run: str) -> None:
-    """`run`: its directory, as commands take it."""
-    word, tone = state_of(status)
+def show_status(screen: Screen, status: RunStatus) -> None:
+    """State, counts, reasons, what is left, what comes next."""
+    run, (word, tone) = status.path, state_of(status)
     site = f" on {status.site}" if status.site else ""
-    screen.line((word, tone), f"  {status.campaign}{site}, run {status.run_id}", hang=2)
+    screen.line((f"{word}: ", tone), f"{status.campaign}{site}, run {status.run_id}", hang=2)
     screen.line(counted_text(status), indent=2, hang=2)
     show_reasons(screen, status)
     show_plan(screen, status)

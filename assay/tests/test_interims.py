@@ -104,7 +104,7 @@ def test_a_run_ends_when_its_budget_does_not_suffice(tmp_path: Path) -> None:
 
 def test_status_names_the_open_questions(made: RunDirectory, capsys) -> None:
     def told() -> str:
-        show_status(Screen(), run_status(made), "RUN")
+        show_status(Screen(), run_status(made))
         return " ".join(capsys.readouterr().out.split())
 
     text = told()

@@ -212,7 +212,7 @@ def test_status_names_what_was_left_out(tmp_path, monkeypatch, capsys) -> None:
     site = dataclasses.replace(SITE, environments={"mpich": MPI})
     run = create_run(GOOD, plan_of(GOOD, site, blocks=2))
     run.provenance_file.write_bytes(Provenance(run_id=run.run_id).to_json())
-    show_status(Screen(), run_status(run), "RUN")
+    show_status(Screen(), run_status(run))
     told = " ".join(capsys.readouterr().out.split())
     assert "not on site virtual: lam (site virtual has no environment 'lam')" in told
     assert "left out: cases[1] (pt2pt): only in lam, which is not there" in told

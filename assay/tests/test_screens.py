@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
+from assay.cli.run_ending import end
+from assay.run.status import run_status
 from assay.screens.screen import MOST, WIDTH, Column, Screen
 from assay.terminal import plain_output
+from records.errors import ExitStatus
+from records.run_directory import open_run
 from reports.tests import synthetic
 
 LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
@@ -61,7 +66,7 @@ def lines_of(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_a_failed_run_is_told_by_reason_and_exits_1(failed_run, capsys) -> None:
     assert main(["status", str(failed_run)]) == 1
     lines = lines_of(capsys)
-    assert lines[0] == "FAILED   quick on virtual, run failed"
+    assert lines[0] == "FAILED: quick on virtual, run failed"
     assert lines[1] == "  15 of 15 launches have a record: 5 ok, 10 failed"
     told = " ".join(" ".join(lines).split())
     assert "5 × failed: did not end within 1.5 s (openmpi: startup)" in told
@@ -116,3 +121,42 @@ def test_off_a_terminal_80_columns_suffice_and_markup_is_text(monkeypatch) -> No
     assert max(map(cell_len, text.splitlines())) <= WIDTH
     assert "[b]x[/b]" in text
     assert "123 456 789.0 s" in text
+
+
+def test_a_report_ends_with_the_answer_the_ranking_and_the_page(tmp_path, capsys) -> None:
+    run = written(tmp_path / "run", small_cases(), blocks=8)
+    assert main(["report", str(run), "--format", "html", "--format", "csv"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if str(tmp_path) not in line]
+    assert max(map(cell_len, lines)) <= WIDTH
+    text = "\n".join(lines)
+    assert text.startswith("quick on virtual, run run: 24 ok\n\nOPEN: openmpi and mpich cannot yet")
+    ranked = re.findall(r"^  (1–2|3) +(\w+) +\d\.\d\d\b", text, re.MULTILINE)
+    assert ranked == [("1–2", "openmpi"), ("1–2", "mpich"), ("3", "lam")]
+    assert "\n  next: assay run quick" in text
+    assert "best in" in text
+    assert "beside it: summary.csv" in text
+
+
+def test_a_page_has_its_path_whole(tmp_path, capsys) -> None:
+    run = written(tmp_path / "run", small_cases())
+    assert main(["report", str(run), "--format", "html"]) == 0
+    assert f"page: {run}/report/index.html\n" in capsys.readouterr().out
+
+
+def test_the_end_of_a_run_has_answer_and_reasons(failed_run, capsys) -> None:
+    status = run_status(open_run(str(failed_run)), by_driver=True)
+    end(status, ExitStatus.FAIL, report=True, as_json=False)
+    text = "\n".join(lines_of(capsys))
+    assert "\nFAILED: 10 of 15 launches failed" in text
+    assert "\n  5 × failed: did not end within 1.5 s (openmpi: startup)\n" in text
+    assert f"  page: {failed_run}/report/index.html" in text
+    end(status, ExitStatus.FAIL, report=False, as_json=False)
+    assert lines_of(capsys)[0].startswith("FAILED: quick on virtual")
+
+
+def test_a_run_whose_report_fails_keeps_its_status(failed_run, capsys) -> None:
+    (failed_run / "report").symlink_to(failed_run)
+    end(run_status(open_run(str(failed_run))), ExitStatus.FAIL, report=True, as_json=False)
+    said = capsys.readouterr()
+    assert "assay: no report: " in said.err
+    assert said.out.startswith("FAILED: quick on virtual")

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.run_directory import refuse_other
-from reports.analysis import analyse
+from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.write.content import Content
@@ -41,7 +41,8 @@ FORMATS = (*_FORMATS, "pdf")
 
 @dataclass(frozen=True)
 class ReportPaths:
-    """Where the report is; None for formats not asked for. `complete`: the run is finished."""
+    """Where the report is, None for formats not asked for, and what it is made from. `complete`:
+    the run is finished."""
 
     directory: Path
     html: Path | None
@@ -52,6 +53,7 @@ class ReportPaths:
     parquet: Path | None
     pdf: Path | None
     complete: bool
+    analysis: Analysis
 
     def written(self) -> list[Path]:
         """Every file of the report, the page first."""
@@ -111,7 +113,7 @@ def build_report(
         name: out_dir / file if name in wanted else None for name, (file, _) in _FORMATS.items()
     }
     paths["pdf"] = out_dir / PDF if "pdf" in formats else None
-    return ReportPaths(directory=out_dir, complete=analysis.complete, **paths)
+    return ReportPaths(directory=out_dir, complete=analysis.complete, analysis=analysis, **paths)
 
 
 def default_formats() -> tuple[str, ...]:

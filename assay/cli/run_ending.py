@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of `assay run`: the report is written, and its answer told."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from assay.cli.report import make_report
+from assay.machine.runs import Ran, Report, status_told
+from assay.run.status import RunStatus
+from assay.screens.answer import show_report
+from assay.screens.screen import Screen
+from assay.screens.status import show_status
+from checks.common.registry import FOLDERS
+from records.errors import AssayError, ExitStatus
+from reports.write.report import FORMATS
+
+
+def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> None:
+    """Tell how a run ended and what it says; it stays as it is if its report cannot be written."""
+    told = _report(status.path) if report else None
+    if as_json:
+        print(Ran.of(status=status_told(status), report=told, exit_status=code).text())
+        return
+    screen = Screen()
+    if told is None:
+        show_status(screen, status)
+        return
+    show_report(screen, told, status)
+
+
+def _report(run: str) -> Report | None:
+    """All files but the PDF, which takes a browser's time: `assay report` prints it."""
+    try:
+        return make_report(Path(run), None, [name for name in FORMATS if name != "pdf"], FOLDERS)
+    except AssayError as error:
+        print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
+        return None

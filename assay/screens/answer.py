@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer of a run, for people: the sentence, the ranking, who leads, what is open, the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from assay.machine.form import Interval
+from assay.machine.runs import AnswerPart, Report
+from assay.run.status import RunStatus
+from assay.screens.screen import Column, Screen, Tone, Toned
+from assay.screens.status import show_reasons
+from reports.notation.units import count_text, fixed, level_text, signed_percent
+from reports.notation.values import between
+
+_TONES: dict[str, Tone] = {"good": "good", "warn": "open", "bad": "bad", "plain": "head"}
+#: Further sentences that are shown.
+MOST_DETAILS = 3
+
+
+def show_answer(screen: Screen, answer: AnswerPart) -> None:
+    """State and sentence, then what else carries it."""
+    tone = _TONES[answer.colour]
+    screen.line((f"{answer.word.upper()}: ", tone), (answer.sentence, "head"), hang=2)
+    for text in answer.details[:MOST_DETAILS]:
+        screen.line(text, indent=2, hang=2)
+
+
+def show_rest(screen: Screen, answer: AnswerPart) -> None:
+    """What is not known, and what comes next."""
+    if answer.unknown:
+        screen.line(("not known: ", "quiet"), answer.unknown, indent=2, hang=2)
+    if answer.command:
+        screen.line(("next: ", "quiet"), answer.command, indent=2, hang=6)
+
+
+def show_report(screen: Screen, told: Report, status: RunStatus | None = None) -> None:
+    """The last screen of `assay report` and `assay run`; `status` has failures by reason."""
+    counts = ", ".join(f"{count} {status}" for status, count in told.launches.items() if count)
+    head = f"{told.campaign} on {told.site}, run {told.run_id}: {counts or 'no record'}"
+    screen.line((head, "quiet"), hang=2)
+    screen.blank()
+    show_answer(screen, told.answer)
+    if told.ranking:
+        _ranking(screen, told)
+    if told.leaders:
+        _leaders(screen, told)
+    if status and status.reasons:
+        screen.blank()
+        show_reasons(screen, status)
+    screen.blank()
+    show_rest(screen, told.answer)
+    show_files(screen, told)
+
+
+def show_files(screen: Screen, told: Report) -> None:
+    """The page, and what lies beside it."""
+    page = told.files.get("html")
+    others = [path for name, path in told.files.items() if name != "html"]
+    if page:
+        screen.line(("page: ", "quiet"), page, indent=2, hang=2)
+        names = ", ".join(path.rpartition("/")[2] for path in others)
+        if names:
+            screen.line(("beside it: ", "quiet"), names, indent=2, hang=2)
+        return
+    for path in others:
+        screen.line(path, indent=2)
+
+
+def _ranking(screen: Screen, told: Report) -> None:
+    screen.blank()
+    levels = _levels(item.interval for item in told.ranking)
+    columns = [Column("place"), Column("environment"), Column("cost", numeric=True)]
+    columns += [Column(f"interval{levels}", numeric=True), Column("")]
+    rows: list[list[Toned]] = []
+    for item in told.ranking:
+        best, worst = item.place
+        failed = f"{item.failed} of {count_text(item.launched, 'launch', 'launches')} failed"
+        rows.append(
+            [
+                str(best) if best == worst else f"{best}–{worst}",
+                (item.environment, "head"),
+                fixed(item.cost, 2),
+                _ends(item.interval, lambda value: fixed(value, 2)),
+                (failed if item.failed else "", "bad"),
+            ]
+        )
+    screen.table(columns, rows)
+    screen.line((f"cost of the campaign's workload, {told.reference} = 1", "quiet"), indent=2)
+
+
+def _leaders(screen: Screen, told: Report) -> None:
+    screen.blank()
+    levels = _levels(item.interval for item in told.leaders)
+    columns = [Column("best in"), Column(""), Column("ahead of"), Column("by", numeric=True)]
+    columns += [Column(f"interval{levels}", numeric=True), Column("verdict")]
+    rows: list[list[Toned]] = []
+    for item in told.leaders:
+        decided = item.verdict in ("faster", "slower")
+        rows.append(
+            [
+                item.scope,
+                (item.best, "head"),
+                item.runner_up,
+                signed_percent(item.advantage),
+                _ends(item.interval, signed_percent),
+                (item.verdict, "good" if decided else "open"),
+            ]
+        )
+    screen.table(columns, rows)
+
+
+def _ends(interval: Interval | None, show: Callable[[float], str]) -> str:
+    return between(interval.low, interval.high, show) if interval else ""
+
+
+def _levels(intervals: Iterable[Interval | None]) -> str:
+    """The level of the intervals, of different ones the least."""
+    levels = sorted({one.level for one in intervals if one})
+    if not levels:
+        return ""
+    return f", {'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])}"
