@@ -25,7 +25,7 @@ else
 fi
 is_right "$fetched" || {
     echo "setup: ${1:-the fetched hpcc archive} has not the checksum $sha256 of hpcc-1.5.0.tar.gz" \
-        "($home); not used" >&2
+        "($home); not used. Another archive of HPL is named in a site's site.yaml: hpl_source" >&2
     exit 4
 }
 mkdir -p build/sources

@@ -288,8 +288,9 @@ class SiteKeys(Section):
         "The BLAS of HPL and of check node; default: -lopenblas.", default=None
     )
     hpl_source: Line | None = key(
-        "Archive with HPL's source, e.g. hpcc-1.5.0.tar.gz; default: the one that `make demo`"
-        " brings. Not needed where environments name a ready-made HPL in `programs`.",
+        "Archive with HPL's source: hpcc-1.5.0.tar.gz, or netlib's hpl-2.3.tar.gz; default: the one"
+        " that `make demo` brings. Not needed where environments name a ready-made HPL in"
+        " `programs`.",
         default=None,
     )
     checks: list[Line] = key(

@@ -18,7 +18,7 @@ from checks.common.outcome import report_progress
 from checks.common.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
-#: Environment variable with the path of HPCC's source archive, which contains HPL.
+#: Environment variable with the path of an archive with HPL's source: HPCC's, or netlib's.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
 #: Environment variable with the folder of what earlier sessions of the run have built.
 BUILDS = "ASSAY_BUILDS"
@@ -178,7 +178,7 @@ class BlasPrograms(MakeBuild):
 
 
 class Hpl(MakeBuild):
-    """HPL of the archive named by HPL_ARCHIVE, with our own main(), unless the site has one."""
+    """HPL of the archive named by HPL_ARCHIVE, unless the site has one."""
 
     @property
     def chosen_target(self) -> str:
@@ -198,10 +198,10 @@ class Hpl(MakeBuild):
                 " environment"
             )
         self.prebuild_cmds = [
-            "mkdir -p hpcc",
-            f"tar -xf {shlex.quote(archive)} -C hpcc --strip-components=1",
+            "mkdir -p hpl-source",
+            f"tar -xf {shlex.quote(archive)} -C hpl-source --strip-components=1",
         ]
-        self.build_system.options += ["HPL_SOURCE=hpcc"]
+        self.build_system.options += ["HPL_SOURCE=hpl-source"]
 
 
 class Su3Rmd(MakeBuild):

@@ -71,9 +71,20 @@ class Run(MpiCheck):
     hpl = fixture(Hpl, scope="environment")
 
     @property
+    def netlib(self) -> Path:
+        """What the source of netlib becomes, which has its own main program."""
+        return Path(self.hpl.stagedir) / "out" / "xhpl-netlib"
+
+    @property
     def foreign(self) -> str | None:
-        """The site's own HPL, where the environment names one."""
-        return "hpl" if "hpl" in self.current_environ.extras["programs"] else None
+        """The site's own HPL, where the environment names one, or one built of netlib's source."""
+        named = "hpl" in self.current_environ.extras["programs"]
+        return "hpl" if named or self.netlib.exists() else None
+
+    @property
+    def foreign_path(self) -> Path:
+        """Where that HPL is."""
+        return self.netlib if self.netlib.exists() else super().foreign_path
 
     def command(self) -> list[str]:
         """HPL has its own build."""
@@ -96,7 +107,7 @@ class Run(MpiCheck):
 
 
 def read_other_build(asked: HplParameters, output: Output, text: str) -> Reading:
-    """The site's own HPL: what it prints is all there is, so the rate has four or five digits.
+    """An HPL with its own main program: the rate has the four or five digits that it prints.
 
     The time is that of the rate, for HPL prints hundredths of a second.
     """
