@@ -10,6 +10,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from assay.cli.parser import make_parser
+from assay.loading import ended_by_ctrl_c
 from assay.terminal import plain_output
 from records.errors import AssayError, ExitStatus
 
@@ -24,11 +25,12 @@ def _run(argv: Sequence[str] | None) -> int:
     words = sys.argv[1:] if argv is None else argv
     command = [word for word in words if not word.startswith("-")][:1]
     try:
-        arguments = make_parser(command).parse_args(words)
-        run = arguments.run
-        if isinstance(run, str):  # "module:function", where the module is slow to load
-            module, _, function = run.partition(":")
-            run = getattr(import_module(module), function)
+        with ended_by_ctrl_c():
+            arguments = make_parser(command).parse_args(words)
+            run = arguments.run
+            if isinstance(run, str):  # "module:function", where the module is slow to load
+                module, _, function = run.partition(":")
+                run = getattr(import_module(module), function)
         return int(run(arguments))
     except AssayError as error:
         _tell(f"{error}")

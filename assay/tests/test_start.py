@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -42,3 +43,20 @@ def test_a_slow_command_is_loaded_when_it_is_run(words):
 @pytest.mark.parametrize("commands", [set(), {"doctor"}, {"nightly"}])
 def test_help_doctor_and_schedules_load_no_library(commands):
     assert not {*SLOW, "numpy", "pydantic", "yaml", "msgspec", "rich"} & loaded_by(commands)
+
+
+@pytest.mark.parametrize("module", ["assay.cli.main", "assay.cli.report", "polars"])
+def test_ctrl_c_while_a_command_is_loaded_ends_it_without_a_traceback(module):
+    program = f"""
+import os, signal, sys
+class Press:
+    def find_spec(self, name, *_):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Press())
+sys.argv = ["assay", "report"]
+from assay.entry import main
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, b"", b"")

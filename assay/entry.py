@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Entry point of `assay`, quick to load itself."""
+
+from __future__ import annotations
+
+from assay.loading import ended_by_ctrl_c
+
+
+def main() -> int:
+    """Run the command line; gives the exit status."""
+    with ended_by_ctrl_c():
+        from assay.cli import main as run  # slow to load
+    return run()
