@@ -9,8 +9,9 @@ only where all of them are in service; Slurm decides on the others when the job 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.plan import launch_limit_s
 from assay.run.accounting import longest_by_accounting, seconds_of
@@ -61,10 +62,8 @@ class Shape:
         ]
 
     def __str__(self) -> str:
-        return (
-            f"{self.nodes} nodes, {self.ranks} ranks, {self.limit_s / 60:.3g} min ({self.case} is"
-            " one)"
-        )
+        parts = [f"{self.nodes} nodes", f"{self.ranks} ranks", f"{self.limit_s / 60:.3g} min"]
+        return f"{', '.join([*parts, *self.further])} ({self.case} is one)"
 
 
 def partition_limits(site: Site) -> PartitionLimits:
@@ -136,8 +135,7 @@ def _refuse_above_limits(site: Site, cases: Iterable[PlannedCase], limits: Parti
 
 def _told(site: Site, shape: Shape) -> str | None:
     """What Slurm has against a shape of job for now, or None. Raises AssayError if for good."""
-    options = [*site.description.access, *shape.options()]
-    answer = asked(site, "sbatch", "--test-only", "--output=/dev/null", *options, "--wrap=true")
+    answer = _tested(site, shape)
     if answer.returncode == 0:
         return None
     verdict, said = refusal_verdict(answer.stderr), last_words(answer.stderr)
@@ -145,17 +143,30 @@ def _told(site: Site, shape: Shape) -> str | None:
         return f"Slurm did not say whether it would run launches of {shape.nodes} nodes: {said}"
     if verdict == "unclear":
         verdict = "waits" if answer_of(site, "squeue", "--noheader", "--me") else "never"
-    if verdict == "nodes":
+    if (
+        verdict == "nodes"
+        and shape.further
+        and not _tested(site, replace(shape, further=())).returncode
+    ):
+        verdict = "never"  # there are nodes enough, and none of them has that
+    elif verdict == "nodes":
         verdict = "waits" if (out := _out_of_service(site)) else "never"
         said = f"{said} ({out})" if out else said
     if verdict == "waits":
         return f"launches of {shape.nodes} nodes will wait: Slurm says now: {said}"
     raise AssayError(
         f"site {site.name}: Slurm will not run jobs of {shape} with"
-        f" {' '.join(site.description.access)}: {said}. Nothing was run. Mend `access` in"
+        f" {' '.join(site.description.access)}: {said}. Nothing was run. Mend"
+        f" {'what the case asks for, or ' if shape.further else ''}`access` in"
         f" site-config/{site.name}/site.yaml, or choose another partition with --site"
         f" {site.name}:PARTITION"
     )
+
+
+def _tested(site: Site, shape: Shape) -> subprocess.CompletedProcess[str]:
+    """What `sbatch --test-only` says of a shape."""
+    options = [*site.description.access, *shape.options()]
+    return asked(site, "sbatch", "--test-only", "--output=/dev/null", *options, "--wrap=true")
 
 
 def _out_of_service(site: Site) -> str:

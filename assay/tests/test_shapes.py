@@ -2,6 +2,7 @@
 """What can never run is refused before anything is run; what may run later is not."""
 
 import pytest
+from msgspec import structs
 
 from assay.plan import make_plan
 from assay.run.own_job import refuse_own_nodes
@@ -12,6 +13,7 @@ from assay.sites.slurm import SlurmSite
 from assay.tests.test_driver import SITE
 from records.errors import AssayError
 
+UNAVAILABLE = "allocation failure: Requested node configuration is not available"
 CAMPAIGN = """
 schema: 1
 name: shapes
@@ -125,6 +127,20 @@ def test_the_longest_job_is_that_of_qos_and_account_too(site, association, acces
     say(site, "sacctmgr", SACCTMGR.format(association=association))
     site.description = site.description.model_copy(update={"access": access})
     assert partition_limits(site).longest_job_s == (seconds or 604800)
+
+
+def test_what_no_node_has_is_refused_though_nodes_are_reserved(site):
+    say(site, "scontrol", f"echo 'ReservationName=service {PARTITION}'")
+    gpus = {"gpu": ["--gres=gpu:{count}"]}
+    site.description = site.description.model_copy(update={"resources": gpus})
+    cases = [structs.replace(case, resources={"gpu": {"count": 9}}) for case in plan().cases]
+    asked = structs.replace(plan(), cases=cases)
+    say(site, "sbatch", f'case "$*" in *--gres=gpu:9*) echo "{UNAVAILABLE}" >&2; exit 1 ;; esac')
+    with pytest.raises(AssayError, match=r"--gres=gpu:9.*Mend what the case asks for"):
+        refuse_unfit_shapes(site, asked, partition_limits(site))
+    refused_by(site, UNAVAILABLE)  # nodes are too few now, whatever is asked for
+    (note, *_) = refuse_unfit_shapes(site, asked, partition_limits(site))
+    assert "will wait" in note
 
 
 @pytest.mark.parametrize(
