@@ -41,7 +41,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(plain, indent=1))
     else:
         print(f"written: {written.file}")
-        print(f"next: assay run quick --site {written.data['name']}")
+        name, (_, *others) = written.data["name"], written.data["partitions"]
+        print(f"next: assay run quick --site {name}")
+        if others:
+            print("on other nodes: --site", " or --site ".join(f"{name}:{one}" for one in others))
     return ExitStatus.PASS
 
 

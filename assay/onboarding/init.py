@@ -106,12 +106,17 @@ def init_site(wishes: Wishes, questions: Questions, say: Say, pause: Pause) -> W
 
 def _name(wishes: Wishes, questions: Questions, view: SlurmView) -> str:
     guess = re.sub(r"[^a-z0-9]+", "-", view.cluster.lower()).strip("-")[:64] or "cluster"
-    name = wishes.name or questions.text("Name of the site", guess)
-    if not _NAME.fullmatch(name):
-        raise AssayError(
-            f"found {name!r} as the name of the site; allowed are small letters, digits and hyphens"
-        )
-    return name
+    if wishes.name is None:
+        return questions.text("Name of the site", guess, _name_fault)
+    if fault := _name_fault(wishes.name):
+        raise AssayError(f"name of the site: {fault}")
+    return wishes.name
+
+
+def _name_fault(name: str) -> str | None:
+    if _NAME.fullmatch(name):
+        return None
+    return f"found {name!r}; allowed are small letters, digits and hyphens"
 
 
 def _kinds(view: SlurmView, wishes: Wishes, questions: Questions) -> list[NodeType]:
@@ -198,11 +203,18 @@ def _ask_links(data: dict[str, Any], questions: Questions) -> None:
         network = partition.setdefault("network", {})
         if "bits_per_second" in network:
             continue
-        said = questions.text(f"{key}: rate of a node's link in Gbit/s, if you know it", "unknown")
-        if re.fullmatch(r"\d+(\.\d+)?", said) and float(said) > 0:
+        asked = f"{key}: rate of a node's link in Gbit/s, if you know it"
+        said = questions.text(asked, "unknown", _rate_fault)
+        if said != "unknown":
             network |= {"name": f"{said} Gbit/s", "bits_per_second": float(said) * 1e9}
         if not network:
             del partition["network"]
+
+
+def _rate_fault(said: str) -> str | None:
+    if said == "unknown" or (re.fullmatch(r"\d+(\.\d+)?", said) and float(said) > 0):
+        return None
+    return f"found {said}; allowed are a number above 0, as 25 or 2.5, and unknown"
 
 
 def _notes(

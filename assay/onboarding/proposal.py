@@ -116,9 +116,19 @@ def partition_data(view: SlurmView, kind: NodeType, access: Access) -> dict[str,
         data["access"] = list(kind.options)
     if longest := longest_job_s(view, kind, access):
         data["longest_job_s"] = longest
-    if kind.gpus:
-        data["resources"] = {"gpu": [f"--gres={kind.gpus}:{{count}}"]}
+    if resources := _resources(view, kind):
+        data["resources"] = resources
     return data
+
+
+def _resources(view: SlurmView, kind: NodeType) -> dict[str, list[str]]:
+    """What cases may ask for there: GPUs, memory where Slurm gives it out, switches of a tree."""
+    found = {"gpu": [f"--gres={kind.gpus}:{{count}}"]} if kind.gpus else {}
+    if "MEMORY" in view.settings.get("SelectTypeParameters", "").upper():
+        found["memory"] = ["--mem={megabytes}M"]
+    if view.topology is not None:
+        found["switches"] = ["--switches={count}"]
+    return found
 
 
 def environment_data(found: FoundMpi) -> dict[str, Any]:
