@@ -9,5 +9,5 @@ from assay.loading import ended_by_ctrl_c
 def main() -> int:
     """Run the command line; gives the exit status."""
     with ended_by_ctrl_c():
-        from assay.cli import main as run  # slow to load
+        from assay.cli import main as run  # slow: guarded while it loads
     return run()

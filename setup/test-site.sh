@@ -6,4 +6,4 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 [ "$(id -u)" -eq 0 ] || { echo "test-site: a foreign cluster needs root: sudo make test-site" >&2; exit 4; }
 export ASSAY_TEST_SITE=1
-exec .venv/bin/python -m pytest -s -v setup/foreign_cluster/tests/test_site.py "$@"
+exec .venv/bin/python -m pytest -s -v setup/foreign_cluster/tests "$@"

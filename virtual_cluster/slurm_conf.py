@@ -8,23 +8,17 @@ from pathlib import Path
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import ONE
 
-_SETTINGS = """\
-# Written by `assay cluster up`; goes away with `assay cluster down`.
-ClusterName=assay-{name}
-SlurmctldHost=login({login})
+#: Settings of every Slurm cluster of namespaces, each with its `state` folder.
+COMMON_SETTINGS = """\
 SlurmUser=root
 AuthType=auth/munge
 AuthInfo=socket={state}/munge/socket
 CredType=cred/munge
 StateSaveLocation={state}/spool/slurmctld
-SlurmdSpoolDir={state}/nodes/%n/spool
 SlurmctldPidFile={state}/spool/slurmctld.pid
-SlurmdPidFile={state}/nodes/%n/slurmd.pid
 SlurmctldLogFile={state}/log/slurmctld.log
 SlurmdLogFile={state}/log/%n.log
-SlurmctldDebug=info
-SlurmdDebug=info
-# No control groups, so daemons of LAM and PVM outlive their step; the epilog ends what is left.
+# No control groups, so daemons of LAM and PVM outlive their step.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault=none
@@ -32,21 +26,30 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 PropagateResourceLimits=NONE
-JobCompType=jobcomp/none
 JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-# A launch that has ended stays visible for an hour, and is never started again by Slurm.
-MinJobAge=3600
-MaxJobCount=200000
 JobRequeue=0
 MailProg=/bin/true
+KillWait=5
+"""
+_SETTINGS = """\
+# Written by `assay cluster up`; goes away with `assay cluster down`.
+ClusterName=assay-{name}
+SlurmctldHost=login({login})
+SlurmdSpoolDir={state}/nodes/%n/spool
+SlurmdPidFile={state}/nodes/%n/slurmd.pid
+SlurmctldDebug=info
+SlurmdDebug=info
+JobCompType=jobcomp/none
+AccountingStorageType=accounting_storage/none
+# A launch that has ended stays visible for an hour.
+MinJobAge=3600
+MaxJobCount=200000
 # Least delay for a serial stream of small jobs.
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,sched_min_interval=1
 # Ends what a job left behind; also makes Slurm schedule at once instead of at the next second.
 Epilog={state}/bin/end-of-job
 CompleteWait=0
-KillWait=5
 InactiveLimit=0
 Waittime=0
 # A node without power is seen as down within about 20 s.
@@ -70,7 +73,10 @@ def slurm_conf(
 
     `memory_bytes` is per node. A lower node number has a lower weight, so it is chosen first.
     """
-    lines = [_SETTINGS.format(name=spec.name, state=state, login=addresses["login"])]
+    lines = [
+        _SETTINGS.format(name=spec.name, state=state, login=addresses["login"]),
+        COMMON_SETTINGS.format(state=state),
+    ]
     if spec.switches != ONE:
         lines.append("TopologyPlugin=topology/tree\n")
     lines += [

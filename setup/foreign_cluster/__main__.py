@@ -23,11 +23,14 @@ _OPTIONS = {
     "limits": "a limit of each user's association: MaxSubmitJobs=4",
     "qos": "a QOS that users may ask for: 'short MaxWall=10'",
     "modules": "an Lmod module: NAME/VERSION=mpich or NAME/VERSION=openmpi",
-    "settings": "a further line of slurm.conf",
+    "settings": "a further line of slurm.conf, or another value of a key that it has",
+    "switches": "a switch: 's1 Nodes=c[001-002]' or 'top Switches=s[1-2]'",
     "account": "the users' account",
     "network": "speed of the links, as of a virtual cluster",
     "maintenance": "begin of a maintenance reservation of two hours; '' for none",
 }
+#: Options whose name is not that of the field without its last letter.
+_FLAGS = {"nodes": "nodes", "qos": "qos", "switches": "switch"}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -39,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
         if one.name == "name":
             continue
         repeated = str(one.type).startswith("list")
-        flag = f"--{one.name if one.name in ('nodes', 'qos') or not repeated else one.name[:-1]}"
+        flag = f"--{_FLAGS.get(one.name, one.name[:-1]) if repeated else one.name}"
         up.add_argument(
             flag, dest=one.name, action="append" if repeated else "store", help=_OPTIONS[one.name]
         )

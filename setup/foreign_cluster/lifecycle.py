@@ -149,6 +149,7 @@ def _write_files(state: State) -> None:
     files = {
         "etc/slurm.conf": texts.slurm_conf(spec, root, state.addresses),
         "etc/gres.conf": texts.gres_conf(spec, root / "devices"),
+        "etc/topology.conf": texts.topology_conf(spec),
         "etc/cgroup.conf": cgroup_conf(),
         "hosts": texts.hosts_file(state.addresses),
         "modulespath": f"{root / 'modules'}\n",

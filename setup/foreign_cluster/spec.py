@@ -60,7 +60,8 @@ class NamedNodes(ClusterSpec):
 
 @dataclass(frozen=True)
 class ForeignSpec:
-    """What `up` makes. `nodes`, `partitions`, `qos`, `limits`: lines; `modules`: NAME=FAMILY."""
+    """What `up` makes. `nodes`, `partitions`, `qos`, `limits`, `switches`: lines; `modules`:
+    NAME=FAMILY; `settings`: lines of slurm.conf, which replace those of the same key."""
 
     name: str = "foreign"
     nodes: list[str] = field(default_factory=lambda: ["c[001-003]"])
@@ -73,6 +74,7 @@ class ForeignSpec:
     qos: list[str] = field(default_factory=list)
     modules: list[str] = field(default_factory=lambda: ["mpich/4.0=mpich", "openmpi/4.1=openmpi"])
     settings: list[str] = field(default_factory=list)
+    switches: list[str] = field(default_factory=list)
     network: str = "gigabit"
     maintenance: str = "now+2days"
 

@@ -6,38 +6,20 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from setup.foreign_cluster.spec import ForeignSpec
+from setup.foreign_cluster.spec import ForeignSpec, read_line
+from virtual_cluster.slurm_conf import COMMON_SETTINGS
 
 LOGIN = "login1"
 _SLURM = """\
 ClusterName={name}
 SlurmctldHost={login}({address})
-SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket={root}/munge/socket
-CredType=cred/munge
-StateSaveLocation={root}/spool/slurmctld
 SlurmdSpoolDir={root}/spool/%n
-SlurmctldPidFile={root}/spool/slurmctld.pid
 SlurmdPidFile={root}/spool/%n.pid
-SlurmctldLogFile={root}/log/slurmctld.log
-SlurmdLogFile={root}/log/%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SlurmdParameters=config_overrides
-PropagateResourceLimits=NONE
-JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost={login}
 AccountingStoragePass={root}/munge/socket
 AccountingStorageEnforce=associations,limits,qos
 EnforcePartLimits=ALL
-JobRequeue=0
-MailProg=/bin/true
-KillWait=5
 SlurmdTimeout=30
 ReturnToService=1
 """
@@ -83,12 +65,21 @@ setenv("OMPI_MCA_hwloc_base_binding_policy", "none")
 
 def slurm_conf(spec: ForeignSpec, root: Path, addresses: dict[str, str]) -> str:
     """Text of slurm.conf."""
-    text = _SLURM.format(name=spec.name, login=LOGIN, address=addresses["login"], root=root)
-    text += "".join(f"{setting}\n" for setting in spec.settings)
-    kinds = gres_kinds(spec)
-    text += f"GresTypes={','.join(kinds)}\n" if kinds else ""
+    text = COMMON_SETTINGS.format(state=root)
+    text += _SLURM.format(name=spec.name, login=LOGIN, address=addresses["login"], root=root)
+    if kinds := gres_kinds(spec):
+        text += f"GresTypes={','.join(kinds)}\n"
+    text += "TopologyPlugin=topology/tree\n" if spec.switches else ""
+    given = {setting.partition("=")[0].lower() for setting in spec.settings}
+    lines = [line for line in text.splitlines() if line.partition("=")[0].lower() not in given]
+    text = "\n".join([*lines, *spec.settings, ""])
     text += "".join(line.text("NodeName") for line in spec.node_lines())
     return text + "".join(line.text("PartitionName") for line in spec.partition_lines())
+
+
+def topology_conf(spec: ForeignSpec) -> str:
+    """Text of topology.conf; empty where all nodes hang at one switch."""
+    return "".join(read_line(text).text("SwitchName") for text in spec.switches)
 
 
 def gres_kinds(spec: ForeignSpec) -> list[str]:

@@ -3,8 +3,7 @@
 
 Takes minutes: run by `make test-site`, which prints all that users read, and times.
 ASSAY_TEST_SITE_UP: further words of `foreign-cluster up`; ASSAY_TEST_SITE_HOLD_S: seconds that
-others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the campaign quick. ASSAY_TEST_SITE_KEEP=1
-leaves the cluster up, and goes on with one that was left, for work on these tests.
+others hold the nodes; ASSAY_TEST_SITE_BLOCKS: blocks of the campaign quick.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
 import time
 from collections.abc import Iterator
 
@@ -20,54 +18,20 @@ import pytest
 import yaml
 
 from setup.foreign_cluster import lifecycle
-from setup.foreign_cluster.state import ROOT as ROOT_OF_CLUSTERS
-from setup.foreign_cluster.tests.walk import ROOT, Walk, fetch_wheels
+from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
 
-pytestmark = [
-    pytest.mark.skipif(
-        os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"
-    ),
-    pytest.mark.skipif(bool(lifecycle.is_possible()), reason=lifecycle.is_possible() or "no"),
-]
+pytestmark = NEEDS_SITE
 NAME = "walk"
 HOLD_S = float(os.environ.get("ASSAY_TEST_SITE_HOLD_S", "45"))
 BLOCKS = os.environ.get("ASSAY_TEST_SITE_BLOCKS", "2")
-KEEP = os.environ.get("ASSAY_TEST_SITE_KEEP") == "1"
 WAITS = re.compile(r"waits since")
 
 
 @pytest.fixture(scope="module")
-def walk() -> Iterator[Walk]:
-    """The cluster, with a copy of this repository and the packages where users find them."""
-    up = shlex.split(os.environ.get("ASSAY_TEST_SITE_UP", ""))
-    command = [str(ROOT / "setup" / "foreign-cluster"), f"--name={NAME}"]
-    if KEEP and (ROOT_OF_CLUSTERS / NAME / "requirements.lock").exists():
-        yield Walk(NAME)
-        return
-    subprocess.run([*command, "up", *up], check=True)
-    try:
-        root = Walk(NAME).state.root
-        bundle = ["git", "-C", str(ROOT), "bundle", "create", "-q", str(root / "assay.git"), "HEAD"]
-        subprocess.run(bundle, check=True)
-        lock = fetch_wheels(root / "wheels")
-        (root / "requirements.lock").write_text(lock)
-        subprocess.run(["chmod", "-R", "a+rX", str(root / "wheels")], check=True)
-        yield Walk(NAME)
-    finally:
-        if not KEEP:
-            subprocess.run([*command, "down"], check=True)
-
-
-def set_up(walk: Walk, user: str) -> None:
-    """Clone and set-up, as a user does both on a site without internet."""
-    root = walk.state.root
-    if KEEP and (walk.home(user) / ".venv" / "installed.sha256").exists():
-        return
-    assert walk.user(user, f"git clone -q {root}/assay.git assay").returncode == 0
-    if (root / "requirements.lock").read_text() != (ROOT / "requirements.lock").read_text():
-        walk.user(user, f"cp {root}/requirements.lock .")
-    done = walk.user(user, f"make setup WHEELS={root}/wheels")
-    assert done.returncode == 0, done.stderr
+def walk(wheels: Wheels) -> Iterator[Walk]:
+    """The cluster."""
+    with walk_on(NAME, shlex.split(os.environ.get("ASSAY_TEST_SITE_UP", "")), wheels) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +39,7 @@ def ready(walk: Walk) -> Walk:
     """The first user's checkout, with a site.yaml that `site init` wrote by itself."""
     user = walk.users()[0]
     begun = time.monotonic()
-    set_up(walk, user)
+    walk.set_up(user)
     if not (walk.home(user) / "site-config" / NAME).exists():
         done = walk.user(user, ".venv/bin/assay site init --yes")
         assert done.returncode == 0, done.stderr
@@ -129,7 +93,7 @@ def test_from_clone_to_report(ready, site):
 def test_a_busy_queue_is_waited_for_and_two_users_run_at_once(ready, site):
     """Another user holds all nodes; then both run campaigns."""
     first, other = ready.users()[:2]
-    set_up(ready, other)
+    ready.set_up(other)
     ready.write(other, f"site-config/{NAME}/site.yaml", site)
     size = f"-p {partition(site)} -N {len(nodes_of(ready, site))} --exclusive -t 60"
     held = ready.user(other, f"sbatch --parsable {size} --wrap 'sleep 3600'")

@@ -4,17 +4,32 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
+from setup.foreign_cluster import lifecycle
+from setup.foreign_cluster.state import ROOT as ROOT_OF_CLUSTERS
 from setup.foreign_cluster.state import State, load_state
 from setup.tests.repacked import repack_all
 
 ROOT = Path(__file__).resolve().parents[3]
+NEEDS_SITE = [
+    pytest.mark.skipif(
+        os.environ.get("ASSAY_TEST_SITE") != "1", reason="takes minutes: make test-site"
+    ),
+    pytest.mark.skipif(bool(lifecycle.is_possible()), reason=lifecycle.is_possible() or "no"),
+]
+#: Leaves clusters up, and goes on with those that were left, for work on these tests.
+KEEP = os.environ.get("ASSAY_TEST_SITE_KEEP") == "1"
 #: What is waited for comes soon, or late on a loaded machine, or never.
 PATIENCE_S = 900.0
 TINY = """\
@@ -47,6 +62,17 @@ class Walk:
     def users(self) -> list[str]:
         """Its ordinary users."""
         return list(self.state.users)
+
+    def set_up(self, user: str) -> None:
+        """Clone and set-up, as a user does both on a site without internet."""
+        root = self.state.root
+        if KEEP and (self.home(user) / ".venv" / "installed.sha256").exists():
+            return
+        assert self.user(user, f"git clone -q {root}/assay.git assay").returncode == 0
+        if (root / "requirements.lock").read_text() != (ROOT / "requirements.lock").read_text():
+            self.user(user, f"cp {root}/requirements.lock .")
+        done = self.user(user, f"make setup WHEELS={root}/wheels")
+        assert done.returncode == 0, done.stderr
 
     def argv(self, user: str, words: Sequence[str]) -> list[str]:
         """Command list for a user's command in the checkout; it becomes that very process."""
@@ -123,13 +149,42 @@ class Running:
         return status
 
 
-def fetch_wheels(folder: Path) -> str:
-    """All packages of the lock in `folder`; gives the lock that they fulfil.
+@dataclass(frozen=True)
+class Wheels:
+    """All packages in a folder, and the text of the lock file that they fulfil."""
+
+    folder: Path
+    lock: str
+
+
+def fetch_wheels(folder: Path) -> Wheels:
+    """All packages of the lock.
 
     Fetched as a user would; where no index can be reached, made of what .venv has.
     """
     words = ["make", "--no-print-directory", "wheels", f"WHEELS={folder}"]
     if subprocess.run(words, cwd=ROOT, capture_output=True, check=False).returncode == 0:
-        return (ROOT / "requirements.lock").read_text()
+        return Wheels(folder, (ROOT / "requirements.lock").read_text())
     folder.mkdir(exist_ok=True)
-    return repack_all(folder)
+    return Wheels(folder, repack_all(folder))
+
+
+@contextmanager
+def walk_on(name: str, up: Sequence[str], wheels: Wheels) -> Iterator[Walk]:
+    """A cluster, with a copy of this repository and the packages where its users find them."""
+    command = [str(ROOT / "setup" / "foreign-cluster"), f"--name={name}"]
+    if KEEP and (ROOT_OF_CLUSTERS / name / "requirements.lock").exists():
+        yield Walk(name)
+        return
+    subprocess.run([*command, "up", *up], check=True)
+    try:
+        root = Walk(name).state.root
+        bundle = ["git", "-C", str(ROOT), "bundle", "create", "-q", str(root / "assay.git"), "HEAD"]
+        subprocess.run(bundle, check=True)
+        shutil.copytree(wheels.folder, root / "wheels")
+        subprocess.run(["chmod", "-R", "a+rX", str(root / "wheels")], check=True)
+        (root / "requirements.lock").write_text(wheels.lock)
+        yield Walk(name)
+    finally:
+        if not KEEP:
+            subprocess.run([*command, "down"], check=True)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way of a new user on a foreign cluster with two kinds of nodes, and what its jobs ask for.
+
+Run by `make test-site`. Names, limits, modules and switches are unlike those of test_site.py; Slurm
+manages memory and GPUs there.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from setup.foreign_cluster.tests.person import CTRL_C, Person
+from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
+
+pytestmark = NEEDS_SITE
+NAME, USER = "twain", "kim"
+ASSAY = ".venv/bin/assay"
+UP = [
+    *("--nodes", "t[01-02] CPUs=1 RealMemory=1800 Feature=thin Weight=1"),
+    *("--nodes", "f[1-2] CPUs=2 RealMemory=3600 Feature=fat,avx512 Gres=gpu:k80:2 Weight=5"),
+    *("--partition", "work MaxTime=45 Default=YES"),
+    *("--switch", "leaf1 Nodes=t[01-02]", "--switch", "leaf2 Nodes=f[1-2]"),
+    *("--switch", "top Switches=leaf[1-2]"),
+    *("--setting", "SelectTypeParameters=CR_Core_Memory"),
+    *("--setting", "AccountingStorageTRES=gres/gpu"),
+    *("--user", USER, "--account", "lab9", "--limit", "MaxSubmitJobs=12"),
+    *("--module", "compilers/gnu/mpich-4/4.0=mpich", "--module", "ompi/4.1=openmpi"),
+    *("--maintenance", ""),
+]
+#: Into which partitions the cluster is cut, and which partition of the written site.yaml leads to
+#: which kind of nodes.
+LAYOUTS = {
+    "one": {"work-thin": "t", "work-fat": "f"},
+    "two": {"slim": "t", "thick": "f"},
+}
+ASKED = """\
+schema: 1
+name: asked
+question: Does Slurm grant what launches ask for beside nodes?
+environments: [mpich]
+blocks: 1
+seed: 1
+cases:
+- check: startup
+  fixed: {{ranks: 2, ranks_per_node: 1}}
+  resources: {{{resources}}}
+limits: {{launch_s: 60, retries: 1}}
+"""
+
+
+@pytest.fixture(scope="module")
+def walk(wheels: Wheels) -> Iterator[Walk]:
+    """The cluster, with a checkout of its user."""
+    with walk_on(NAME, UP, wheels) as found:
+        found.set_up(USER)
+        yield found
+
+
+def site_of(walk: Walk, name: str) -> dict[str, object]:
+    """The site.yaml that `site init` wrote."""
+    text = (walk.home(USER) / "site-config" / name / "site.yaml").read_text()
+    print(text)
+    return dict(yaml.safe_load(text))
+
+
+@pytest.fixture(params=LAYOUTS)
+def layout(walk: Walk, request: pytest.FixtureRequest) -> Iterator[str]:
+    """Both kinds in one partition, or a partition for each."""
+    if request.param == "two":
+        walk.admin("scontrol", "create", "PartitionName=slim", "Nodes=t[01-02]", "MaxTime=40")
+        walk.admin("scontrol", "create", "PartitionName=thick", "Nodes=f[1-2]", "MaxTime=30")
+        walk.admin("scontrol", "update", "PartitionName=work", "State=INACTIVE")
+    yield request.param
+    if request.param == "two":
+        walk.admin("scontrol", "update", "PartitionName=work", "State=UP")
+        walk.admin("scontrol", "delete", "PartitionName=slim")
+        walk.admin("scontrol", "delete", "PartitionName=thick")
+
+
+def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
+    kinds = LAYOUTS[layout]
+    begun = time.monotonic()
+    done = walk.user(USER, f"{ASSAY} site init {layout} --yes --overwrite --environments mpich")
+    assert done.returncode == 0, done.stderr
+    assert set(site_of(walk, layout)["partitions"]) == set(kinds)
+    for key, first_letter in kinds.items():
+        done = walk.user(
+            USER, f"{ASSAY} run quick --site {layout}:{key} --checks startup --blocks 1"
+        )
+        assert done.returncode == 0, done.stderr
+        records = walk.records(USER, "quick")
+        assert {record["status"] for record in records} <= {"ok", "skipped"}
+        nodes = {node for record in records for node in record["nodes"]}
+        assert {node[0] for node in nodes} == {first_letter}
+    assert "index.html" in walk.user(USER, f"{ASSAY} report").stdout
+    took = time.monotonic() - begun
+    print(f"{layout}: init, two runs and a report took {took:.0f} s, answers typed: 0")
+    print(f"since the cluster was there: {time.monotonic() - walk.begun:.0f} s")
+
+
+def ask(walk: Walk, resources: str) -> tuple[int, str]:
+    """Run the campaign with these resources on the nodes with GPUs: its status and what it said."""
+    walk.write(USER, "asked.yaml", ASKED.format(resources=resources))
+    walk.user(USER, "rm -rf results/asked")
+    done = walk.user(USER, f"{ASSAY} run asked.yaml --site one:work-fat --plain")
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def one(walk: Walk) -> Iterator[Walk]:
+    """The site `one`, whose jobs write down the GPUs that they have."""
+    file = walk.home(USER) / "site-config" / "one" / "site.yaml"
+    text = file.read_text()
+    site = yaml.safe_load(text)
+    site["environments"]["mpich"]["prepare"] = [
+        'echo "$SLURM_JOB_NAME ${SLURM_JOB_GPUS:-none}" >>$HOME/granted'
+    ]
+    walk.write(USER, "site-config/one/site.yaml", yaml.safe_dump(site))
+    yield walk
+    walk.write(USER, "site-config/one/site.yaml", text)
+
+
+def test_slurm_grants_gpus_memory_and_switches_as_asked(one):
+    status, said = ask(one, "gpu: {count: 2}, memory: {megabytes: 700}, switches: {count: 1}")
+    assert status == 0, said
+    (record,) = one.records(USER, "asked")
+    job = one.admin("scontrol", "show", "job", "-o", str(record["job_id"]))
+    print(job)
+    assert re.search(r"TRES=\S*mem=1400M\S*gres/gpu=4", job)
+    assert re.search(r"Switches=1@", job)
+    steps = one.admin(
+        *("sacct", "-nP", "--allusers", "-j", str(record["job_id"]), "--format=JobID,AllocTRES")
+    )
+    print(steps)
+    assert re.search(r"^\d+\.\d+\|.*gres/gpu=4", steps, re.MULTILINE)
+    granted = (one.state.home(USER) / "granted").read_text()
+    print(granted)
+    assert re.search(r"^rfm_\S+ 0,1$", granted, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("resources", "said"),
+    [
+        ("gpu: {count: 3}", "gres=gpu:3"),
+        ("memory: {megabytes: 9000}", "mem=9000M"),
+    ],
+)
+@pytest.mark.parametrize("reserved", [False, True], ids=["free", "before a maintenance"])
+def test_what_cannot_be_granted_is_refused_before_the_run(one, resources, said, reserved):
+    if reserved:
+        words = ["StartTime=now+2days", "Duration=60", "Users=root", "Nodes=ALL", "Flags=MAINT"]
+        one.admin("scontrol", "create", "reservation", "ReservationName=later", *words)
+    status, told = ask(one, resources)
+    if reserved:
+        one.admin("scontrol", "delete", "ReservationName=later")
+    assert status == 2
+    assert said in told
+    assert not list((one.home(USER) / "results").glob("asked/*"))
+
+
+def test_a_person_is_asked_with_guesses_and_again_after_a_wrong_answer(one):
+    one.user(USER, "rm -rf site-config/asked")
+    with Person(one.argv(USER, [ASSAY, "site", "init"]), PATIENCE_S) as person:
+        person.sees(rf"Name of the site \[{NAME}\]: ")
+        person.types("My Site")
+        person.sees("found 'My Site'.*allowed are small letters, digits and hyphens")
+        person.sees(rf"Name of the site \[{NAME}\]: ")
+        person.types("asked")
+        person.sees(r"Partitions, by kind of nodes .*\[.*work-fat.*\]: ")
+        person.types("work-fat, gpu")
+        person.sees("found gpu; allowed are .*work-thin")
+        person.types("work-fat")
+        person.sees(r"Environments \(of mpich openmpi\) \[mpich openmpi\]: ")
+        person.types("mpich")
+        person.sees(r"Work folder.*\[\$HOME/assay-work\]: ")
+        person.types("")
+        person.sees(r"work-fat: rate of a node's link in Gbit/s.*\[unknown\]: ")
+        person.types("fast")
+        person.sees("found fast; allowed .*")
+        person.types("1")
+        person.sees("written: ")
+        assert person.ends() == 0
+    site = site_of(one, "asked")
+    print(f"answers typed: {person.answers}")
+    assert set(site["partitions"]) == {"work-fat"}
+    assert set(site["environments"]) == {"mpich"}
+    assert site["partitions"]["work-fat"]["network"]["bits_per_second"] == 1e9
+
+
+@pytest.mark.parametrize("moment", ["Partitions, by kind", "a probe job on"])
+def test_ctrl_c_leaves_nothing_half_written(one, moment):
+    with Person(one.argv(USER, [ASSAY, "site", "init", "dropped"]), PATIENCE_S) as person:
+        if moment == "a probe job on":
+            for question in ("Partitions", "Environments", "Work folder"):
+                person.sees(f"{question}.*: ")
+                person.types("")
+        person.sees(moment)
+        person.presses(CTRL_C)
+        person.sees("nothing is written")
+        assert person.ends() == 4
+    assert not (one.home(USER) / "site-config" / "dropped").exists()
+    assert not list((one.state.home(USER) / "assay-work").glob("assay-probe-*"))
+    assert one.admin("squeue", "--noheader").strip() == ""
