@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import argparse
+import getpass
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("--changes", action="store_true", help="the changes that were found")
     accept = _command(commands, "accept-change", _accept, "take changes as the new reference")
     accept.add_argument("changes", metavar="CHANGE", type=int, nargs="+", help="as check names it")
-    accept.add_argument("--author", required=True, help="who accepts")
-    accept.add_argument("--reason", required=True, help="why it is as it should be")
+    accept.add_argument("--author", help="who accepts; default: the user's name")
+    accept.add_argument(
+        "--reason", help="why it is as it should be; a terminal is asked where it is left out"
+    )
     for command in (add, show, accept):
         add_json(command)
 
@@ -82,17 +86,19 @@ def _add(arguments: argparse.Namespace) -> int:
 
 
 def _accept(arguments: argparse.Namespace) -> int:
-    if not arguments.author.strip() or not arguments.reason.strip():
+    author = getpass.getuser() if arguments.author is None else arguments.author
+    reason = arguments.reason
+    if reason is None and sys.stdin.isatty():
+        reason = input(f"{author} accepts, because: ")
+    if not author.strip() or not (reason or "").strip():
         raise AssayError("--author and --reason must say something; they are kept")
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     with Store(arguments.history) as store:
-        count = store.accept(arguments.changes, Acceptance(arguments.author, arguments.reason, now))
+        count = store.accept(arguments.changes, Acceptance(author, reason, now))
     if arguments.json:
         from assay.machine.nights import Accepted  # slow: pydantic
 
-        told = Accepted.of(
-            changes=arguments.changes, author=arguments.author, reason=arguments.reason
-        )
+        told = Accepted.of(changes=arguments.changes, author=author, reason=reason)
         print(told.text())
         return ExitStatus.PASS
     print(f"accepted {count} changes; their series have a new reference from that night on")

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from records.history import DEFAULT_HISTORY
+
 DEFAULT_SITE = "virtual"
-#: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
-DEFAULT_HISTORY = Path("results/history.sqlite")
 
 
 def added_checks(path: str) -> str:

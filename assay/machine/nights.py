@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from assay.machine.form import Form, Part
+from assay.machine.runs import AnswerPart
 
 
 class NightAdded(Form):
@@ -206,11 +207,13 @@ class NightTold(Form, extra="allow"):
     started_at: str
     """When it began (UTC)."""
     verdict: str
-    """PASS, FAIL, INCONCLUSIVE or LEARNING."""
+    """PASS, FAIL, SUSPECT, INCONCLUSIVE or LEARNING."""
     exit_status: int
     """What the command exits with."""
+    answer: AnswerPart
+    """The answer."""
     summary: str
-    """The night in a line."""
+    """Its sentence."""
     nodes: list[str]
     """Nodes of the night."""
     other_nodes: list[str]

@@ -17,7 +17,7 @@ from reports.nightly.check import Checked, check_history
 from reports.nightly.exports import as_json
 from reports.nightly.night import read_night
 from reports.nightly.pages import write_pages
-from reports.nightly.wording import short_text
+from reports.nightly.text import short_text
 
 #: Launches of each case that is run again.
 RERUN_BLOCKS = 5

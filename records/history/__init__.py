@@ -1,2 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The history of a campaign on a site: nights, their values, what changed, what was accepted."""
+
+from pathlib import Path
+
+#: Where the history is kept unless told otherwise, below the folder in which `assay` is called.
+DEFAULT_HISTORY = Path("results/history.sqlite")

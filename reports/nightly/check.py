@@ -5,24 +5,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from records.errors import ExitStatus
 from records.history.model import Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
+from reports.answer.model import State
 from reports.nightly.findings import Finding, Judgement
 from reports.nightly.judge import NightJudge
 from reports.nightly.rules import Rules, rules_for
 from reports.nightly.segments import ContextChange, context_changes
+from reports.nightly.tonight import StageA
 
 
 @dataclass(frozen=True)
 class Checked:
-    """The newest night with its judgement, in a history whose changes are up to date."""
+    """The newest night with its judgement, in a history (of `history_file`) whose changes are up to
+    date."""
 
     history: History
     judgement: Judgement
     rules: Rules
+    history_file: str = ""
 
     @property
     def night(self) -> Night:
@@ -47,14 +52,34 @@ class Checked:
         return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
 
     @property
-    def status(self) -> ExitStatus:
-        """FAIL: a regression, new or open, a silent series, or bad launches. INCONCLUSIVE:
-        something to run again, or nothing could be judged."""
+    def state(self) -> State:
+        """FAIL: a regression, new or open, a silent series, or bad launches. SUSPECT: something to
+        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged."""
         if self.judgement.of("regression", "open", "silent") or self.bad_launches:
-            return ExitStatus.FAIL
-        if self.judgement.of("suspect") or not self.judgement.judged:
-            return ExitStatus.INCONCLUSIVE
-        return ExitStatus.PASS
+            return State.FAIL
+        if self.judgement.of("suspect"):
+            return State.SUSPECT
+        if self.judgement.judged:
+            return State.PASS
+        young = self.judgement.learning
+        return (
+            State.LEARNING if young and young == len(self.judgement.reasons) else State.INCONCLUSIVE
+        )
+
+    @property
+    def status(self) -> ExitStatus:
+        """A young history is no reason for an alarm; what is not decided is no success."""
+        return {
+            State.PASS: ExitStatus.PASS,
+            State.LEARNING: ExitStatus.PASS,
+            State.FAIL: ExitStatus.FAIL,
+        }.get(self.state, ExitStatus.INCONCLUSIVE)
+
+    @cached_property
+    def stage_a(self) -> StageA:
+        """What the night was compared with."""
+        judge = NightJudge(self.history, self.rules)
+        return judge.stage_a(self.judgement.night, self.changes_before)
 
     def groups(self, *verdicts: str) -> Iterator[tuple[str, list[Finding]]]:
         """Findings with these verdicts by case id, the greatest worsening first."""
@@ -89,7 +114,7 @@ def check_history(store: Store, site: str, campaign: str, alarms_a_month: float 
         for finding in judgement.findings
     ]
     judgement = replace(judgement, findings=findings, changes=changes)
-    return Checked(replace(history, changes=changes), judgement, rules)
+    return Checked(replace(history, changes=changes), judgement, rules, str(store.path))
 
 
 def _before(changes: list[Change], history: History, place: int) -> list[Change]:

@@ -9,25 +9,26 @@ from dataclasses import asdict
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from records.errors import ExitStatus
 from records.plain_text import plain
+from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.wording import case_names, group_line, headline, point_name
+from reports.nightly.wording import case_names, group_line, point_name
 
 
 def as_json(checked: Checked) -> str:
     """night.json: verdict, findings, changes of context, what was not judged."""
-    night = checked.night
+    night, answer = checked.night, answer_of_night(checked)
     content = {
         "schema": 1,
         "site": night.site,
         "campaign": night.campaign,
         "run_id": night.run_id,
         "started_at": night.started_at,
-        "verdict": ExitStatus(checked.status).name,
+        "verdict": answer.state.name,
         "exit_status": int(checked.status),
-        "summary": headline(checked),
+        "answer": answer.as_json(),
+        "summary": answer.sentence,
         "nodes": list(night.nodes),
         "other_nodes": list(checked.history.other_nodes.get(night.id, ())),
         "launches": dict(night.statuses),
@@ -81,8 +82,8 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
 
 
 def as_junit(checked: Checked) -> str:
-    """One test case for each series: regressions are failures, suspects are skipped; launches
-    without a result are errors."""
+    """One test case for each series: regressions are failures; suspects, and what was not judged,
+    are skipped; launches without a result are errors."""
     night = checked.night
     worst = {
         "regression": "failure",
@@ -97,9 +98,10 @@ def as_junit(checked: Checked) -> str:
             f"<testcase classname={_attribute(f'{key.check}.{key.environment}.{key.case_id}')}"
             f" name={_attribute(point_name(key))}"
         )
-        finding = said.get(series)
+        finding, reason = said.get(series), checked.judgement.reasons.get(series)
         if finding is None:
-            body.append(f"{head}/>\n")
+            unjudged = f"><skipped message={_attribute(f'not judged: {reason}')}/></testcase>"
+            body.append(f"{head}{unjudged if reason else '/>'}\n")
             continue
         text = _attribute(group_line(checked.history, names, [finding]))
         body.append(f"{head}><{worst[finding.verdict]} message={text}/></testcase>\n")
@@ -110,7 +112,7 @@ def as_junit(checked: Checked) -> str:
     failures = sum(worst[item.verdict] == "failure" for item in said.values())
     counts = (
         f'tests="{len(body)}" failures="{failures}" errors="{len(night.failures)}"'
-        f' skipped="{len(said) - failures}"'
+        f' skipped="{len(said) - failures + len(checked.judgement.reasons.keys() - said.keys())}"'
     )
     name = _attribute(f"{night.campaign} on {night.site}, {night.date}")
     return (

@@ -57,16 +57,30 @@ class Finding:
 class Judgement:
     """A night's findings; the changes as they are after it; what could not be judged and why.
 
-    `night` is the position of the night in its history, `judged` counts series; `wide` counts those
-    with a limit wider than `rules.widest`, by the reason.
+    `night` is the position of the night in its history, `judged` counts series. `reasons` says of a
+    series why it was not judged, `wide_reasons` why its limit is wider than `rules.widest`.
+    `learning` counts series that are too young to be judged, `earlier` the nights that the oldest
+    is compared with.
     """
 
     night: int
     findings: list[Finding]
     changes: list[Change]
     judged: int
-    unjudged: Counter[str] = field(default_factory=Counter)
-    wide: Counter[str] = field(default_factory=Counter)
+    reasons: dict[int, str] = field(default_factory=dict)
+    wide_reasons: dict[int, str] = field(default_factory=dict)
+    learning: int = 0
+    earlier: int = 0
+
+    @property
+    def unjudged(self) -> Counter[str]:
+        """How many series were not judged, by the reason."""
+        return Counter(self.reasons.values())
+
+    @property
+    def wide(self) -> Counter[str]:
+        """How many limits are wide, by the reason."""
+        return Counter(self.wide_reasons.values())
 
     def of(self, *verdicts: Verdict) -> list[Finding]:
         """The findings with one of these verdicts."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from records.history.model import History
-from reports.nightly.wording import at_text, case_labels
+from reports.nightly.wording import at_text, case_labels, natural_order
 from reports.notation.units import count_text
 from reports.show.canvas import Panel, styled
 from reports.show.heat import Heat, Scale, heat_panel
@@ -32,7 +32,7 @@ def series_by_nights(
     first = max(0, tonight + 1 - MOST_NIGHTS)
     known = [
         series
-        for series in _in_order(history)
+        for series in natural_order(history)
         if np.isfinite(reference[series]) and reference[series] > 0
     ]
     if tonight - first < 1 or not known:
@@ -67,20 +67,6 @@ def series_by_nights(
             _SCALE,
             f"{len(rows)} series over {tonight + 1 - first} nights; found tonight: {told}.",
         )
-
-
-def _in_order(history: History) -> list[int]:
-    """Checks, metrics and environments as they come; lengths and counts in natural order."""
-
-    def key(series: int) -> tuple[object, ...]:
-        one = history.series[series]
-        at = tuple(
-            (0, value, "") if isinstance(value, int | float) else (1, 0, str(value))
-            for _, value in sorted(one.at.items())
-        )
-        return one.check_title, one.environment, one.title, at
-
-    return sorted(range(len(history.series)), key=key)
 
 
 def _names(history: History, rows: Sequence[int]) -> list[str]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -130,18 +129,31 @@ class _Tonight:
             self._say(series, "better")
         for shift in self._shifts():
             self._take(shift)
-        unjudged = Counter(reason for reason in reasons if reason)
-        count, wide = int(judged.sum()), self._wide(judged)
-        return Judgement(self.place, self.findings, self.changes, count, unjudged, wide)
+        return Judgement(
+            self.place,
+            self.findings,
+            self.changes,
+            int(judged.sum()),
+            {series: reason for series, reason in enumerate(reasons) if reason},
+            self._wide(judged),
+            sum(reason in self._young for reason in reasons),
+            int(self.stage_a.reference.n.max(initial=0)),
+        )
 
-    def _wide(self, judged: Mask) -> Counter[str]:
-        """Judged series whose limit is wider than is of use, by the reason."""
+    @property
+    def _young(self) -> tuple[str, ...]:
+        """Why a series is not judged whose history is too short for that."""
+        return (
+            f"fewer than {self.rules.judged_from} earlier nights to compare with",
+            "no three nights of one context, from which a spread could be known",
+        )
+
+    def _wide(self, judged: Mask) -> dict[int, str]:
+        """Judged series whose limit is wider than is of use, and why."""
         wide = judged & (self.stage_a.limits.alone > self.rules.widest * 1.001)
         few = self.stage_a.reference.n_spread < self.rules.robust_from
-        return Counter(
-            "fewer than ten nights are known" if few[series] else "its nights stray that far"
-            for series in np.flatnonzero(wide).tolist()
-        )
+        words = "its nights stray that far", "fewer than ten nights are known"
+        return {series: words[bool(few[series])] for series in np.flatnonzero(wide).tolist()}
 
     def _silent(self) -> Mask:
         """Series without a value tonight, or with zero, that are expected and were not zero now and
@@ -165,16 +177,12 @@ class _Tonight:
 
     def _unjudged(self) -> list[str | None]:
         """For each series why it is not judged tonight, or None."""
-        least, earlier = self.rules.least_launches, self.rules.judged_from
+        least, (few_nights, no_spread) = self.rules.least_launches, self._young
         counts = self.history.counts[:, self.place]
         texts = np.full(len(counts), None, dtype=object)
-        texts[~np.isfinite(self.stage_a.limits.alone)] = (
-            "no three nights of one context, from which a spread could be known"
-        )
+        texts[~np.isfinite(self.stage_a.limits.alone)] = no_spread
         texts[~(self.stage_a.reference.median > 0)] = "the reference is not positive"
-        texts[self.stage_a.reference.n < earlier] = (
-            f"fewer than {earlier} earlier nights to compare with"
-        )
+        texts[self.stage_a.reference.n < self.rules.judged_from] = few_nights
         texts[counts < least] = f"fewer than {least} valid launches tonight"
         texts[self.values[:, -1] <= 0] = "zero tonight"
         texts[counts == 0] = "no valid launch tonight"

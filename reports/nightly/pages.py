@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from records.errors import ExitStatus, InfrastructureError
+from records.errors import InfrastructureError
 from records.files import write_whole
 from records.history.model import History
 from records.plain_text import plain
+from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.exports import as_json, as_junit
 from reports.nightly.heat import series_by_nights
-from reports.nightly.judge import NightJudge
 from reports.nightly.listing import state_of
-from reports.nightly.tonight import StageA
+from reports.nightly.text import short_text
 from reports.nightly.trends import trend
 from reports.nightly.wording import (
     HEADLINES,
@@ -28,12 +28,11 @@ from reports.nightly.wording import (
     case_names,
     causes_of,
     group_line,
-    headline,
+    natural_order,
     point_name,
-    short_text,
     since_text,
 )
-from reports.notation.units import count_text, readable_unit
+from reports.notation.units import count_text, percent, readable_unit
 from reports.show.canvas import Panel, styled
 from reports.write.page import fill_in
 
@@ -93,8 +92,6 @@ def write_pages(checked: Checked, out: Path) -> Path:
 def render_page(checked: Checked) -> str:
     """One HTML file: verdict, findings, what changed, trends of every case."""
     history, names = checked.history, case_names(checked.history)
-    judge = NightJudge(history, checked.rules)
-    tonight = judge.stage_a(checked.judgement.night, checked.changes_before)
     found = [
         (
             verdict,
@@ -107,23 +104,22 @@ def render_page(checked: Checked) -> str:
     ]
     content = {
         "night": checked.night,
-        "status": ExitStatus(checked.status).name.replace("_", " "),
-        "headline": headline(checked),
+        "answer": answer_of_night(checked),
         "found": found,
         "context": checked.context,
         "map": series_by_nights(
             history,
-            tonight.reference.median,
+            checked.stage_a.reference.median,
             {item.series for item in checked.judgement.of("regression", "open", "suspect")},
             checked.judgement.night,
         ),
-        "tonight": _tonight(checked, tonight),
+        "tonight": _tonight(checked),
         "unjudged": checked.judgement.unjudged.most_common(),
         "wide": checked.judgement.wide.most_common(),
         "judged": checked.judgement.judged,
         "nights": len(history.nights),
         "changes": _changes(history),
-        "checks": list(_trends(checked, tonight).items()),
+        "checks": list(_trends(checked).items()),
         "rules": checked.rules,
     }
     return fill_in("nightly.html.j2", content)
@@ -149,13 +145,13 @@ def _changes(history: History) -> list[tuple[str, ...]]:
     return rows
 
 
-def _trends(checked: Checked, tonight: StageA) -> dict[str, list[CaseTrends]]:
+def _trends(checked: Checked) -> dict[str, list[CaseTrends]]:
     """Some pictures of each case under the title of its check; cases with findings first."""
     history = checked.history
     said = {item.series: item for item in reversed(checked.judgement.findings)}
     members: dict[str, list[int]] = {}
-    for series, key in enumerate(history.series):
-        members.setdefault(key.case_id, []).append(series)
+    for series in natural_order(history):
+        members.setdefault(history.series[series].case_id, []).append(series)
 
     def weight(series: int) -> tuple[int, float]:
         finding = said.get(series)
@@ -168,54 +164,76 @@ def _trends(checked: Checked, tonight: StageA) -> dict[str, list[CaseTrends]]:
         for case, places in sorted(members.items(), key=lambda item: min(map(weight, item[1]))):
             chosen = sorted(places, key=weight)[: min(MOST_PANELS_A_CASE, left)]
             left -= len(chosen)
-            panels = [_trend(history, labels[case], series, tonight) for series in chosen]
+            panels = [_trend(checked, labels[case], series) for series in chosen]
             cases = checks.setdefault(history.series[places[0]].check_title, [])
             cases.append(CaseTrends(names[case], f"case-{case}", panels, len(places)))
     return checks
 
 
-def _trend(history: History, label: str, series: int, tonight: StageA) -> Trend:
+def _trend(checked: Checked, label: str, series: int) -> Trend:
     """Above a picture what tells it from the others of its check; below what is drawn."""
+    history, tonight = checked.history, checked.stage_a
     key = history.series[series]
     title = f"{key.environment}: {', '.join(filter(None, (label, at_text(key))))}"
     known = int(np.isfinite(history.values[series]).sum())
     side = "less" if key.better == "lower" else "more"
     note = f"{key.title}, {side} is better; {count_text(known, 'night')}"
     middle, limit = float(tonight.reference.median[series]), float(tonight.limits.alone[series])
-    panel = trend(history, series, (middle, limit) if math.isfinite(limit) else None)
+    usual = (middle, limit) if math.isfinite(limit) else None
+    panel = trend(history, series, usual, float(tonight.floors[series]))
     return Trend(title.removesuffix(": "), note, panel)
 
 
-def _tonight(checked: Checked, tonight: StageA) -> list[tuple[str, ...]]:
-    """Each series in a row: its verdict and the verdict's look, case, point, tonight, reference,
-    change for the worse, limit, nights; findings first."""
-    history, place = checked.history, checked.judgement.night
-    said = {item.series: item.verdict for item in checked.judgement.findings}
+@dataclass(frozen=True)
+class TonightRow:
+    """A series tonight: its verdict with the class of its colour, names, what it is compared with;
+    `wide` says why its limit is of little use."""
+
+    verdict: str
+    kind: str
+    case: str
+    point: str
+    numbers: tuple[str, ...]
+    limit: str
+    wide: str
+    nights: str
+
+
+def _tonight(checked: Checked) -> list[TonightRow]:
+    """Each series with a value; findings first, then in natural order. What is said of a series is
+    said with the numbers of its finding."""
+    history, stage_a, place = checked.history, checked.stage_a, checked.judgement.night
+    said = {item.series: item for item in reversed(checked.judgement.findings)}
     names = case_names(history)
-    rows: list[tuple[str, ...]] = []
-    for series in sorted(
-        np.flatnonzero(np.isfinite(history.values[:, place])).tolist(),
-        key=lambda series: (_ORDER.get(said.get(series, ""), len(_ORDER)), series),
-    )[:MOST_ROWS]:
-        key, word = history.series[series], said.get(series, "")
-        level, limit = (
-            float(column[series]) for column in (tonight.reference.median, tonight.limits.alone)
+    with_value = [one for one in natural_order(history) if np.isfinite(history.values[one, place])]
+    ordered = sorted(with_value, key=lambda one: _ORDER[said[one].verdict] if one in said else 99)
+    rows = []
+    for series in ordered[:MOST_ROWS]:
+        key, finding = history.series[series], said.get(series)
+        level, limit, worse = (
+            float(column[series])
+            for column in (stage_a.reference.median, stage_a.limits.alone, stage_a.worse)
         )
-        value, worse = float(history.values[series, place]), float(tonight.worse[series])
-        unit = readable_unit(key.unit, [value])
-        n = int(tonight.reference.n[series])
-        judged = math.isfinite(limit) and n > 0
+        if finding is not None and math.isfinite(finding.worse):
+            level, limit, worse = finding.reference, finding.limit, finding.worse
+        unit = readable_unit(key.unit, [float(history.values[series, place])])
+        judged = series not in checked.judgement.reasons
+        numbers = (
+            f"{float(history.values[series, place]) / unit.factor:.4g} {unit.label}",
+            f"{level / unit.factor:.4g} {unit.label}" if judged else "–",
+            f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}" if judged else "–",
+        )
+        word = finding.verdict if finding else "as usual" if judged else "not judged"
         rows.append(
-            (
-                word or ("as usual" if judged else "not judged"),
+            TonightRow(
+                word,
                 _KINDS.get(word, ""),
                 names[key.case_id],
                 point_name(key),
-                f"{value / unit.factor:.4g} {unit.label}",
-                f"{level / unit.factor:.4g} {unit.label}" if judged else "–",
-                f"{worse * 100:+.1f} %".replace("-", "−") if judged else "–",
-                f"{limit * 100:.0f} %" if judged else "–",
-                str(n),
+                numbers,
+                percent(limit) if judged and math.isfinite(limit) else "–",
+                checked.judgement.wide_reasons.get(series, ""),
+                str(int(stage_a.reference.n[series])),
             )
         )
     return rows

@@ -43,6 +43,7 @@ class StageA:
 
     def __init__(self, seen: Seen, direction: Matrix, floors: Matrix, rules: Rules) -> None:
         self.seen, self.direction, self.rules = seen, direction, rules
+        self.floors = floors
         nights = np.arange(seen.values.shape[1])
         usable = np.isfinite(seen.values) & ~seen.bad
         self._since = usable & (nights >= seen.since[:, np.newaxis])

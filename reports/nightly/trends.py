@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from records.history.model import Change, History, SeriesKey
 from reports.nightly.segments import context_starts
@@ -16,12 +17,15 @@ from reports.show.canvas import HOVER, Panel, finish, new_panel
 MOST_NIGHTS = 180
 _HEIGHT_IN = 2.15
 _BAD, _GOOD = "#A6341B", "#0b5a3c"
-#: The usual range is drawn no further from the values than this many times their own range.
-_MOST_ROOM = 0.8
+#: What is shown round a reference, in units of what is allowed.
+_ROUND = 1.15
 
 
-def trend(history: History, series: int, reference: tuple[float, float] | None) -> Panel:
-    """The last nights of one series; `reference` is its median and limit (a fraction)."""
+def trend(
+    history: History, series: int, reference: tuple[float, float] | None, floor: float
+) -> Panel:
+    """The last nights of one series; `reference` is its median and limit (a fraction), `floor` the
+    least change that is ever told."""
     key = history.series[series]
     first = max(0, len(history.nights) - MOST_NIGHTS)
     values = history.values[series, first:]
@@ -35,7 +39,8 @@ def trend(history: History, series: int, reference: tuple[float, float] | None) 
     for place in np.unique(starts[starts > first]).tolist():
         axes.axvline(place - 0.5, color=QUIET, linewidth=0.9, linestyle=(0, (4, 3)))
     _label_axes(axes, history, first, unit.label)
-    _usual_range(axes, reference, unit.factor)
+    shown = reference and (reference[0] / unit.factor, reference[1])
+    set_range(axes, values / unit.factor, shown, floor)
     changes = [item for item in history.changes if item.series == series]
     for change, row in zip(reversed(changes), (0, 1, *[None] * len(changes)), strict=False):
         if history.position(change.since) >= first:
@@ -70,18 +75,25 @@ def _values(axes: Axes, history: History, series: int, unit: ReadableUnit) -> No
         )
 
 
-def _usual_range(axes: Axes, reference: tuple[float, float] | None, factor: float) -> None:
-    """The reference and what it allows, in an axis that the values fill and that ends at zero."""
-    low, high = axes.get_ylim()
-    room = _MOST_ROOM * (high - low)
-    top = high
+def set_range(
+    axes: Axes,
+    values: NDArray[np.float64],
+    reference: tuple[float, float] | None,
+    floor: float,
+) -> None:
+    """The reference and what it allows, in an axis that shows both and ends at zero.
+
+    The axis spans at least the floor of detection round the reference (or the median of `values`),
+    so that noise below it does not look like news.
+    """
+    low, top = axes.get_ylim()
+    known = values[np.isfinite(values)]
+    middle, limit = reference or (float(np.median(known)) if len(known) else 0.0, 0.0)
     if reference is not None:
-        middle, limit = reference[0] / factor, reference[1]
         axes.axhspan(middle * (1 - limit), middle * (1 + limit), color=QUIET, alpha=0.16, lw=0)
         axes.axhline(middle, color=QUIET, linewidth=0.9)
-        edges = (middle * (1 - 1.1 * limit), middle * (1 + 1.1 * limit))
-        low = min(low, max(edges[0], low - room))
-        top = max(high, min(edges[1], high + room))
+    allowed = _ROUND * max(limit, floor)
+    low, top = min(low, middle * (1 - allowed)), max(top, middle * (1 + allowed))
     low = max(low, 0.0)
     axes.set_ylim(low, top + 0.16 * (top - low))
 

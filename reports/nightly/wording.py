@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was found, in words: names of series, changes, and the short text for a mail."""
+"""What was found, in words: names of series and changes, lines of findings."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from records.errors import ExitStatus
 from records.history.model import Change, History, SeriesKey
-from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
 from reports.nightly.segments import concerns, context_changes
 from reports.notation.labels import check_labels, point_text
-from reports.notation.units import count_text, fixed, percent, readable_unit
+from reports.notation.units import count_text, percent, readable_unit
 
 HEADLINES = {
     "regression": "Slower, confirmed",
@@ -24,7 +22,6 @@ HEADLINES = {
     "improvement": "Faster, and stays so (a change, no regression)",
     "better": "Better tonight",
 }
-_MOST_LINES = 8
 
 
 def case_labels(history: History) -> dict[str, str]:
@@ -46,6 +43,23 @@ def case_names(history: History) -> dict[str, str]:
 def at_text(key: SeriesKey) -> str:
     """The point of a series: "Send/Recv, 1024 B"; empty without one."""
     return ", ".join(point_text(name, value) for name, value in sorted(key.at.items()))
+
+
+def natural_order(history: History) -> list[int]:
+    """All series, case by case as they came, lengths and other numbers in their natural order."""
+    cases: dict[str, int] = {}
+    metrics: dict[str, int] = {}
+
+    def place(series: int) -> tuple[int, int, list[tuple[str, bool, float, str]]]:
+        key = history.series[series]
+        at = [
+            (name, isinstance(value, str), 0.0 if isinstance(value, str) else value, str(value))
+            for name, value in sorted(key.at.items())
+        ]
+        case = cases.setdefault(key.case_id, len(cases))
+        return case, metrics.setdefault(key.metric, len(metrics)), at
+
+    return sorted(range(len(history.series)), key=place)
 
 
 def point_name(key: SeriesKey) -> str:
@@ -129,57 +143,3 @@ def causes_of(history: History, place: int, environment: str) -> list[str]:
         return []
     changed = context_changes(history.nights[place - 1], history.nights[place])
     return [item.text for item in changed if concerns(item.name, environment)]
-
-
-def headline(checked: Checked) -> str:
-    """The night in one sentence."""
-    judgement = checked.judgement
-    fresh, known = len(judgement.of("regression")), len(judgement.of("open"))
-    judged = count_text(judgement.judged, "series", "series")
-    if fresh or known:
-        counts = " and ".join(f"{n} {word}" for n, word in ((fresh, "new"), (known, "open")) if n)
-        noun = "regression" if fresh + known == 1 else "regressions"
-        return f"{counts} {noun} among {judged} judged"
-    if judgement.of("silent"):
-        return f"{count_text(len(judgement.of('silent')), 'series', 'series')} fell silent"
-    if checked.bad_launches:
-        return f"{count_text(checked.bad_launches, 'launch', 'launches')} did not give a result"
-    if judgement.of("suspect"):
-        return f"{len(judgement.of('suspect'))} of {judged} must be run again tonight"
-    if not judgement.judged:
-        return "nothing could be judged yet"
-    return f"no regression among {judged} judged"
-
-
-def short_text(checked: Checked, details: str = "") -> str:
-    """The night on one screen: verdict, findings by case, what changed, what was not judged."""
-    night, names = checked.night, case_names(checked.history)
-    status = ExitStatus(checked.status).name.replace("_", " ")
-    lines = [
-        f"{status}: {night.campaign} on {night.site}, night of {night.date} (run {night.run_id})",
-        f"  {headline(checked)}",
-    ]
-    for verdict, title in HEADLINES.items():
-        groups = list(checked.groups(verdict))
-        lines += [f"{title}:"] if groups else []
-        lines += [
-            f"  {group_line(checked.history, names, found)}" for _, found in groups[:_MOST_LINES]
-        ]
-        if len(groups) > _MOST_LINES:
-            lines.append(f"  and {count_text(len(groups) - _MOST_LINES, 'further case')}")
-    if checked.context:
-        lines.append("Changed since the night before:")
-        lines += [f"  {item.text}" for item in checked.context]
-    if checked.bad_launches:
-        lines.append("Launches without a result:")
-        lines += [f"  {text}" for text in night.failures[:_MOST_LINES]]
-    if checked.judgement.unjudged:
-        lines.append("Not judged:")
-        counts = checked.judgement.unjudged.most_common()
-        lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in counts]
-    if checked.judgement.wide:
-        lines.append(f"Limit wider than {percent(checked.rules.widest)}:")
-        wide = checked.judgement.wide.most_common()
-        lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in wide]
-    lines += [f"Warning: {text}" for text in night.warnings]
-    return "\n".join([*lines, details] if details else lines)

@@ -112,7 +112,7 @@ def test_nothing_but_failed_nights(folder, capsys):  # noqa: F811 the fixture
     status, night = check(folder, capsys)
     assert status == 1
     assert night["judged"] == 0
-    assert night["summary"] == "10 launches did not give a result"
+    assert night["summary"] == "10 of 10 launches ended without a result tonight: time limit"
     assert "time limit" in (folder / "out" / "index.html").read_text()
 
 

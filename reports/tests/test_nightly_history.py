@@ -91,7 +91,7 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     ]
     assert main(accept) == 0
     status, night = check(folder, capsys)
-    assert status == 3  # the new reference has one night only
+    assert (status, night["verdict"]) == (0, "LEARNING")  # the new reference has one night only
     assert not night["findings"]
     capsys.readouterr()
     assert main(["history", "show", "--changes"]) == 0
@@ -209,8 +209,13 @@ def test_one_launch_is_no_value(folder, capsys):
 def test_few_nights_are_said_to_be_few(folder, capsys):
     add_nights(folder, 2)
     status, night = check(folder, capsys)
-    assert status == 3
+    assert (status, night["verdict"]) == (0, "LEARNING")
+    told = "Night 2 of 4: all 10 launches right; verdicts begin with night 4."
+    assert night["answer"]["sentence"] == told
     assert night["not_judged"] == {"fewer than 3 earlier nights to compare with": 2}
+    junit = (folder / "out" / "junit.xml").read_text()
+    assert 'tests="2" failures="0" errors="0" skipped="2"' in junit
+    assert junit.count("<skipped ") == 2
 
 
 def negative(record):

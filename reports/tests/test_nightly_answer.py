@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The night's answer: short, with its number; the numbers of page and sentence are the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from bench.simulated_nights import Event, normal, simulate
+from records.history.model import Change, History, SeriesKey
+from reports.answer.model import MOST_WORDS, Answer, State
+from reports.nightly.answer import answer_of_night
+from reports.nightly.check import Checked
+from reports.nightly.exports import as_junit
+from reports.nightly.judge import NightJudge
+from reports.nightly.pages import render_page
+from reports.nightly.rules import rules_for
+from reports.nightly.trends import set_range
+from reports.nightly.wording import natural_order
+
+pytestmark = pytest.mark.numerical
+
+SIZES = (8, 1024, 16384, 262144)
+
+
+def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01) -> History:
+    """A simulated history of eight series that are called as a real one's."""
+    made = simulate(event, normal, spread, (2 * len(SIZES), nights), seed)
+    keys = [
+        SeriesKey(
+            f"pt2pt-{name}",
+            "pt2pt",
+            name,
+            {},
+            "half_round_trip",
+            "s",
+            "lower",
+            {"construct": "Send/Recv", "message_bytes": size},
+            "half round trip",
+            "Point-to-point",
+        )
+        for name in ("mpich", "openmpi")
+        for size in (262144, 1024, 8, 16384)
+    ]
+    return replace(made, series=keys)
+
+
+def checked(history: History, *, reruns: bool = True) -> Checked:
+    """All nights judged, one after the other, as a site does."""
+    rules, changes = rules_for(len(history.series)), list[Change]()
+    judge = NightJudge(history, rules)
+    if not reruns:
+        judge.reruns = np.full_like(judge.reruns, np.nan)
+    for place in range(len(history.nights)):
+        judgement = judge.judge(place, changes)
+        changes = [replace(one, id=n) for n, one in enumerate(judgement.changes, 1)]
+    known = {(item.series, item.kind, item.found): item for item in changes}
+    findings = [
+        replace(item, change=known[item.change.series, item.change.kind, item.change.found])
+        if item.change
+        else item
+        for item in judgement.findings
+    ]
+    judgement = replace(judgement, findings=findings, changes=changes)
+    return Checked(replace(history, changes=changes), judgement, rules)
+
+
+def answered(history: History, **options: Any) -> Answer:
+    answer = answer_of_night(checked(history, **options))
+    assert 3 <= len(answer.sentence.split()) <= MOST_WORDS
+    assert re.search(r"\d", answer.sentence)
+    return answer
+
+
+def test_a_regression_is_told_with_size_day_cause_and_the_command_that_accepts_it() -> None:
+    history = a_history(Event("step", step=0.08, at=20, context_at=20), 24)
+    night = checked(history)
+    answer = answer_of_night(night)
+    assert answer.state is State.FAIL
+    found = re.match(
+        r"\w+, Send/Recv, [0-9.]+ \w+: (\d\.\d %) slower since 2026-01-21, the night of"
+        r" host.kernel: 6.1 → 6.2; 7 more series\.$",
+        answer.sentence,
+    )
+    assert found
+    assert re.fullmatch(r"assay history accept-change \d+( \d+){5}", answer.command)
+    # The same number stands in the page's list of all changes.
+    assert f"({found[1]} worse)" in render_page(night)
+
+
+@pytest.mark.parametrize("nights", [1, 2, 3])
+def test_a_young_history_is_learning_and_passes_nothing(nights: int) -> None:
+    night = checked(a_history(Event("nothing"), nights))
+    answer = answer_of_night(night)
+    assert (answer.state, int(night.status)) == (State.LEARNING, 0)
+    told = f"Night {nights} of 4: all 5 launches right; verdicts begin with night 4."
+    assert answer.sentence == told
+    junit = as_junit(night)
+    assert 'tests="8" failures="0" errors="0" skipped="8"' in junit
+    assert junit.count("<skipped message=") == 8
+
+
+def test_the_fourth_night_is_judged() -> None:
+    night = checked(a_history(Event("nothing"), 4))
+    assert night.state is State.PASS
+    assert "<skipped" not in as_junit(night)
+
+
+def test_a_quiet_night_tells_what_is_nearest_to_its_limit() -> None:
+    answer = answered(a_history(Event("nothing"), 20))
+    assert answer.state is State.PASS
+    assert answer.sentence.startswith("As usual: 8 series are within what is allowed; nearest")
+    assert re.search(r"\d % (slower|faster) \(limit \d+\.\d %\)\.$", answer.sentence)
+
+
+def test_a_suspect_is_to_be_run_again() -> None:
+    history = a_history(Event("step", step=0.3, at=19), 20)
+    history.reruns[:] = np.nan
+    answer = answered(history)
+    assert answer.state is State.SUSPECT
+    assert answer.command == "assay history check --rerun"
+
+
+def test_silence_is_told_with_what_was_usual() -> None:
+    history = a_history(Event("nothing"), 20)
+    history.values[2, -1], history.counts[2, -1] = np.nan, 0
+    answer = answered(history)
+    assert answer.state is State.FAIL
+    assert answer.sentence.startswith("1 series silent tonight: mpich, Send/Recv, 8 B: no value")
+
+
+def test_a_limit_wider_than_ten_per_cent_is_amber_with_its_reason() -> None:
+    night = checked(a_history(Event("nothing"), 30, spread=0.05))
+    assert night.judgement.wide_reasons
+    page = render_page(night)
+    assert page.count("its nights stray that far</span>") == len(night.judgement.wide_reasons)
+    assert "wider than 10 %" in answer_of_night(night).unknown
+
+
+def test_lengths_stand_in_their_natural_order() -> None:
+    history = a_history(Event("nothing"), 5)
+    sizes = [history.series[series].at["message_bytes"] for series in natural_order(history)]
+    assert sizes == [*SIZES, *SIZES]
+    page = render_page(checked(history))
+    rows = re.findall(r'<span class="quiet">half round trip at Send/Recv, ([^<]*)</span>', page)
+    assert rows == ["8 B", "1 KiB", "16 KiB", "256 KiB"] * 2
+
+
+@pytest.mark.parametrize("reference", [(1.0, 0.03), (1.0, 0.01), None])
+def test_the_axis_spans_the_floor_of_detection_round_the_reference(
+    reference: tuple[float, float] | None,
+) -> None:
+    values = 1 + 0.0005 * np.random.default_rng(1).standard_normal(30)
+    axes = Figure().add_subplot()
+    axes.plot(values)
+    set_range(axes, values, reference, 0.05)
+    low, high = axes.get_ylim()
+    assert low <= 0.95
+    assert high >= 1.05
