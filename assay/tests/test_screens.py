@@ -160,3 +160,37 @@ def test_a_run_whose_report_fails_keeps_its_status(failed_run, capsys) -> None:
     said = capsys.readouterr()
     assert "assay: no report: " in said.err
     assert said.out.startswith("FAILED: quick on virtual")
+
+
+def test_a_comparison_is_a_table_with_the_greatest_change_first(tmp_path, capsys) -> None:
+    cases = synthetic.quick_cases(("mpich",))[:3] + small_cases()
+    first = written(tmp_path / "a", cases, seed=1)
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        for metric in record["metrics"]:
+            metric["value"] *= 1.5 if record["environment"] == "lam" else 1.2
+        return record
+
+    second = written(tmp_path / "b", cases, seed=2, edit=edit)
+    assert main(["compare", str(first), str(second)]) == 0
+    lines = lines_of(capsys)
+    text = "\n".join(lines)
+    assert "\\" not in text
+    assert "|" not in text
+    blocks = text.split("\n\n")
+    assert blocks[1].startswith("beyond the launches' spread; two days cannot tell")
+    for block in blocks[1:]:
+        found = [float(x) for x in re.findall(r"^ +\+(\d+\.\d) %  ", block, re.MULTILINE)]
+        assert found == sorted(found, reverse=True)
+    rows = [line for line in blocks[1].splitlines()[2:] if " → " in line]
+    assert len(rows) > 5
+    assert "lam" in rows[0]
+    assert len({line.index(" %") for line in rows}) == 1
+
+
+def test_a_run_beside_itself_has_no_change(tmp_path, capsys) -> None:
+    run = written(tmp_path / "a", small_cases())
+    assert main(["compare", str(run), str(run)]) == 0
+    text = "\n".join(lines_of(capsys))
+    assert "provenance: no difference" in text
+    assert "further ones: --all" in text

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from math import log
 from pathlib import Path
+from typing import Any, Literal
 
 from records.errors import AssayError
+from records.metric import MetricDefinition
+from records.plan import PlannedCase
 from reports.analysis import Analysis, Row, analyse
 from reports.comparison.builds import belongs_to_builds, build_differences
 from reports.comparison.days import Cell as SeriesCell
@@ -18,8 +23,8 @@ from reports.notation.units import count_text, percent, readable_unit, signed_pe
 from reports.notation.values import between
 from reports.show.listings import provenance_rows
 from reports.show.rows import in_reading_order, row_label, value_cell
-from reports.show.tables import Cell, Table, numeric, pivot
-from reports.statistics.descriptive import LEVEL, log_ratio_interval
+from reports.show.tables import Cell, Heading, Table, numeric, pivot
+from reports.statistics.descriptive import LEVEL, Interval, log_ratio_interval
 from reports.write.markdown import markdown_table, md
 
 MOST_ROWS = 2000
@@ -28,17 +33,53 @@ _DERIVED = ("_best", "_mean", "_worst")
 _EXPECTED_TO_DIFFER = {"run_id", "started_at", "order_seed"}
 
 _Key = tuple[str, str, AtKey]
+#: beyond launches: apart by more than launches scatter, and how far days differ is not known.
+Reading = Literal["better", "worse", "beyond launches", "not resolved", "no interval"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One value in runs A and B: `ratio` is B over A, of geometric means, None below two launches
+    of each; `day` is what is known of days; `reading` speaks of B, this value alone."""
+
+    analysis: Analysis
+    label: str
+    case: PlannedCase
+    metric: MetricDefinition
+    a: Row | None
+    b: Row | None
+    ratio: float | None
+    interval: Interval | None
+    day: DaySpread | None
+    reading: Reading
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """The point inside the launch."""
+        row = self.a or self.b
+        assert row is not None
+        return dict(row.series.at)
+
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """What is resolved comes first, then the greatest change."""
+        size = abs(log(self.ratio)) if self.ratio else -1.0
+        return self.reading in ("not resolved", "no interval"), -size
 
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Run B against run A: what they are, and what differs: provenance, builds, each check."""
+    """Run B against run A: what they are, and what differs: provenance, builds, each check.
+
+    `changes` are all values of both: what is resolved first, then the greatest change.
+    """
 
     first: Analysis
     second: Analysis
     facts: list[str]
     differences: Table
     tables: list[Table]
+    changes: list[Change]
 
     @property
     def title(self) -> str:
@@ -73,7 +114,11 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
     only_a, only_b = len(_cases(first)) - len(shared), len(_cases(second)) - len(shared)
     differences, builds = _differences(first, second)
     days = read_days(history, a.plan.site, a.plan.campaign, {a.run_id, b.run_id})
-    tables = [builds, *(_check_table(first, second, days, check) for check in first.checks)]
+    by_check = {check: _changes(first, second, days, check) for check in first.checks}
+    tables = [builds] + [
+        _check_table(first.register.check_title(check), check, changes)
+        for check, changes in by_check.items()
+    ]
     return RunComparison(
         first,
         second,
@@ -85,6 +130,7 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
         ],
         differences,
         [table for table in tables if table is not None],
+        sorted(chain(*by_check.values()), key=lambda change: change.rank),
     )
 
 
@@ -153,9 +199,10 @@ def _flat(analysis: Analysis) -> dict[str, str]:
     }
 
 
-def _check_table(
+def _changes(
     first: Analysis, second: Analysis, days: Mapping[SeriesCell, DaySpread], check: str
-) -> Table | None:
+) -> list[Change]:
+    """Every value of a check that a case of both runs has, in reading order."""
     known = _cases(first) & _cases(second)
     pairs: dict[_Key, list[Row | None]] = {}
     for place, analysis in enumerate((first, second)):
@@ -163,62 +210,77 @@ def _check_table(
             key = analysis.case(row).id, row.series.metric, row.series.at
             if key[0] in known and not row.series.metric.endswith(_DERIVED):
                 pairs.setdefault(key, [None, None])[place] = row
-    means = numeric(
-        *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
-        "spread of days",
-    )
-    return pivot(
-        list(pairs.values())[:MOST_ROWS],
-        [
-            (
-                ["case", "environment", "metric", *means, "unit", "reading"],
-                lambda pair: _pair_cells(first, second, days, *pair),
-            )
-        ],
-        anchor=f"compare-{check}",
-        title=first.register.check_title(check),
-        total=len(pairs),
-        most=MOST_ROWS,
-    )
+    return [_change(first, second, days, *pair) for pair in pairs.values()]
 
 
-def _pair_cells(
+def _change(
     first: Analysis,
     second: Analysis,
     days: Mapping[SeriesCell, DaySpread],
     a: Row | None,
     b: Row | None,
-) -> list[str | Cell]:
+) -> Change:
     row, analysis = (a, first) if a is not None else (b, second)
     assert row is not None
-    found = [one for one in (a, b) if one is not None]
-    unit = readable_unit(row.unit, [one.summary.mean for one in found])
-    name = analysis.case(row).environment
+    case = analysis.case(row)
     metric = analysis.register.metrics[row.series.metric]
-    cells: list[str | Cell] = [
-        row_label(analysis, row),
-        Cell(name, environment=name),
-        analysis.register.metric_title(metric.name),
-    ]
-    for one in (a, b):
-        cells += ["0" if one is None else str(one.summary.n)]
-        cells += [value_cell([one] if one else [], unit)]
-    values = [one.series.values.tolist() for one in found]
-    result = log_ratio_interval(*values) if len(values) == 2 else None
+    label = row_label(analysis, row)
+    found = [one.series.values.tolist() for one in (a, b) if one is not None]
+    result = log_ratio_interval(*found) if len(found) == 2 else None
+    day = days.get(cell_of(case.id, row.series.metric, dict(row.series.at)))
     if result is None:
-        return [*cells, "–", "–", "–", unit.label, "no interval below n = 2"]
+        return Change(analysis, label, case, metric, a, b, None, None, day, "no interval")
     ratio, interval = result
-    day = days.get(cell_of(analysis.case(row).id, row.series.metric, dict(row.series.at)))
     if day is not None:
         interval = two_days_interval(ratio, interval, day)
-    reading = "not resolved"
+    reading: Reading = "not resolved"
     if not interval.low <= 1 <= interval.high:
         gained = (interval.low > 1) == (metric.better == "higher")
-        reading = (
-            f"B {'better' if gained else 'worse'} at {100 * LEVEL:.0f} %, this cell alone"
-            if day
-            else "beyond the launches' spread; two days cannot tell"
-        )
-    ends = between(interval.low, interval.high, signed_percent)
+        reading = "beyond launches" if day is None else "better" if gained else "worse"
+    return Change(analysis, label, case, metric, a, b, ratio, interval, day, reading)
+
+
+def _check_table(title: str, check: str, changes: Sequence[Change]) -> Table | None:
+    means = numeric(
+        *("A: n", "A: mean ± s", "B: n", "B: mean ± s", "B against A", "95 % interval"),
+        "spread of days",
+    )
+    headings: list[Heading] = ["case", "environment", "metric", *means, "unit", "reading"]
+    return pivot(
+        changes[:MOST_ROWS],
+        [(headings, _cells)],
+        anchor=f"compare-{check}",
+        title=title,
+        total=len(changes),
+        most=MOST_ROWS,
+    )
+
+
+_READINGS: dict[Reading, str] = {
+    "beyond launches": "beyond the launches' spread; two days cannot tell",
+    "not resolved": "not resolved",
+    "no interval": "no interval below n = 2",
+}
+
+
+def _cells(change: Change) -> list[str | Cell]:
+    found = [one for one in (change.a, change.b) if one is not None]
+    unit = readable_unit(change.metric.unit, [one.summary.mean for one in found])
+    name = change.case.environment
+    cells: list[str | Cell] = [
+        change.label,
+        Cell(name, environment=name),
+        change.analysis.register.metric_title(change.metric.name),
+    ]
+    for one in (change.a, change.b):
+        cells += ["0" if one is None else str(one.summary.n)]
+        cells += [value_cell([one] if one else [], unit)]
+    reading = _READINGS.get(change.reading)
+    if reading is None:
+        reading = f"B {change.reading} at {100 * LEVEL:.0f} %, this cell alone"
+    if change.ratio is None or change.interval is None:
+        return [*cells, "–", "–", "–", unit.label, reading]
+    ends = between(change.interval.low, change.interval.high, signed_percent)
+    day = change.day
     spread = f"{percent(day.spread)}, n = {day.nights}" if day else "not known"
-    return [*cells, signed_percent(ratio), ends, spread, unit.label, reading]
+    return [*cells, signed_percent(change.ratio), ends, spread, unit.label, reading]

@@ -14,9 +14,13 @@ from reports.write.html import render_page
 def write_page(found: RunComparison, path: Path) -> None:
     """Write the page whole or not at all. Raises InfrastructureError when it cannot be written."""
     looks = {**found.first.looks, **found.second.looks}
-    page = render_page("compare.html.j2", looks, {"found": found})
+    write_file(render_page("compare.html.j2", looks, {"found": found}), path)
+
+
+def write_file(text: str, path: Path) -> None:
+    """Write a text whole or not at all. Raises InfrastructureError when it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, page.encode("utf-8", "replace"))
+        write_whole(path, text.encode("utf-8", "replace"))
     except OSError as error:
         raise InfrastructureError(f"{path}: cannot be written ({error.strerror}).") from error
