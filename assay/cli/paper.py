@@ -10,7 +10,8 @@ from assay.cli.options import add_json
 from records.errors import ExitStatus
 from records.run_directory import open_run, refuse_other
 from reports.papers.definition import load_study
-from reports.papers.document import make_document, write_document
+from reports.papers.document import make_document
+from reports.write.paper import write_document
 
 #: Folder of the documents in a run directory.
 FOLDER = "paper"
@@ -18,7 +19,11 @@ FOLDER = "paper"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("study", metavar="STUDY", help="a year, as 2003, or a name, as ornl-1996")
+    parser.add_argument(
+        "study",
+        metavar="STUDY",
+        help="a year, as 2003, a name, as ornl-1996, or a folder with a study.yaml",
+    )
     parser.add_argument("run_directory", metavar="RUN")
     parser.add_argument("--output", type=Path, metavar="DIR", help=f"default: RUN/{FOLDER}")
     add_json(parser)

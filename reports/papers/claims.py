@@ -4,22 +4,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from reports.analysis import Analysis, Row
+from reports.analysis import Analysis
 from reports.notation.units import count_text, three_digits
 from reports.notation.values import between
 from reports.papers.definition import Claim, Measured
-from reports.papers.matching import Point, most_launched, point_of, rows_like
+from reports.papers.fields import measured_field
+from reports.papers.steps import Field, Values, joined
+from reports.show.rows import environments
+from reports.show.tables import Cell, Column, Table
 from reports.statistics.descriptive import LEVEL, summarise
 
 HOLDS, FAILS = "holds", "does not hold"
 UNRESOLVED, UNTESTABLE = "not resolved", "cannot be tested here"
-
-_Blocks = Mapping[int, float]
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,43 @@ class Verdict:
     because: str
 
 
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdicts."""
+
+    claim: Claim
+    verdicts: list[Verdict]
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word, where the environments agree."""
+        words = dict.fromkeys(verdict.word for verdict in self.verdicts)
+        return next(iter(words)) if len(words) == 1 else DIFFERS
+
+
+#: The word for a claim whose verdicts are not the same in all environments.
+DIFFERS = "differs between libraries"
+
+
 def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     """The verdicts of a claim: one for each environment that it can be asked of."""
     if claim.value is None:
         return [Verdict("", UNTESTABLE, claim.untestable)]
-    named = any("environment" in one.where for one in (claim.value, claim.than) if one)
-    if named:
-        return [_verdict(claim, analysis, "")]
-    rows = rows_like(analysis, claim.value)
-    names = dict.fromkeys(analysis.case(row).environment for row in rows)
+    found: Field | None = None
+    sides = [one for one in (claim.value, claim.than) if one]
+    alone = any("environment" in one.where for one in sides)
+    for measured in sides:
+        field = measured_field(analysis, measured, claim.match)
+        if not field.values:
+            return [Verdict("", UNTESTABLE, _absent(measured))]
+        field = _as_one(field) if alone else field
+        found = field if found is None else joined(found, field, lambda a, b: a / b)
+    assert found is not None
+    names = {name for by in found.values.values() for name in by}
     if not names:
-        return [Verdict("", UNTESTABLE, _absent(claim.value))]
-    return [_verdict(claim, analysis, name) for name in names]
+        return [Verdict("", UNTESTABLE, "the run has no point that both sides share")]
+    order = [""] if alone else environments(analysis, names)
+    return [_judged(claim, name, *_logs(found, name)) for name in order]
 
 
 def _absent(measured: Measured) -> str:
@@ -52,46 +77,29 @@ def _absent(measured: Measured) -> str:
     )
 
 
-def _verdict(claim: Claim, analysis: Analysis, environment: str) -> Verdict:
-    assert claim.value is not None
-    sides = [
-        _by_point(claim, analysis, one, environment) for one in (claim.value, claim.than) if one
-    ]
-    for side, measured in zip(sides, (claim.value, claim.than), strict=False):
-        if not side and measured is not None:
-            return Verdict(environment, UNTESTABLE, _absent(measured))
-    blocks, points = _ratios(sides)
-    if points == 0:
-        return Verdict(environment, UNTESTABLE, "the run has no point that both sides share")
-    return _judged(claim, environment, blocks, points)
+def _as_one(field: Field) -> Field:
+    """The values of one environment, without its name."""
+    found: dict[tuple[str, ...], dict[str, Values]] = {
+        point: {"": one} for point, by in field.values.items() for one in by.values()
+    }
+    return Field(field.axes, found)
 
 
-def _by_point(
-    claim: Claim, analysis: Analysis, measured: Measured, environment: str
-) -> dict[Point, Row]:
-    groups: dict[Point, list[Row]] = {}
-    for row in rows_like(analysis, measured):
-        if environment in ("", analysis.case(row).environment):
-            groups.setdefault(point_of(analysis, row, claim.match), []).append(row)
-    return {point: most_launched(rows) for point, rows in groups.items()}
-
-
-def _ratios(sides: Sequence[dict[Point, Row]]) -> tuple[list[float], int]:
-    """Logarithms of the ratio, a mean over the points, by block that has all of them; points."""
-    shared = set.intersection(*(set(side) for side in sides))
+def _logs(field: Field, name: str) -> tuple[list[float], int]:
+    """Logarithms, a mean over the points, by block that has all of them; points."""
     logs: dict[int, list[float]] = {}
-    for point in sorted(shared):
-        series: list[_Blocks] = [side[point].series.by_block() for side in sides]
-        for block in set.intersection(*(set(one) for one in series)):
-            values = [one[block] for one in series]
-            if all(value > 0 for value in values):
-                rest = math.log(values[1]) if len(values) > 1 else 0.0
-                logs.setdefault(block, []).append(math.log(values[0]) - rest)
+    for point in sorted(field.values):
+        one = field.values[point].get(name)
+        for block, value in one.by_block.items() if one else ():
+            if value > 0:
+                logs.setdefault(block, []).append(math.log(value))
     most = max(map(len, logs.values()), default=0)
     return [float(np.mean(one)) for one in logs.values() if len(one) == most], most
 
 
 def _judged(claim: Claim, environment: str, logs: list[float], points: int) -> Verdict:
+    if not logs:
+        return Verdict(environment, UNTESTABLE, "no value is above 0")
     summary = summarise(logs)
     interval = summary.mean_interval
     over = f"n = {summary.n}, {count_text(points, 'point')}"
@@ -109,3 +117,18 @@ def _judged(claim: Claim, environment: str, logs: list[float], points: int) -> V
     else:
         word = HOLDS if high < limit else FAILS if low >= limit else UNRESOLVED
     return Verdict(environment, word, because)
+
+
+def claims_table(claims: list[Judged]) -> Table:
+    """A line a claim and environment."""
+    rows: list[list[Cell]] = []
+    groups = set()
+    for one in claims:
+        groups.add(len(rows))
+        for number, verdict in enumerate(one.verdicts):
+            lead = Cell(one.claim.said, title=one.claim.where, quiet=number > 0)
+            place = Cell(one.claim.where, quiet=number > 0)
+            name = Cell(verdict.environment, environment=verdict.environment)
+            rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
+    columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
+    return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))

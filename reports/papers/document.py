@@ -4,51 +4,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from records.errors import InfrastructureError
-from records.files import write_whole
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
-from reports.papers.beside import besides, measured_share, tables_of
-from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, Verdict, judge
-from reports.papers.definition import Claim, PrintedTable, Study
+from reports.notation.units import count_text
+from reports.papers.beside import besides, measured_share, settled
+from reports.papers.claims import (
+    DIFFERS,
+    FAILS,
+    HOLDS,
+    UNRESOLVED,
+    UNTESTABLE,
+    Judged,
+    claims_table,
+    judge,
+)
+from reports.papers.definition import PrintedTable, Shown, Study
 from reports.papers.figures import figure_of
+from reports.papers.machines import machine_tables
+from reports.papers.plane import plane_of
+from reports.papers.shown import shown_parts
+from reports.papers.tables import tables_of
 from reports.show.canvas import styled
 from reports.show.lines import Picture
 from reports.show.tables import Cell, Column, Table
-from reports.write.html import render_page
-from reports.write.markdown import markdown_table, md
-from reports.write.pdf import BackgroundPrint, find_browser
-
-#: The word for a claim whose verdicts are not the same in all environments.
-DIFFERS = "differs between libraries"
 
 
 @dataclass(frozen=True)
 class Part:
-    """One printed table: what stands beside it, its figures, its doubtful digits."""
+    """One table or figure of the paper: what stands beside it, and its doubtful digits."""
 
-    printed: PrintedTable
+    number: str
+    title: str
+    note: str
     tables: list[Table]
     pictures: list[Picture]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A claim with its verdicts."""
-
-    claim: Claim
-    verdicts: list[Verdict]
-
-    @property
-    def word(self) -> str:
-        """The verdict in a word, where the environments agree."""
-        words = dict.fromkeys(verdict.word for verdict in self.verdicts)
-        return next(iter(words)) if len(words) == 1 else DIFFERS
+    doubtful: list[str]
 
 
 @dataclass(frozen=True)
@@ -68,30 +61,18 @@ class PaperDocument:
         words = Counter(one.word for one in self.claims)
         texts = {
             HOLDS: "hold",
-            FAILS: "do not",
-            UNRESOLVED: "are not resolved",
+            FAILS: "do not hold",
+            UNRESOLVED: "not resolved",
             UNTESTABLE: "cannot be tested here",
             DIFFERS: "differ between libraries",
         }
         told = ", ".join(f"{words[word]} {text}" for word, text in texts.items() if words[word])
-        claims = f"Of {words.total()} claims {told}" if words else "No claim is listed"
+        claims = f"{count_text(words.total(), 'claim')}: {told}" if words else "No claim is listed"
         return f"{claims}; {self.measured} of {self.printed} printed points have a counterpart."
 
     def claims_table(self) -> Table:
         """A line a claim and environment."""
-        rows: list[list[Cell]] = []
-        groups = set()
-        for one in self.claims:
-            groups.add(len(rows))
-            for number, verdict in enumerate(one.verdicts):
-                lead = Cell(one.claim.said, title=one.claim.where, quiet=number > 0)
-                place = Cell(one.claim.where, quiet=number > 0)
-                name = Cell(verdict.environment, environment=verdict.environment)
-                rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
-        columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
-        return Table(
-            "claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups)
-        )
+        return claims_table(self.claims)
 
     def missing_table(self) -> Table:
         """Tables and figures without a counterpart."""
@@ -99,85 +80,52 @@ class PaperDocument:
         columns = [Column(title) for title in ("of the paper", "shows", "reason")]
         return Table("missing", "What nothing stands beside", columns, rows, "", len(rows))
 
-    def machines(self) -> list[tuple[str, str]]:
-        """What the machines of then were: key and words."""
-        return list(_flat(self.study.machines_of_then()))
+    def machines(self) -> list[Table]:
+        """What the machines of then were."""
+        return machine_tables(self.study.machines_of_then())
 
-
-def _flat(found: Any, before: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(found, dict):
-        for name, value in found.items():
-            yield from _flat(value, f"{before} › {name}" if before else str(name))
-    elif isinstance(found, list) and any(isinstance(one, dict) for one in found):
-        for number, value in enumerate(found):
-            named = value.get("name", number + 1) if isinstance(value, dict) else number + 1
-            yield from _flat(value, f"{before} › {named}")
-    elif isinstance(found, list):
-        yield before, ", ".join(map(str, found))
-    elif found is not None:
-        yield before, str(found).replace("_", " ")
+    def inputs(self) -> list[tuple[str, str, str]]:
+        """Title, note and text of the files that the paper prints."""
+        return [
+            (one.title, one.note, (self.study.folder / one.file).read_text())
+            for one in self.study.inputs
+        ]
 
 
 def make_document(study: Study, run: Path) -> PaperDocument:
     """The study beside the run. Raises AssayError as load_run does."""
     analysis = analyse(load_run(run))
-    parts, measured, printed = [], 0, 0
+    parts: list[Part] = []
+    shares: list[tuple[int, int]] = []
     with styled():
         for number, table in enumerate(study.tables, start=1):
-            found = besides(study, table, analysis)
-            shares = measured_share(found)
-            measured, printed = measured + shares[0], printed + shares[1]
-            drawn = (figure_of(one, f"figure-{number}-{place}") for place, one in enumerate(found))
-            pictures = [picture for picture in drawn if picture is not None]
-            parts.append(Part(table, tables_of(found, f"table-{number}"), pictures))
+            part, share = _printed(study, table, analysis, number)
+            parts.append(part)
+            shares.append(share)
+            parts += [_shown(one, analysis) for one in study.shown if one.after == table.number]
     claims = [Judged(claim, judge(claim, analysis)) for claim in study.claims]
+    measured, printed = (sum(column) for column in zip(*shares, strict=True))
     return PaperDocument(study, analysis, parts, claims, measured, printed)
 
 
-def render_html(document: PaperDocument) -> str:
-    """The document as a page of one file."""
-    return render_page("paper.html.j2", document.analysis.looks, {"document": document})
+def _printed(
+    study: Study, table: PrintedTable, analysis: Analysis, number: int
+) -> tuple[Part, tuple[int, int]]:
+    """A table of the paper, and of its printed points how many were measured."""
+    table = settled(table, analysis)
+    found = besides(study, table, analysis)
+    drawn = [figure_of(one, f"figure-{number}-{place}") for place, one in enumerate(found)]
+    drawn.append(plane_of(found, f"plane-{number}"))
+    pictures = [picture for picture in drawn if picture is not None]
+    tables = tables_of(found, f"table-{number}") if table.printed else []
+    # What follows from printed values is no printed point of its own.
+    counted = [one for one in found if one.texts]
+    note = "" if tables else table.note
+    part = Part(table.number, table.title, note, tables, pictures, table.doubtful)
+    return part, measured_share(counted)
 
 
-def render_markdown(document: PaperDocument) -> str:
-    """The same as text, pictures left out."""
-    study, run = document.study, document.analysis.run
-    lines = [f"# {md(study.title)}", "", f"{md(study.authors)}, {md(study.published)}.", ""]
-    lines += [
-        f"{md(study.question)} Beside it: run {md(run.run_id)}, site {md(run.plan.site)}.",
-        "",
-    ]
-    lines += [document.answer, ""]
-    lines += list(markdown_table(document.claims_table()))
-    for part in document.parts:
-        lines += [line for table in part.tables for line in markdown_table(table)]
-        lines += [f"- Doubtful: {md(text)}" for text in part.printed.doubtful]
-    if document.study.missing:
-        lines += list(markdown_table(document.missing_table()))
-    lines += ["", "## Procedure then", "", *(f"- {md(text)}" for text in study.procedure)]
-    lines += ["", "## Machines then", ""]
-    lines += [f"- {md(name)}: {md(text)}" for name, text in document.machines()]
-    return "\n".join(lines) + "\n"
-
-
-def write_document(document: PaperDocument, folder: Path) -> list[Path]:
-    """Write page, text and, where a browser prints, PDF; each whole or not at all.
-
-    Raises InfrastructureError when a file cannot be written.
-    """
-    stem = document.study.name
-    page = render_html(document)
-    texts = {f"{stem}.html": page, f"{stem}.md": render_markdown(document)}
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            write_whole(folder / name, text.encode("utf-8", "replace"))
-    except OSError as error:
-        raise InfrastructureError(f"{folder}: cannot be written ({error.strerror}).") from error
-    written = [folder / name for name in texts]
-    if find_browser():
-        with BackgroundPrint() as printer:
-            printer.start(page, folder / f"{stem}.pdf")
-            printer.finish()
-        written.append(folder / f"{stem}.pdf")
-    return written
+def _shown(shown: Shown, analysis: Analysis) -> Part:
+    pictures, tables = shown_parts(shown, analysis)
+    note = shown.note if pictures or tables else f"{shown.note} This run did not measure it."
+    return Part(shown.number, shown.title, note, tables, pictures, [])

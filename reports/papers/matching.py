@@ -3,13 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from reports.analysis import Analysis, Row
 from reports.papers.definition import Measured
 
 Point = tuple[str, ...]
+
+#: What a case has of a parameter that it does not state: cases state what was there from the first
+#: version of their check on, and of later parameters what differs from this.
+DEFAULTS = {"transport": "library", "hops": 0, "mpi_profile": False, "cpus_per_task": 1}
 
 
 def plain_value(value: Any) -> str:
@@ -25,7 +29,7 @@ def found_at(analysis: Analysis, row: Row, place: str) -> Any:
     case = analysis.case(row)
     kind, _, name = place.partition(".")
     if kind == "params":
-        return case.params.get(name)
+        return case.params.get(name, DEFAULTS.get(name))
     if kind == "at":
         return row.series.at_value(name)
     return getattr(case, kind)
@@ -42,16 +46,19 @@ def rows_like(analysis: Analysis, measured: Measured) -> list[Row]:
         place: {plain_value(one) for one in (value if isinstance(value, list) else [value])}
         for place, value in measured.where.items()
     }
+    rows = analysis.rows_of(measured.check, measured.metric)
+    if measured.on_purpose:
+        checks = (analysis.case(row).check for row in analysis.invalid)
+        rows = [
+            row
+            for row, check in zip(analysis.invalid, checks, strict=True)
+            if (check, row.series.metric) == (measured.check, measured.metric)
+        ]
     return [
         row
-        for row in analysis.rows_of(measured.check, measured.metric)
+        for row in rows
         if all(plain_value(found_at(analysis, row, place)) in v for place, v in wanted.items())
     ]
-
-
-def most_launched(rows: Sequence[Row]) -> Row:
-    """Of rows at the same point, at least one, that of most launches."""
-    return max(rows, key=lambda row: row.summary.n)
 
 
 def library_of(environment: str) -> str:

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parent
 
 @cache
 def rows(table: str) -> tuple[dict[str, str], ...]:
-    """The rows of a table, "hypercube-1988/ring" for example: texts as printed, by column."""
+    """The rows of a table, "hypercube-1988/ring" or a path: texts as printed, by column."""
     path = FOLDER / f"{table}.csv"
     with path.open(newline="") as file:
         return tuple(csv.DictReader(file))

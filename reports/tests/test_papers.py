@@ -18,10 +18,12 @@ from reports.load.loading import load_run
 from reports.papers.beside import Beside
 from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
 from reports.papers.definition import Claim, Measured, load_study, read_study, studies
-from reports.papers.document import make_document, render_html, render_markdown
+from reports.papers.document import make_document
+from reports.papers.laws import expanded
 from reports.studies import FOLDER
 from reports.tests.synthetic import case, write_run
 from reports.write.markdown import md
+from reports.write.paper import render_html, render_markdown
 
 TRANSCRIBED = ROOT.parent / "shared" / "reference"
 LIBRARIES = ("lam", "mpich", "openmpi")
@@ -72,13 +74,14 @@ def test_every_printed_table_is_used_and_its_columns_are_there():
             used.add(study.folder / table.file)
             rows = study.printed(table)
             assert rows, (name, table.number)
-            named = {item.column for item in table.keys} | set(table.across)
+            rows = list(expanded(rows, table.law)) if table.law else rows
+            named = {item.column for item in table.keys if item.column} | set(table.across)
             named |= {one.column for one in table.values}
             named |= {one.spread for one in table.values if one.spread}
             assert named <= set(rows[0]), (name, table.number)
             assert table.x in {"", *(item.column for item in table.keys)}
             for item in table.keys:
-                assert set(item.today) <= {row[item.column] for row in rows}
+                assert set(item.today) <= {row[item.column] for row in rows if item.column}
     assert used == set(FOLDER.glob("*/*.csv"))
     assert len(used) == 22
 
@@ -87,8 +90,11 @@ def test_quantities_name_metrics_that_checks_have():
     known = {(name, metric.name) for name, check in CHECKS.items() for metric in check.metrics}
     for name in studies():
         study = load_study(name)
-        measured = [c.ours for t in study.tables for c in t.values if c.ours]
-        measured += [one for claim in study.claims for one in (claim.value, claim.than) if one]
+        measured = [c.ours for t in study.tables for c in t.values]
+        measured += [m for t in study.tables for v in t.variants for m in v.ours.values()]
+        measured += [one for claim in study.claims for one in (claim.value, claim.than)]
+        measured += [m for one in measured if one for m in (one.over, one.times)]
+        measured = [one for one in measured if one]
         assert {(one.check, one.metric) for one in measured} <= known
 
 
@@ -191,7 +197,7 @@ def test_a_faulty_study_names_key_and_reason(tmp_path):
     file.write_text(
         text.replace("unit: flop/s", "unit: furlong", 1).replace("year: 1996", "year: x")
     )
-    with pytest.raises(AssayError, match=r"year: .*tables\.1\.values"):
+    with pytest.raises(AssayError, match=r"year: .*tables\.\d+\.values"):
         read_study(file)
 
 

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 from reports.analysis import Analysis
 from reports.checks.sections import CheckPart
+from reports.papers.section import StudySection
 
 
 @dataclass(frozen=True)
 class Content:
-    """An analysis, the relative way `root` from the report to the run directory, the checks' parts
-    and all warnings."""
+    """An analysis, the relative way `root` from the report to the run directory, the checks' parts,
+    all warnings, and the study whose campaign the run is of."""
 
     analysis: Analysis
     root: str
     parts: list[CheckPart]
     warnings: tuple[str, ...]
+    study: StudySection | None = None

@@ -41,6 +41,7 @@ def render_html(content: Content) -> str:
     choice = choice_tables(analysis)
     contents = [
         *([("choice", "Choice")] if choice else []),
+        *([("study", "The study")] if content.study else []),
         ("launches", "Launches"),
         *((f"check-{part.anchor}", part.title) for part in content.parts),
         ("comparison", "Comparison"),
@@ -60,6 +61,8 @@ def render_html(content: Content) -> str:
             "sentences": summary_sentences(analysis),
             "sections": contents,
             "choice": choice,
+            "study": content.study,
+            "root": root,
             "score_panel": score_panel,
             "comparisons": comparison_tables(analysis),
             "status": listings.status_table(analysis),

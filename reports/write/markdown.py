@@ -35,6 +35,12 @@ def render_markdown(content: Content) -> str:
     lines += [f"{names}, run {md(run.run_id)}: {state}.", ""]
     lines += [f"- **Warning:** {md(text)}" for text in content.warnings]
     lines += [f"- {md(sentence.text)}" for sentence in summary_sentences(analysis)]
+    if study := content.study:
+        lines += ["", f"## Beside the study of {study.study.year}", ""]
+        told = (
+            f"{study.study.authors}, {study.study.title}. Its tables and figures beside this run:"
+        )
+        lines += [f"{md(told)} `{study.command}`.", *markdown_table(study.claims)]
     lines += ["", "## Launches", *markdown_table(listings.status_table(analysis))]
     for table in (
         listings.bad_launches_table(analysis, root),

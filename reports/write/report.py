@@ -17,6 +17,7 @@ from records.run_directory import refuse_other
 from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
+from reports.papers.section import study_section
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
@@ -104,7 +105,8 @@ def build_report(
     faults: list[str] = []
     if {"html", "md"} & wanted:
         parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
-    content = Content(analysis, root, parts, (*analysis.run.warnings, *faults))
+    study = study_section(analysis) if {"html", "md"} & wanted else None
+    content = Content(analysis, root, parts, (*analysis.run.warnings, *faults), study)
     with BackgroundPrint() as printer:
         _write_all(out_dir, chosen, content, printer if "pdf" in formats else None)
         if "pdf" in formats:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names written into a panel, beside what they name and not across each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+
+#: Size of the letters, in points.
+_SIZE = 7.4
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A name and the place it belongs to, in data coordinates."""
+
+    name: str
+    x: float
+    y: float
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def meets(self, other: _Box) -> bool:
+        """Whether they share room."""
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.bottom < other.top
+            and other.bottom < self.top
+        )
+
+
+def label_ends(axes: Axes, ends: Sequence[End]) -> None:
+    """Each name at its place, moved up or down past names that are there already.
+
+    The axes' limits must be final.
+    """
+    placed: list[_Box] = []
+    height, letter = _letter(axes)
+    for end in sorted(ends, key=lambda one: -one.y):
+        pixel = axes.transData.transform((end.x, end.y))
+        x, y = axes.transAxes.inverted().transform(pixel)
+        width = letter * len(end.name)
+        left = min(max(0.0, x - width / 2), 1 - width)
+        steps = [sign * step for step in range(40) for sign in ((1, -1) if step else (1,))]
+        boxes = (
+            _Box(left, y + (0.3 + s) * height, left + width, y + (1.3 + s) * height) for s in steps
+        )
+        inside = (box for box in boxes if box.bottom > 0 and box.top < 1.04)
+        box = next((one for one in inside if not any(one.meets(b) for b in placed)), None)
+        if box is None:
+            continue
+        placed.append(box)
+        axes.text(
+            box.left,
+            box.bottom,
+            end.name,
+            transform=axes.transAxes,
+            fontsize=_SIZE,
+            color=end.colour,
+        )
+
+
+def _letter(axes: Axes) -> tuple[float, float]:
+    """Height of a line and width of a letter, as shares of the axes."""
+    figure = axes.get_figure()
+    assert figure is not None
+    width, height = figure.get_size_inches()  # type: ignore[union-attr]
+    position = axes.get_position()
+    return _SIZE / 72 / (height * position.height), 0.58 * _SIZE / 72 / (width * position.width)

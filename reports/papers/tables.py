@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Printed tables with a run's values beside them, and their ratio."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from reports.notation.units import count_text, fixed, three_digits
+from reports.papers.beside import Beside, of_variant
+from reports.papers.matching import Point, plain_value
+from reports.show.rows import environments, value_cell
+from reports.show.tables import Cell, Column, Table
+
+
+def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
+    """A printed table as tables: machines in rows where it has no keys, else one a quantity."""
+    if not found[0].table.keys:
+        return [_machines(found, anchor)]
+    return [_points(one, f"{anchor}-{number}") for number, one in enumerate(found)]
+
+
+def _points(one: Beside, anchor: str) -> Table:
+    """A line a point: what stood across then, what each environment has now, and their ratio."""
+    columns = [Column(item.title, numeric=True) for item in one.table.keys]
+    columns += [Column(f"{name} then".strip(), numeric=True) for name in one.across]
+    for name in one.environments:
+        columns += [Column("now", numeric=True, environment=name), Column("now ÷ then", True)]
+    words = [{plain_value(v): k for k, v in item.today.items() if k} for item in one.table.keys]
+    rows = []
+    for point in one.points:
+        told = zip(words, point, strict=True)
+        cells = [Cell(printed.get(text, text)) for printed, text in told]
+        cells += [_then_cell(one, point, name) for name in one.across]
+        for name in one.environments:
+            cells += _now_cells(one, point, name)
+        rows.append(cells)
+    title = f"{one.table.number}: {one.table.title}"
+    if len(one.table.values) > 1:
+        title += f", {one.column.title}"
+    unit = f", {one.unit.label}" if one.unit.label else ""
+    return Table(anchor, f"{title}{unit}", columns, rows, _note(one), len(rows))
+
+
+def _then_cell(one: Beside, point: Point, name: str) -> Cell:
+    value = one.si(point, name)
+    if value is None:
+        return Cell("")
+    printed = one.texts.get(point, {}).get(name)
+    if printed is None:
+        text = three_digits(value / one.unit.factor)
+        return Cell(text, title=f"by what is printed; {one.column.were}")
+    scale = one.column.factor / one.unit.factor
+    text = as_printed(printed[0], scale)
+    if printed[1]:
+        text += f" ± {as_printed(printed[1], scale)}"
+    return Cell(text, title=f"printed: {printed[0]}; {one.column.were}")
+
+
+def as_printed(text: str, scale: float) -> str:
+    """A printed number times a scale, with as many digits as are printed."""
+    digits = len(text.lstrip("-0.").replace(".", ""))
+    value = float(text) * scale
+    if not value:
+        return text
+    return fixed(value, max(0, digits - 1 - math.floor(math.log10(abs(value)))))
+
+
+def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
+    row = one.now.get(point, {}).get(name)
+    if row is None:
+        return [Cell(""), Cell("")]
+    reference = one.reference(point, name)
+    ratio = three_digits(row.summary.mean / reference) if reference else ""
+    return [value_cell([row], one.unit), Cell(ratio)]
+
+
+def _note(one: Beside) -> str:
+    parts = [f"Then: {one.column.were}."]
+    if one.column.without:
+        parts.append(f"Nothing of the run stands beside it: {one.column.without}.")
+    elif not one.now:
+        parts.append("This run did not measure it.")
+    else:
+        least = min(row.summary.n for by in one.now.values() for row in by.values())
+        parts.append(
+            f"Now: mean ± s of launches, at least {count_text(least, 'launch', 'launches')}."
+        )
+        both = sum(point in one.now for point in one.printed.values)
+        if both:
+            held = "the same library's" if one.table.libraries else "the best machine's"
+            parts.append(f"The ratio is to {held} value of then.")
+        parts.append(f"{both} of {len(one.printed.values)} points of then were measured.")
+    return " ".join([*parts, one.table.note]).strip()
+
+
+def _machines(found: Sequence[Beside], anchor: str) -> Table:
+    """A line a machine of then, and a line an environment of now, for each kind of rows."""
+    table, analysis = found[0].table, found[0].analysis
+    columns = [Column("machine")]
+    columns += [Column(_heading(one), numeric=True) for one in found]
+    rows = [
+        [Cell(name), *(_then_cell(one, (), name) for one in found)]
+        for name in dict.fromkeys(name for one in found for name in one.across)
+    ]
+    begun = len(rows)
+    kinds = [("", found)] if not table.variants else []
+    kinds += [(kind.title, of_variant(found, kind)) for kind in table.variants]
+    for title, own in kinds:
+        for name in environments(analysis, (n for one in own for n in one.environments)):
+            cells = (_now_cells(one, (), name)[0] for one in own)
+            badges = (title,) if title else ()
+            rows.append([Cell(name, environment=name, badges=badges), *cells])
+    notes = [f"{one.column.title}: {one.column.were}" for one in found]
+    notes += [f"{o.column.title} of today: {o.column.without}" for o in found if o.column.without]
+    note = ". ".join([*notes, "Below: this cluster, mean ± s of launches"]) + "."
+    groups = frozenset({begun}) if begun < len(rows) else frozenset()
+    return Table(
+        anchor,
+        f"{table.number}: {table.title}",
+        columns,
+        rows,
+        f"{note} {table.note}".strip(),
+        len(rows),
+        groups,
+    )
+
+
+def _heading(one: Beside) -> str:
+    return f"{one.column.title}, {one.unit.label}" if one.unit.label else one.column.title
