@@ -16,7 +16,7 @@ from virtual_cluster import Cluster
 from virtual_cluster.slurm_conf import topology_conf
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import switch_tree
-from virtual_cluster.tests.test_cluster import REASON, as_user
+from virtual_cluster.tests.clusters import REASON, as_user
 
 
 def test_one_switch_has_all_nodes() -> None:

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real clusters whose nodes lose power, end, or are made slow."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import virtual_cluster
+from records.errors import AssayError
+from virtual_cluster import api
+from virtual_cluster.spec import ClusterSpec
+from virtual_cluster.state import load_state
+from virtual_cluster.tests.clusters import (
+    NEEDS_CLUSTER,
+    PATIENCE_S,
+    as_user,
+    sleepers,
+    traces,
+    wait_for,
+)
+
+pytestmark = NEEDS_CLUSTER
+#: A job that keeps a core busy for some hundredths of a second.
+BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+
+
+def test_a_node_without_power_comes_back(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    cluster.kill_node("n2")
+    assert [node["power"] for node in cluster.status()["nodes"]] == [True, False]
+    assert as_user(cluster, "srun", "-w", "n1", "hostname") == "n1\n"
+    with pytest.raises(AssayError, match="has no power"):
+        cluster.kill_node("n2")
+    cluster.restore_node("n2")
+    assert as_user(cluster, "srun", "-w", "n2", "hostname") == "n2\n"
+    with pytest.raises(AssayError, match="nothing to restore"):
+        cluster.restore_node("n2")
+    with pytest.raises(AssayError, match="no node 'n3'"):
+        cluster.kill_node("n3")
+
+
+def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    with subprocess.Popen(
+        cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 3; echo through"]),
+        cwd="/",
+        stdout=subprocess.PIPE,
+    ) as job:
+        wait_for(lambda: bool(sleepers(Path(f"/run/netns/assay-{name}-n1"))))
+        state = load_state(name)
+        assert state is not None
+        for part in ("munged", "n2"):
+            os.kill(state.processes[part].pid, signal.SIGKILL)
+        wait_for(lambda: not any(state.processes[part].alive() for part in ("munged", "n2")))
+        remedy = f"assay cluster revive --name {name}"
+        with pytest.raises(AssayError, match=remedy) as told:
+            virtual_cluster.up(ClusterSpec(name))
+        for part in ("its munged has ended", "node n2 has no power"):
+            assert part in str(told.value)
+        os.kill(state.processes["slurmctld"].pid, signal.SIGKILL)
+        wait_for(lambda: not state.processes["slurmctld"].alive())
+        with pytest.raises(AssayError, match=remedy) as told:
+            virtual_cluster.load(name)
+        assert told.value.status == 4
+        assert api.revive(name) == ["munged", "slurmctld", "n2"]
+        assert job.stdout is not None
+        assert job.stdout.read() == b"through\n"
+    assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])
+    cluster.kill_node("n2")  # the one that was revived
+    assert api.revive(name) == ["n2"]
+    assert api.revive(name) == []
+
+
+def test_a_node_is_made_slow_and_mended(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="fast-ethernet"))
+
+    def link_rate() -> str:
+        enter = ["nsenter", f"--net=/run/netns/assay-{name}-n2", "tc", "qdisc", "show"]
+        said = subprocess.run([*enter, "dev", "eth0"], capture_output=True, text=True, check=True)
+        return said.stdout.split(" rate ")[1].split()[0]
+
+    def throttled() -> bool:
+        """Whether the kernel held back a busy job of the node."""
+        as_user(cluster, "srun", "-wn2", "-n1", "sh", "-c", BUSY)
+        found = list(Path("/sys/fs/cgroup").glob(f"**/assay-{name}-n2/cpu.stat"))
+        return any("nr_throttled 0" not in path.read_text() for path in found)
+
+    assert link_rate() == "100Mbit"
+    # A small share: on a loaded machine a job may not even get half a core.
+    cluster.degrade("n2", cpu_share=0.1, link_share=0.5)
+    assert link_rate() == "50Mbit"
+    assert throttled()
+    cluster.mend("n2")
+    assert link_rate() == "100Mbit"
+    assert not throttled()
+    cluster.degrade("n1", cpu_share=0.5)
+    virtual_cluster.down(name)
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/assay-{name}-n*"))
+
+
+def test_the_link_between_switches_is_made_slow_and_mended(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, network="gigabit", switches="2"))
+
+    def rates() -> set[str]:
+        login = ["ip", "netns", "exec", f"assay-{name}-login", "tc", "qdisc", "show", "dev"]
+        shown = [
+            subprocess.run([*login, end], capture_output=True, text=True, check=True).stdout
+            for end in ("u-s1", "d-s1")
+        ]
+        return {text.split(" rate ")[1].split()[0] for text in shown}
+
+    cluster.degrade("s1", link_share=0.5)
+    assert rates() == {"500Mbit"}
+    cluster.mend("s1")
+    assert rates() == {"1Gbit"}
+    with pytest.raises(AssayError, match="s1 is a switch"):
+        cluster.degrade("s1", cpu_share=0.5)
+
+
+@pytest.mark.parametrize(
+    ("network", "cpu", "link", "told"),
+    [
+        ("unlimited", None, 0.5, "--network gigabit or fast-ethernet"),
+        ("unlimited", None, None, "give --cpu SHARE"),
+        ("unlimited", 1.5, None, "from 0.01 to below 1"),
+    ],
+)
+def test_what_cannot_be_made_slow_is_said(
+    name: str, network: str, cpu: float | None, link: float | None, told: str
+) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=1, network=network))
+    with pytest.raises(AssayError, match=told):
+        cluster.degrade("n1", cpu, link)
+
+
+def test_a_job_on_a_node_that_lost_power_is_a_node_failure(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
+    script = Path(cluster.site_facts()["work_dir"]) / "job.sh"
+    script.write_text("#!/bin/sh\nsrun sleep 1000\n")
+    job = as_user(cluster, "sbatch", "--parsable", "-N2", str(script)).strip()
+    shown = ["scontrol", "show", "job", "-o", job]
+    wait_for(lambda: "JobState=RUNNING" in as_user(cluster, *shown))
+    cluster.kill_node("n2")
+    cluster.restore_node("n2")
+    wait_for(lambda: "JobState=NODE_FAIL" in as_user(cluster, *shown))
+
+
+@pytest.mark.parametrize("isolated", [True, False])
+def test_nothing_survives_a_power_cut(name: str, isolated: bool) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=2, isolated=isolated))
+    started = subprocess.Popen(
+        cluster.user_command(["srun", "-w", "n2", "sh", "-c", "setsid sleep 1000 & sleep 1000"]),
+        cwd="/",
+        stderr=subprocess.DEVNULL,
+    )
+    inside = Path(f"/run/netns/assay-{name}-n2")
+    wait_for(lambda: len(sleepers(inside)) == 2)
+    cluster.kill_node("n2")
+    assert sleepers(inside) == []
+    virtual_cluster.down(name)
+    started.wait(PATIENCE_S)
+    assert traces(name) == {}
