@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from math import log
 
+from records.metric import Register
 from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.model import Answer, State, fitting
@@ -15,7 +16,7 @@ from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
-from reports.notation.units import count_text, fixed, percent, signed_percent
+from reports.notation.units import count_text, fixed, percent, signed_percent, three_digits
 from reports.notation.values import between
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
 
@@ -31,11 +32,11 @@ def choice(analysis: Analysis) -> Answer | None:
         return None
     leaders = [item for item in score.standings if item.best == 1]
     if len(leaders) == 1:
-        return _one_leads(score)
+        return _one_leads(analysis, score)
     behind = [item for item in score.standings if item.best > 1]
     pairs = [_pair(score, a, b) for a, b in combinations(leaders, 2)]
     if all(pair.judgement and pair.judgement.word == "equivalent" for pair in pairs):
-        return _equivalent(score, leaders, behind, pairs)
+        return _equivalent(analysis, score, leaders, behind, pairs)
     return _open(analysis, score, leaders, behind, pairs)
 
 
@@ -46,13 +47,13 @@ def _pair(score: OverallScore, first: Standing, second: Standing) -> Pair:
     return found.seen_from(first.environment)
 
 
-def _one_leads(score: OverallScore) -> Answer:
+def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     """One environment has the first place alone."""
     best, second, *others = score.standings
     lead = _pair(score, best, second)
     judged = lead.judgement
     more = costs_more(lead.effect.ratio)
-    if second.unreliable and not lead.separated:
+    if second.unreliable and (not lead.separated or lead.effect.ratio < 1):
         rate = second.failures
         head = f"{best.environment} is the best choice: {second.environment} failed in"
         head += f" {rate.failed} of {rate.launched} launches"
@@ -75,7 +76,7 @@ def _one_leads(score: OverallScore) -> Answer:
     elif shared:
         names = listed([item.environment for item in shared])
         unknown = f"the order of {names} behind it, at n = {score.n} blocks"
-    return Answer(State.DECIDED, sentence, unknown, details=_details(score))
+    return Answer(State.DECIDED, sentence, unknown, details=_details(analysis))
 
 
 def _more(pair: Pair) -> str:
@@ -85,7 +86,11 @@ def _more(pair: Pair) -> str:
 
 
 def _equivalent(
-    score: OverallScore, leaders: list[Standing], behind: list[Standing], pairs: list[Pair]
+    analysis: Analysis,
+    score: OverallScore,
+    leaders: list[Standing],
+    behind: list[Standing],
+    pairs: list[Pair],
 ) -> Answer:
     """All that share the first place are equivalent: any will do."""
     names = listed([item.environment for item in leaders])
@@ -97,7 +102,7 @@ def _equivalent(
     )
     rest = _out(leaders, behind, score)
     sentence = fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}.")
-    return Answer(State.DECIDED, sentence, details=_details(score))
+    return Answer(State.DECIDED, sentence, details=_details(analysis))
 
 
 def _open(
@@ -131,7 +136,7 @@ def _open(
         f"{short}.",
     )
     command = commands.run_again(analysis.run, blocks=needed) if needed else ""
-    return Answer(State.OPEN, sentence, why, command, _details(score))
+    return Answer(State.OPEN, sentence, why, command, _details(analysis))
 
 
 def _out(leaders: Sequence[Standing], behind: Sequence[Standing], score: OverallScore) -> str:
@@ -173,23 +178,48 @@ def _target(pair: Pair) -> float:
     return max(abs(abs(log(pair.effect.ratio)) - _MARGIN), _MARGIN)
 
 
-def _details(score: OverallScore) -> tuple[str, ...]:
-    """How much the order hangs on one weight."""
-    return (sensitivity_sentence(score),) if len(score.shares) > 1 and score.lowest else ()
+def _details(analysis: Analysis) -> tuple[str, ...]:
+    """How much the order hangs on one weight, and what of a start-up is for daemons."""
+    score = analysis.comparisons.score
+    hangs = score and len(score.shares) > 1 and score.lowest
+    sentences = [sensitivity_sentence(score, analysis.register)] if score and hangs else []
+    return (*sentences, *_daemons(analysis))
 
 
-def sensitivity_sentence(score: OverallScore) -> str:
+def sensitivity_sentence(score: OverallScore, register: Register) -> str:
     """Which weights would put another first, nearest first."""
     by = "declared" if score.declared else "equal"
     if not score.turns:
         return (
-            f"By estimate {score.lowest} has the least cost whatever one check weighs, beside the"
+            f"By estimate {score.lowest} has the least cost whatever one check weighs beside the"
             f" {by} weights of the others."
         )
     told = [
-        f"{turn.leader} if {turn.check} weighed {'more' if turn.above else 'less'} than"
-        f" {percent(turn.share)} of all (it has {percent(turn.declared, 0)})"
+        f"{turn.leader} would have it if {register.check_title(turn.check)} weighed"
+        f" {'more' if turn.above else 'less'} than {percent(turn.share, 0)} of all (it has"
+        f" {percent(turn.declared, 0)})"
         for turn in sorted(score.turns, key=lambda turn: abs(turn.share - turn.declared))
     ]
-    more = f"; {count_text(len(told) - 3, 'other weight')} would, too" if len(told) > 3 else ""
+    more = f"; {count_text(len(told) - 3, 'other weight')} would do it, too" * (len(told) > 3)
     return f"By estimate {score.lowest} has the least cost; {', '.join(told[:3])}{more}."
+
+
+#: What a job pays to start and end, and what of it is for the library's daemons.
+_WHOLE, _DAEMONS = "whole_start", ("daemon_boot", "daemon_halt")
+
+
+def _daemons(analysis: Analysis) -> Iterator[str]:
+    """What starting and ending a job takes where daemons are a part of it."""
+    parts: dict[int, float] = {}
+    for row in analysis.rows_of("startup", *_DAEMONS):
+        parts[row.series.case] = parts.get(row.series.case, 0.0) + row.summary.median
+    whole = {row.series.case: row.summary.median for row in analysis.rows_of("startup", _WHOLE)}
+    cases = [case for case in parts if case in whole]
+    names = dict.fromkeys(analysis.run.plan.cases[case].environment for case in cases)
+    told = []
+    for name in names:
+        case = next(c for c in cases if analysis.run.plan.cases[c].environment == name)
+        whole_s, parts_s = three_digits(whole[case]), three_digits(parts[case])
+        told.append(f"{name} {whole_s} s, {parts_s} s of it for its daemons")
+    if told:
+        yield f"Starting and ending a job takes {listed(told)}; that whole is what is weighed."

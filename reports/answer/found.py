@@ -7,8 +7,7 @@ from reports.analysis import Analysis, Row
 from reports.answer import commands
 from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed
-from reports.notation.units import count_text, fixed, readable_unit
-from reports.notation.values import quantity
+from reports.notation.units import count_text, fixed, readable_unit, three_digits
 from reports.statistics.max_t import LEAST_BLOCKS
 
 #: Checks of an acceptance: what they give is judged by criteria.
@@ -48,7 +47,7 @@ def found(analysis: Analysis) -> Answer:
         virtual = run.provenance.site.virtual
         criteria = "rehearsal" if virtual else "standard"
         command = commands.accept(commands.name_of(run), f"--criteria {criteria}")
-    return Answer(State.MEASURED, sentence, unknown, command)
+    return Answer(State.OPEN if without else State.MEASURED, sentence, unknown, command)
 
 
 def _has_values(analysis: Analysis, environment: str) -> bool:
@@ -80,10 +79,14 @@ def _value(analysis: Analysis, check: str, names: list[str]) -> str:
     medians = sorted(row.summary.median for row in rows)
     title = analysis.register.check_title(check)
     low, high = medians[0], medians[-1]
-    if low == high:
-        return f"{title} {quantity(low, readable_unit(rows[0].unit, [low]))}"
-    ends = [quantity(end, readable_unit(rows[0].unit, [end])) for end in (low, high)]
-    return f"{title} {ends[0]} … {ends[1]}"
+    units = [readable_unit(rows[0].unit, [end]) for end in (low, high)]
+    ends = [
+        f"{three_digits(end / unit.factor)} {unit.label}"
+        for end, unit in zip((low, high), units, strict=True)
+    ]
+    if units[0] == units[1]:
+        ends[0] = ends[0].removesuffix(f" {units[0].label}")
+    return f"{title} {ends[1]}" if low == high else f"{title} {ends[0]} … {ends[1]}"
 
 
 def _in(analysis: Analysis, row: Row, names: list[str]) -> bool:

@@ -30,7 +30,7 @@ def answer_of(analysis: Analysis) -> Answer:
     bad = sum(analysis.counts[status] for status in _BAD) - analysis.on_purpose
     if not good and not bad:
         return _nothing(analysis)
-    if good <= bad:
+    if good < bad:
         return _failed(analysis, good, bad)
     answer = choice(analysis) or found(analysis)
     told = not_known(analysis)
@@ -65,7 +65,7 @@ def _nothing(analysis: Analysis) -> Answer:
 
 
 def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
-    """As many launches went wrong as right, or more: the commonest reason decides what is next."""
+    """More launches went wrong than right: the commonest reason decides what is next."""
     run = analysis.run
     launches = [item for item in run.counted() if _went_wrong(item)]
     group = grouped((item.status, item.reason) for item in launches)[0]

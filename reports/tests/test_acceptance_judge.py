@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
 
 from records.criteria import Criteria
@@ -310,6 +311,21 @@ def test_the_answer_of_few_launches_says_how_many_it_takes(tmp_path, blocks):
     answer = answered(tmp_path, STREAM, blocks=blocks, slow_node={"n2": 0.6})
     assert answer.state.word == "INCONCLUSIVE"
     assert f"n = {blocks}" in answer.sentence + answer.unknown
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_answer_of_an_acceptance_is_short_and_has_its_number(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    nodes = tuple(f"a-node-with-a-long-name-{n}" for n in range(int(rng.integers(2, 9))))
+    slow = {node: float(rng.uniform(0.3, 1.0)) for node in nodes if rng.random() < 0.4}
+    links = {node: float(rng.uniform(0.3, 1.0)) for node in nodes if rng.random() < 0.4}
+    made = {
+        "nodes": nodes,
+        "slow_node": slow,
+        "slow_link": links,
+        "checks": ("node", "alltoall_pairs"),
+    }
+    answered(tmp_path, STREAM, LINKS, blocks=int(rng.integers(1, 7)), seed=seed, **made)
 
 
 def test_the_bound_that_decides_is_shown(tmp_path):

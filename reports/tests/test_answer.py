@@ -44,6 +44,31 @@ def test_a_clear_winner_is_named_with_the_least_it_gains() -> None:
     assert "at least" in answer.sentence
 
 
+def test_the_details_say_which_weights_would_change_the_order() -> None:
+    values = logs([1.0, 1.3], 8)
+    values[1, :2] += np.log(0.5)  # HPL, in which b is the faster
+    (sentence,) = answer_of(analyse(simulated_run(values))).details
+    assert re.fullmatch(
+        r"By estimate b has the least cost; a would have it if HPL weighed less than 4\d % of all"
+        r" \(it has 60 %\), .*\.",
+        sentence,
+    )
+    assert "whatever one check weighs" in answered([1.0, 1.3], 8).details[0]
+
+
+def test_an_environment_that_fails_is_not_the_choice_however_cheap() -> None:
+    bad = {(case, block): "failed" for case in range(5, 10) for block in range(0, 12, 3)}
+    answer = answer_of(analyse(simulated_run(logs([1.0, 0.9], 12), bad)))
+    assert answer.sentence.startswith("a is the best choice: b failed in 20 of 60 launches")
+
+
+def test_of_an_environment_without_a_value_nothing_is_known() -> None:
+    bad = {(case, block): "failed" for case in range(5, 10) for block in range(6)}
+    answer = answer_of(analyse(simulated_run(logs([1.0, 0.9], 6), bad)))
+    assert answer.state is State.OPEN
+    assert "anything of b: no launch of it has a value" in answer.unknown
+
+
 def test_those_that_are_not_told_apart_are_named_with_costs_and_the_blocks_it_takes() -> None:
     answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
     assert answer.state is State.OPEN
