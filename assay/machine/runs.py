@@ -283,7 +283,7 @@ class Compared(Form):
     builds: list[Differs]
     """What differs between the builds."""
     changes: list[Changed]
-    """Every value of both, what is resolved first, then the greatest change."""
+    """Every value of both: better or worse, then beyond launches, then the rest, each by size."""
 
 
 class ClaimTold(Part):

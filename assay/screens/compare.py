@@ -13,7 +13,16 @@ from reports.notation.values import between
 #: Rows of each table, and things that differ, that are shown unless all are asked for.
 MOST_CHANGED, MOST_UNRESOLVED, MOST_DIFFERENT = 30, 5, 8
 _TONES: dict[str, Tone] = {"better": "good", "worse": "bad", "beyond launches": "open"}
-_UNRESOLVED = ("not resolved", "no interval")
+#: Title of a table, the readings that stand in it, and how many of its rows are shown.
+_TABLES = (
+    ("changed, each value by itself at 95 %", ("better", "worse"), MOST_CHANGED),
+    (
+        "beyond the launches' spread; two days cannot tell a change from the day",
+        ("beyond launches",),
+        MOST_CHANGED,
+    ),
+    ("not resolved", ("not resolved", "no interval"), MOST_UNRESOLVED),
+)
 
 
 def show_comparison(screen: Screen, told: Compared, *, every: bool) -> None:
@@ -23,13 +32,9 @@ def show_comparison(screen: Screen, told: Compared, *, every: bool) -> None:
         screen.line(fact, indent=2, hang=2)
     _differing(screen, "provenance", told.provenance, every=every)
     _differing(screen, "builds", told.builds, every=every)
-    changed = [one for one in told.changes if one.reading not in _UNRESOLVED]
-    rest = [one for one in told.changes if one.reading in _UNRESOLVED]
-    cannot = any(one.reading == "beyond launches" for one in changed)
-    why = "beyond the launches' spread; two days cannot tell a change from the day"
-    title = why if cannot else "changed, each value by itself at 95 %"
-    _table(screen, title, changed, None if every else MOST_CHANGED)
-    _table(screen, "not resolved", rest, None if every else MOST_UNRESOLVED)
+    for title, readings, most in _TABLES:
+        found = [one for one in told.changes if one.reading in readings]
+        _table(screen, title, found, None if every else most)
 
 
 def _differing(screen: Screen, what: str, found: Sequence[Differs], *, every: bool) -> None:
@@ -44,15 +49,14 @@ def _differing(screen: Screen, what: str, found: Sequence[Differs], *, every: bo
 
 
 def _table(screen: Screen, title: str, found: Sequence[Changed], most: int | None) -> None:
-    screen.blank()
     if not found:
-        screen.line(f"{title}: none")
         return
+    screen.blank()
     screen.line((f"{title}: {len(found)}", "head"))
     columns = [Column("B/A", numeric=True), Column("95 % interval", numeric=True)]
     columns += [Column("A → B", numeric=True), Column("")]
     rows = [_row(one) for one in found[:most]]
-    if any(one.reading in ("better", "worse") for one in found):
+    if found[0].reading in ("better", "worse"):
         columns.insert(3, Column("B is"))
         for row, one in zip(rows, found, strict=False):
             row.insert(3, (one.reading, _TONES.get(one.reading, "plain")))

@@ -61,17 +61,17 @@ class Change:
         return dict(row.series.at)
 
     @property
-    def rank(self) -> tuple[bool, float]:
-        """What is resolved comes first, then the greatest change."""
+    def rank(self) -> tuple[int, float]:
+        """What is better or worse comes first, then what is beyond the launches; each by size."""
         size = abs(log(self.ratio)) if self.ratio else -1.0
-        return self.reading in ("not resolved", "no interval"), -size
+        return {"better": 0, "worse": 0, "beyond launches": 1}.get(self.reading, 2), -size
 
 
 @dataclass(frozen=True)
 class RunComparison:
     """Run B against run A: what they are, and what differs: provenance, builds, each check.
 
-    `changes` are all values of both: what is resolved first, then the greatest change.
+    `changes` are all values of both: what is better or worse first, each by size.
     """
 
     first: Analysis
