@@ -29,6 +29,7 @@ _OURS = frozenset({"assay", "bench", "checks", "records", "reports", "virtual_cl
 class CheckPart:
     """What the report shows of one check; `constant` is what all its cases have in common."""
 
+    check: str
     anchor: str
     title: str
     constant: str
@@ -115,6 +116,7 @@ def _part(analysis: Analysis, check: str, section: Section, *, pictures: bool) -
         if not axis_of(name).lists
     )
     return CheckPart(
+        check,
         slug(check),
         analysis.register.check_title(check),
         f"The same for all cases: {constant}." if constant else "",

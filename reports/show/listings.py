@@ -24,6 +24,8 @@ from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot,
 
 MOST_EVIDENCE_CASES = 300
 MOST_REASON = 600
+#: Reasons that are told one by one.
+MOST_REASONS = 6
 
 
 def raw_link(root: str, path: str) -> str:
@@ -101,6 +103,35 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
         anchor=anchor,
         title=title,
         total=len(launches),
+    )
+
+
+def reasons_table(analysis: Analysis, root: str) -> Table | None:
+    """Launches that are not ok by reason, the commonest first, each with one raw output."""
+    groups: dict[tuple[str, str], list[Launch]] = {}
+    for launch in analysis.bad_launches:
+        if INVALID_ON_PURPOSE not in launch.flags and launch.status != "skipped":
+            reason = launch.reason or "no reason recorded"
+            groups.setdefault((launch.status, reason), []).append(launch)
+
+    def cells(launches: list[Launch]) -> list[str | Cell]:
+        first = launches[0]
+        names = dict.fromkeys(analysis.run.case(launch).environment for launch in launches)
+        path = (first.artifacts or {}).get("stdout", "")
+        return [
+            Cell((first.reason or "no reason recorded")[:MOST_REASON]),
+            first.status,
+            fixed(len(launches), 0),
+            ", ".join(names),
+            Cell(path.rsplit("/", 1)[-1] or "–", href=raw_link(root, path) if path else ""),
+        ]
+
+    return pivot(
+        sorted(groups.values(), key=len, reverse=True)[:MOST_REASONS],
+        [(["reason", "status", *numeric("launches"), "environments", "first raw output"], cells)],
+        anchor="table-reasons",
+        title="Launches that are not ok, by reason",
+        total=len(groups),
     )
 
 

@@ -105,8 +105,9 @@ def row_label(analysis: Analysis, row: Row, without: Sequence[str] = ()) -> str:
         if name not in without:
             (lengths if axis_of(name).unit else words).append(point_text(name, value))
     point = [" ".join(part) for part in [(*words[-1:], *lengths)] if part]
-    parts = [*words[:-1], *point, *labels.parts(case, without)]
-    return ", ".join(parts) or labels.name(case, without)
+    if not point:
+        return labels.name(case, without)
+    return ", ".join([*words[:-1], *point, *labels.parts(case, without)])
 
 
 def in_reading_order(analysis: Analysis, rows: Iterable[Row], most: int | None = None) -> list[Row]:

@@ -47,7 +47,10 @@ def test_zero_variance_is_resolved_or_equivalent_without_dividing_by_it(tmp_path
 def test_one_launch_has_no_interval_and_no_verdict(tmp_path: Path) -> None:
     text, verdicts = reported(small(tmp_path, blocks=1))
     assert {cell["verdict"] for cell in verdicts["choice"]["overall"]} == {"no verdict"}
-    assert "1 common blocks, at least 3 are needed" in text
+    told = {cell["text"] for cell in verdicts["choice"]["overall"]}
+    assert told == {"no verdict: 1 common blocks, at least 3 are needed"}
+    assert "Environments are compared from 3 common blocks on" in text
+    assert "n = 1 launch;" in text
     assert "advantage" not in verdicts["choice"]["overall"][0]
 
 

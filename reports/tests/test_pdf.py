@@ -38,7 +38,7 @@ def test_what_is_not_printed_is_left_out_before():
     )
     assert pdf.for_print(page) == (
         "<p>a</p><p>b</p><details open><summary>t</summary>shown</details>"
-        "<details class='keep'>kept</details><details>outerrest</details><p>c</p>"
+        "<details class='keep'>kept</details><p>c</p>"
     )
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The HTML page: one file, nothing loaded, complete without its one script; all text is escaped."""
+"""The HTML page: nothing loaded, complete without its one script; all text is escaped."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.resources import files
 from typing import Any
@@ -12,80 +13,210 @@ from typing import Any
 from markupsafe import Markup
 
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
+from reports.analysis import Analysis
+from reports.answer.run import answer_of
+from reports.checks.sections import CheckPart
 from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
 from reports.notation.units import count_text, level_text
 from reports.show import listings
 from reports.show.canvas import legend_sign, styled
 from reports.show.choice.pictures import factors_picture, forest, score_picture
+from reports.show.choice.sentences import Sentence
 from reports.show.choice.tables import choice_tables, comparison_tables
+from reports.show.headline import headline_table
 from reports.show.invalid import invalid_picture, invalid_table
-from reports.show.tables import slug
+from reports.show.lines import Picture
+from reports.show.tables import Table, slug
 from reports.write.content import Content
 from reports.write.page import fill_in
-from reports.write.summary import summary_sentences
+from reports.write.pieces import MOST_BYTES, Piece, laid_out
+from reports.write.summary import check_sentences, launches_text, summary_sentences
+
+#: Panels of a check's first picture that stand in the page itself.
+MOST_SHOWN = 2
 
 
-def render_html(content: Content) -> str:
-    """The page of a run."""
+@dataclass(frozen=True)
+class CheckShown:
+    """What the page says of one check; `picture` and `rest` mark where their pieces stand."""
+
+    anchor: str
+    title: str
+    sentences: list[Sentence]
+    headline: Table | None
+    picture: Markup
+    rest: Markup
+
+
+class Pieces:
+    """The pieces of a page, rendered as they are added."""
+
+    def __init__(self, looks: Mapping[str, Look]) -> None:
+        self.made: list[Piece] = []
+        self._looks = looks
+
+    def add(
+        self,
+        name: str,
+        title: str,
+        *,
+        page: str = "",
+        pictures: Sequence[Picture] = (),
+        tables: Sequence[Table] = (),
+        shown: bool = False,
+        **further: Any,
+    ) -> Markup:
+        """Render a piece and give the mark of its place; "" where there is nothing in it."""
+        content = {"provenance": (), "evidence": (), "conditions": (), **further}
+        content |= {"pictures": pictures, "tables": tables}
+        counted = ((noun, content[key]) for key, noun in _NOUNS.items())
+        told = [count_text(len(items), noun) for noun, items in counted if items]
+        if not told:
+            return Markup()
+        body = render_page("pieces.html.j2", self._looks, content, ids=f"{name}-")
+        piece = Piece(name, page or name, title, ", ".join(told), body, shown)
+        self.made.append(piece)
+        return piece.mark
+
+
+#: What a piece is made of, as it is counted.
+_NOUNS = {"pictures": "picture", "tables": "table", "provenance": "part", "evidence": "case"}
+
+
+def render_pages(content: Content) -> dict[str, str]:
+    """The page of a run as index.html, and the pages of what would make it too long."""
     analysis, root = content.analysis, content.root
     run, comparisons = analysis.run, analysis.comparisons
+    pieces = Pieces(analysis.looks)
     with styled():
-        effects = [picture for make in (factors_picture, forest) if (picture := make(analysis))]
+        factors, effects = factors_picture(analysis), forest(analysis)
         score_panel = score_picture(analysis)
         picture_of_invalid = invalid_picture(analysis)
-    harness = run.provenance.harness
-    commit = (harness.git_commit or "")[:12]
-    shown_evidence = listings.evidence(analysis, root)
+    bad = listings.bad_launches_table(analysis, root)
+    on_purpose = listings.bad_launches_table(analysis, root, on_purpose=True)
+    evidence = listings.evidence(analysis, root)
+    choice, compared = choice_tables(analysis), comparison_tables(analysis)
+    checks = [_check(analysis, part, pieces) for part in content.parts]
     invalid = invalid_table(analysis)
-    choice = choice_tables(analysis)
     contents = [
-        *([("choice", "Choice")] if choice else []),
+        ("answer", "Answer"),
+        *([("choice", "Which is best")] if choice else []),
         *([("study", "The study")] if content.study else []),
-        ("launches", "Launches"),
         *((f"check-{part.anchor}", part.title) for part in content.parts),
-        ("comparison", "Comparison"),
+        ("launches", "Launches"),
+        ("comparison", "Compared"),
         *([("invalid", "Invalid on purpose")] if invalid else []),
-        ("provenance", "Provenance"),
-        ("evidence", "Evidence"),
+        ("provenance", "Provenance, evidence"),
         ("method", "Method"),
     ]
-    return render_page(
+    harness = run.provenance.harness
+    commit = (harness.git_commit or "")[:12]
+    page = render_page(
         "report.html.j2",
         analysis.looks,
         {
-            "analysis": analysis,
             "run": run,
+            "answer": answer_of(analysis),
             "warnings": content.warnings,
             "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
             "sentences": summary_sentences(analysis),
+            "counted": launches_text(analysis),
             "sections": contents,
-            "choice": choice,
+            "score_panel": score_panel,
+            "factors": factors,
             "study": content.study,
             "root": root,
-            "score_panel": score_panel,
-            "comparisons": comparison_tables(analysis),
-            "status": listings.status_table(analysis),
-            "bad": listings.bad_launches_table(analysis, root),
-            "on_purpose": listings.bad_launches_table(analysis, root, on_purpose=True),
-            "holes": listings.holes_table(analysis),
-            "checks": content.parts,
-            "effects": effects,
-            "invalid": invalid,
-            "invalid_pictures": [picture_of_invalid] if picture_of_invalid else [],
+            "choice": choice,
+            "places": next((table for table in choice if table.anchor == "table-score"), None),
+            "choice_rest": pieces.add(
+                "choice-more",
+                "How the places came about",
+                page="choice",
+                pictures=[effects] if effects else [],
+                tables=[table for table in choice if table.anchor != "table-score"],
+            ),
+            "checks": checks,
+            "reasons": listings.reasons_table(analysis, root),
+            "holes": len(analysis.holes),
+            "launches_rest": pieces.add(
+                "launches-more",
+                "Every launch that is not ok, and counts by check",
+                page="launches",
+                tables=_there(bad, listings.holes_table(analysis), listings.status_table(analysis)),
+            ),
+            "compared": compared,
+            "comparison_rest": pieces.add(
+                "comparisons", "Every comparison with its interval", tables=compared
+            ),
             "power_note": power_note(comparisons),
             "run_unusable": comparisons.unusable,
             "scopes": list(dict.fromkeys(slug(cell.scope) for cell in comparisons.overall)),
-            "provenance": listings.provenance_rows(run.provenance),
-            "evidence": shown_evidence,
-            "evidence_omitted": len(run.plan.cases) - len(shown_evidence),
+            "invalid": invalid,
+            "invalid_rest": pieces.add(
+                "invalid-more",
+                "What that fault pretends",
+                pictures=[picture_of_invalid] if picture_of_invalid else [],
+                tables=_there(on_purpose),
+            ),
+            "provenance_rest": pieces.add(
+                "provenance-more",
+                "Provenance",
+                page="provenance",
+                provenance=listings.provenance_rows(run.provenance),
+            ),
+            "evidence": len(evidence),
+            "evidence_rest": pieces.add(
+                "evidence-more", "Evidence: every launch", page="evidence", evidence=evidence
+            ),
+            "evidence_omitted": len(run.plan.cases) - len(evidence),
             "version": f"{harness.version or ''}{f' ({commit})' if commit else ''}",
         },
     )
 
+    def cover(title: str, body: str) -> str:
+        named = {"title": title, "run": run, "body": Markup(body)}  # noqa: S704 (our own page)
+        return render_page("details.html.j2", analysis.looks, named)
 
-def render_page(template: str, looks: Mapping[str, Look], content: Mapping[str, Any]) -> str:
-    """A page in the report's look; `looks` give the environments' signs."""
+    return laid_out(page, pieces.made, cover, root, MOST_BYTES)
+
+
+def _there(*tables: Table | None) -> list[Table]:
+    return [table for table in tables if table is not None]
+
+
+def _check(analysis: Analysis, part: CheckPart, pieces: Pieces) -> CheckShown:
+    """One screen of a check: what was found, its first picture, a few rows; the rest folded."""
+    first, others = part.pictures[:1], part.pictures[1:]
+    shown = [replace(picture, panels=picture.panels[:MOST_SHOWN]) for picture in first]
+    left = [
+        replace(picture, anchor=f"{picture.anchor}-more", panels=picture.panels[MOST_SHOWN:])
+        for picture in first
+        if picture.panels[MOST_SHOWN:]
+    ]
+    name = f"check-{part.anchor}"
+    return CheckShown(
+        part.anchor,
+        part.title,
+        check_sentences(analysis, part.check),
+        headline_table(analysis, part.check),
+        pieces.add(f"{name}-picture", part.title, page=part.anchor, pictures=shown, shown=True),
+        pieces.add(
+            f"{name}-more",
+            f"All of {part.title}",
+            page=part.anchor,
+            pictures=[*left, *others],
+            tables=part.tables,
+            conditions=[part.constant] if part.constant else [],
+        ),
+    )
+
+
+def render_page(
+    template: str, looks: Mapping[str, Look], content: Mapping[str, Any], ids: str = "p"
+) -> str:
+    """A page in the report's look; `looks` give the environments' signs, `ids` begin those of its
+    drawings."""
     signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
     # The page's policy allows this text, without its comment lines, and no other script.
     lines = files("reports.write").joinpath("templates/report.js").read_text(encoding="utf-8")
@@ -98,7 +229,7 @@ def render_page(template: str, looks: Mapping[str, Look], content: Mapping[str, 
         "script": Markup(script),  # noqa: S704 (our own file)
         "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
     }
-    return fill_in(template, {**common, **content})
+    return fill_in(template, {**common, **content}, ids)
 
 
 def badge_kind(text: str) -> str:

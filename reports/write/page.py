@@ -14,8 +14,9 @@ from records.plain_text import plain
 from reports.show.canvas import ID_MARK, Panel
 
 
-def fill_in(template: str, content: Mapping[str, Any]) -> str:
-    """The page. The same content gives the same text; `svg` in it places a panel."""
+def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
+    """The page, or a piece of one. The same content gives the same text; `svg` in it places a
+    panel, whose ids begin with `ids`."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports.write"),
         autoescape=True,
@@ -27,7 +28,7 @@ def fill_in(template: str, content: Mapping[str, Any]) -> str:
 
     def svg(panel: Panel) -> Markup:
         """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
-        return Markup(panel.svg.replace(ID_MARK, f"p{next(numbers)}-"))  # noqa: S704
+        return Markup(panel.svg.replace(ID_MARK, f"{ids}{next(numbers)}-"))  # noqa: S704
 
     page = environment.get_template(template).render(svg=svg, **content)
     return plain(page)

@@ -68,13 +68,15 @@ class BackgroundPrint:
 def for_print(page: str) -> str:
     """The page as it is printed: open parts only, long tables cut with a line saying so.
 
-    What paper does not show costs no time; details with others inside stay as they are.
+    What paper does not show costs no time.
     """
-    kept = []
+    kept, depth = [], 0
     for part in re.split(r"(?=<details\b)|(?<=</details>)", _SCRIPT.sub("", page)):
         tag = part[: part.find(">")] if part.startswith("<details") else ""
-        closed = tag and not _OPEN.search(tag) and part.endswith("</details>")
-        kept.append("" if closed else part)
+        if depth or (tag and not _OPEN.search(tag)):
+            depth += bool(tag) - part.endswith("</details>")
+        else:
+            kept.append(part)
     return _ROWS.sub(_cut, "".join(kept))
 
 

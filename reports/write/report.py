@@ -21,13 +21,14 @@ from reports.papers.section import study_section
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
-from reports.write.html import render_html
+from reports.write.html import render_pages
 from reports.write.markdown import render_markdown
 from reports.write.pdf import BackgroundPrint, find_browser
+from reports.write.pieces import FOLDER, INDEX
 
-_Renderer = Callable[[Content], str | bytes]
+_Renderer = Callable[[Content], str | bytes | dict[str, str]]
 _FORMATS: dict[str, tuple[str, _Renderer]] = {
-    "html": ("index.html", render_html),
+    "html": (INDEX, render_pages),
     "md": ("report.md", render_markdown),
     "csv": ("summary.csv", lambda content: render_csv(content.analysis)),
     "junit": ("junit.xml", lambda content: render_junit(content.analysis)),
@@ -130,17 +131,35 @@ def _write_all(
     printer: BackgroundPrint | None,
 ) -> None:
     """Write every format and begin to print the page; the files take their places together."""
+    beside, kept = out_dir / FOLDER, set[str]()
+    refuse_other(beside, folder=True)
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
         with ExitStack() as places:
             for file, renderer in renderers.items():
                 made = renderer(content)
-                written = made if isinstance(made, bytes) else made.encode("utf-8", "replace")
-                places.enter_context(replacing(out_dir / file)).write_bytes(written)
-                if printer is not None and file == "index.html":
-                    printer.start(written.decode(), out_dir / PDF)
+                files = made if isinstance(made, dict) else {file: made}
+                if len(files) > 1:
+                    beside.mkdir(exist_ok=True)
+                for name, text in files.items():
+                    written = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
+                    places.enter_context(replacing(out_dir / name)).write_bytes(written)
+                    if printer is not None and name == INDEX:
+                        printer.start(written.decode(), out_dir / PDF)
+                kept |= {Path(name).name for name in files}
+        if INDEX in renderers:
+            _clear(beside, kept)
     except OSError as error:
         raise InfrastructureError(
             f"{out_dir}: the report could not be written ({error.strerror}). The run itself is"
             " untouched; make room or give another directory, then report again."
         ) from error
+
+
+def _clear(beside: Path, kept: Collection[str]) -> None:
+    """Remove the pages that an earlier report had beside its own, and the folder if it is empty."""
+    for page in beside.glob("*.html"):
+        if page.name not in kept:
+            page.unlink()
+    if beside.is_dir() and not any(beside.iterdir()):
+        beside.rmdir()

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from reports.analysis import Analysis
 from reports.choice.leaders import Ranking, rankings
 from reports.notation.units import count_text
 from reports.show.choice.sentences import Sentence, choice_sentences
+from reports.show.rows import measured_in
 from reports.show.tables import slug
+from reports.statistics.signed_rank import LEAST_N
 
 MOST_SENTENCES = 10
 
@@ -39,13 +43,34 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
             " what that fault pretends, and enter no statistics."
         )
         tail.append(Sentence(text, "#invalid"))
-    best = [_best(analysis, ranking) for ranking in rankings(analysis.comparisons)]
+    best = [sentence for _, sentence in leaders(analysis)]
     room = MOST_SENTENCES - len(head) - len(tail)
     if len(best) > room:
         rest = len(best) - room + 1
         best = best[: room - 1]
         best.append(Sentence(f"{rest} further comparisons stand below.", "#comparison"))
     return [*head, *best, *tail]
+
+
+def leaders(analysis: Analysis) -> list[tuple[str, Sentence]]:
+    """For each check, and each placement of it, who is best: the check and the sentence."""
+    return [
+        (ranking.comparison.check, _best(analysis, ranking))
+        for ranking in rankings(analysis.comparisons)
+    ]
+
+
+def check_sentences(analysis: Analysis, check: str) -> list[Sentence]:
+    """Who is best in one check; where nobody is compared, why."""
+    title = f"{analysis.register.check_title(check)}: "
+    found = [sentence for of, sentence in leaders(analysis) if of == check]
+    if found:
+        return [replace(one, text=one.text.removeprefix(title)) for one in found]
+    names = measured_in(analysis, analysis.rows_of(check))
+    if len(names) == 1:
+        return [Sentence(f"Measured in {names[0]} alone.", "#provenance")]
+    text = f"Environments are compared from {LEAST_N} common blocks on; below is what each showed."
+    return [Sentence(text, "#comparison", "open")] if names else []
 
 
 def _what_ran(analysis: Analysis) -> Sentence:
@@ -93,6 +118,22 @@ def _best(analysis: Analysis, ranking: Ranking) -> Sentence:
         "plain" if cell.word in ("faster", "slower") else "open",
         ranking.best,
     )
+
+
+def launches_text(analysis: Analysis) -> str:
+    """How many launches ended how: "20 ok, 1 failed"; what did not occur is not told."""
+    counts, on_purpose = analysis.counts, analysis.on_purpose
+    told = {
+        "ok": counts["ok"],
+        "failed": counts["failed"],
+        "wrong": counts["wrong"] - on_purpose,
+        "wrong on purpose": on_purpose,
+        "lost": counts["lost"],
+        "skipped": counts["skipped"],
+        "not run": len(analysis.holes),
+        "replaced by a later attempt": analysis.replaced,
+    }
+    return ", ".join(f"{count} {word}" for word, count in told.items() if count) or "none yet"
 
 
 def _launches(analysis: Analysis) -> Sentence:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A check in a few rows: the quantity it is judged by, at points spread over what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from reports.analysis import Analysis, Row, flags_of
+from reports.notation.units import count_text, readable_unit
+from reports.show.rows import in_reading_order, row_label, side_by_side, value_cell
+from reports.show.tables import Cell, Table, pivot, slug
+
+#: Rows of the table.
+MOST_POINTS = 6
+
+
+def headline_table(analysis: Analysis, check: str) -> Table | None:
+    """The check's deciding metric, environments side by side; each value leads to its launches."""
+    metric = deciding_metric(analysis, check)
+    if not metric:
+        return None
+    rows = analysis.rows_of(check, metric)
+    if any(row.series.at_value("construct") == "Send/Recv" for row in rows):
+        rows = [row for row in rows if row.series.at_value("construct") == "Send/Recv"]
+    points: dict[str, list[Row]] = {}
+    for row in in_reading_order(analysis, rows):
+        points.setdefault(row_label(analysis, row), []).append(row)
+    chosen = _spread(analysis, points)
+
+    def cell(found: list[Row]) -> Cell:
+        if not found:
+            return Cell("–", title="no valid launch")
+        unit = readable_unit(found[0].unit, [found[0].summary.mean])
+        made = value_cell(found, unit, label=True)
+        return replace(made, href=f"#case-{slug(analysis.case(found[0]).id)}", badges=())
+
+    shown = [row for label in chosen for row in points[label]]
+    counts = sorted({row.summary.n for row in shown})
+    n = " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1])))
+    better = analysis.register.metrics[metric].better
+    title = f"{analysis.register.metric_title(metric)}, {better} is better"
+    common = [flag for flag in flags_of(shown) if all(flag in row.flags for row in shown)]
+
+    def lead(row: Row) -> Cell:
+        badges = tuple(flag for flag in flags_of([row]) if flag not in common)
+        return Cell(row_label(analysis, row), badges=badges)
+
+    left = len(points) - len(chosen)
+    note = f"Mean ± s of n = {n} {'launch' if counts[-1] == 1 else 'launches'}; a value leads to"
+    note += " its raw output."
+    note += f" {count_text(left, 'further point')} below." if left else ""
+    note += f" All are {', '.join(common)}." if common else ""
+    return pivot(
+        shown,
+        [("case", lead)],
+        [side_by_side(analysis, shown, cell)],
+        anchor=f"headline-{slug(check)}",
+        title=title[:1].upper() + title[1:],
+        note=note,
+    )
+
+
+def deciding_metric(analysis: Analysis, check: str) -> str:
+    """What a check is read by: its deciding metric, the one it shows, or the first that it has."""
+    known = analysis.register.checks.get(check)
+    metrics = analysis.register.metrics
+    wanted = (known.deciding, known.shown) if known else ()
+    measured = (name for name in analysis.metrics_of(check) if metrics[name].measured)
+    names = (*(name for name in wanted if analysis.rows_of(check, name)), *measured)
+    return next(iter(names), "")
+
+
+def _spread(analysis: Analysis, points: dict[str, list[Row]]) -> list[str]:
+    """At most MOST_POINTS labels: ends and middle of each curve, of as many curves as there are."""
+    curves: dict[str, list[str]] = {}
+    for label, (row, *_) in points.items():
+        case = analysis.case(row)
+        words = [str(value) for _, value in row.series.at if isinstance(value, str)]
+        name = analysis.labels[case.check].name(case)
+        curves.setdefault(" ".join([name, *words]), []).append(label)
+    each = max(1, MOST_POINTS // len(curves))
+    found = [label for labels in curves.values() for label in _evenly(labels, each)]
+    return _evenly(found, MOST_POINTS)
+
+
+def _evenly(items: Sequence[str], most: int) -> list[str]:
+    """At most `most` of the items, the last and, of two and more, the first among them."""
+    if len(items) <= most:
+        return list(items)
+    if most == 1:
+        return [items[-1]]
+    return [items[round(place * (len(items) - 1) / (most - 1))] for place in range(most)]
