@@ -96,14 +96,16 @@ def with_facts(
 
 
 def _as_found(environment: EnvironmentAsRun, trial: TrialResult) -> EnvironmentAsRun:
-    """An environment as a node has it: compiler, modules loaded, the library's own words."""
+    """An environment as a node has it: modules loaded, the library's own words; the compiler where
+    programs are compiled there.
+    """
     right = trial.right
     evidence = right.evidence if right else None
     return replace(
         environment,
         modules_loaded=trial.modules or environment.modules,
-        compiler_version=trial.compiler_version or environment.compiler_version,
-        compiles_with=trial.compiles_with or environment.compiles_with,
+        compiler_version=environment.compiler_version or trial.compiler_version,
+        compiles_with=environment.compiles_with or trial.compiles_with,
         library=evidence.library if evidence else None,
         library_file=evidence.library_file if evidence else None,
         device=(evidence.device or None) if evidence else None,
@@ -128,7 +130,9 @@ def environment_as_run(site: Site, name: str) -> EnvironmentAsRun:
     described = site.description.environments[name]
     version = ("dpkg-query", "-W", "-f=${Version}")
     defaults = {name: setting.default for name, setting in described.settings.items()}
-    compiles_with, _, compiler = site.output_in(name, _compiler_facts(described)).partition("\0")
+    on_login = site.description.build_on == "login"  # else a job tells
+    facts = site.output_in(name, _compiler_facts(described)) if on_login else ""
+    compiles_with, _, compiler = facts.partition("\0")
     blas = described.blas or site.description.blas
     return EnvironmentAsRun(
         description=described.description,
