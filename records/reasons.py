@@ -28,13 +28,22 @@ class ReasonGroup:
     places: tuple[int, ...]
 
 
+def _text(reason: str | None) -> str:
+    return one_line(reason or "").strip() or NO_REASON
+
+
+def alike(reason: str | None) -> str:
+    """What reasons that say the same have in common."""
+    return _VARIES.sub("#", _text(reason))
+
+
 def grouped(reasons: Iterable[tuple[str, str | None]]) -> list[ReasonGroup]:
     """(status, reason) of launches as groups, the greatest first."""
     texts: dict[tuple[str, str], list[str]] = {}
     places: dict[tuple[str, str], list[int]] = {}
     for place, (status, reason) in enumerate(reasons):
-        text = one_line(reason or "").strip() or NO_REASON
-        key = status, _VARIES.sub("#", text)
+        text = _text(reason)
+        key = status, alike(reason)
         texts.setdefault(key, []).append(text)
         places.setdefault(key, []).append(place)
     groups = [

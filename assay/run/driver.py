@@ -100,6 +100,7 @@ class Driver:
         self.plan = run.plan()
         self.work = WorkFolder(site, run.path.resolve())
         self.begun = time.monotonic()
+        self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
         self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
         #: Records made of each launch by this driver.
         self._made: Counter[tuple[str, int]] = Counter()
@@ -197,7 +198,7 @@ class Driver:
         rounds_without_result = 0
         while coming := self._to_come():
             end_jobs(self.site, self.work.name)
-            self.progress.begin(len(coming), already=len(self.run_directory.records()))
+            self.progress.begin(coming, len(self.run_directory.records()), self._estimates_s)
             before, fault = self._results, None
             try:
                 for first in range(0, len(coming), LAUNCHES_PER_SESSION):
@@ -226,6 +227,7 @@ class Driver:
         waiting = {launch.index: launch for launch in batch}
         faults: list[Outcome] = []
         fault: str | None = None
+        self.progress.next(batch[0])
         with Session(self.site, self.work, batch) as session:
             for message in session.messages(PATIENCE_S):
                 if message is None:
@@ -245,6 +247,7 @@ class Driver:
                         self.progress.say(f"{launch.case_id}, block {launch.block}: {fault}")
                     else:
                         self._record(launch, message, writer)
+                    self.progress.next(next(iter(waiting.values()), None))
                     faults = [*faults, message] if message.fault else []
                     self._heed(faults)
                 self.interruption.check()

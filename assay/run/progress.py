@@ -1,62 +1,68 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows the progress of a run: a line a launch, and on a terminal a bar with the time left."""
+"""Shows the progress of a run: on a terminal a line that updates, with what runs, the time left and
+failures by reason; elsewhere a plain line a launch."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
+from rich.console import Console, Group
+from rich.live import Live
+from rich.text import Text
 
+from assay.run.session import Launch
+from assay.run.time_left import TimeLeft, time_text
 from assay.terminal import own_stderr
 from checks.common.registry import register
 from records.errors import InfrastructureError
 from records.plain_text import one_line, plain
+from records.reasons import alike
 from records.record import Record
 from reports.notation.units import readable_unit, three_digits
 
-#: Seconds without output after which, without a bar, a line says that a launch is running.
+#: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0
+#: Cells of the bar, and reasons below it.
+BAR, MOST_REASONS = 20, 3
 
 
 class Progress:
-    """Prints to standard error; `live` shows a bar, otherwise plain lines."""
+    """Prints to standard error; `live` shows a line that updates, otherwise plain lines."""
 
     def __init__(self, live: bool | None = None) -> None:
         self._console = Console(file=own_stderr(), highlight=False, soft_wrap=True)
-        self._live = sys.stderr.isatty() if live is None else live
-        self._bar: Bar | None = None
+        self._is_live = sys.stderr.isatty() if live is None else live
+        self._live: Live | None = None
         self._total = self._count = 0
         self._spoke = time.monotonic()
         self._doing: str | None = None
+        self._next: Launch | None = None
+        self._left = TimeLeft({}, ())
+        #: What went wrong, by status and what its reasons have in common: the first, how many.
+        self._bad: dict[tuple[str, str], tuple[str, int]] = {}
 
-    def begin(self, total: int, already: int) -> None:
-        """Report that `total` launches are to come; `already` records exist."""
-        self._total, self._count = total, 0
+    def begin(
+        self, coming: Sequence[Launch], already: int, estimates_s: Mapping[str, float]
+    ) -> None:
+        """Report what is to come; `already` records exist; the plan's estimates by case."""
+        self._total, self._count = len(coming), 0
+        self._left = TimeLeft(estimates_s, [launch.case_id for launch in coming])
         kept = f" ({already} records are there already)" if already else ""
-        self.say(f"{total} launches to run{kept}")
-        if self._live and total:
-            self._bar = Bar(
-                TextColumn("launches"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeElapsedColumn(),
-                TextColumn("left"),
-                TimeRemainingColumn(),
+        self.say(f"{len(coming)} launches to run{kept}, about {time_text(self._left.seconds)}")
+        if self._is_live and coming:
+            self._live = Live(
                 console=self._console,
+                get_renderable=self._picture,
+                refresh_per_second=2,
+                transient=True,
+                redirect_stdout=False,
+                redirect_stderr=False,
             )
-            self._task = self._bar.add_task("", total=total)
-            self._bar.start()
+            self._live.start()
 
     def say(self, text: str) -> None:
         """Print one line."""
@@ -70,29 +76,62 @@ class Progress:
                 f"progress cannot be shown: the terminal or pipe is gone ({error.strerror})"
             ) from error
 
+    def next(self, launch: Launch | None) -> None:
+        """The launch that runs from now on, as far as is known."""
+        self._next = launch
+
     def doing(self, what: str | None) -> None:
         """What is said from now on while nothing happens; None: that a launch is running."""
         self._doing = what
 
     def tick(self) -> None:
-        """Called about once a second; without a bar, says at times what the run is doing."""
-        if self._bar is None and time.monotonic() - self._spoke > QUIET_S:
-            doing = self._doing or "one is running"
-            self.say(f"... {self._count} of {self._total} launches done, {doing}")
+        """Called about once a second; off a terminal, says at times what the run is doing."""
+        if self._live is None and time.monotonic() - self._spoke > QUIET_S:
+            left = f", about {time_text(self._left.seconds)} left"
+            self.say(f"... {self._count} of {self._total} launches done{left}, {self._now()}")
 
     def record(self, record: Record) -> None:
-        """Report a launch that has its record."""
+        """Report a launch that has its record; on a terminal in a line of its own if it is bad, and
+        the first for its reason."""
         self._count += 1
-        self.say(f"[{self._count}/{self._total}] {describe(record)}")
-        if self._bar is not None:
-            self._bar.advance(self._task)
+        self._left.done(record.case_id)
+        first = False
+        if record.status in ("failed", "wrong", "lost"):
+            key = record.status, alike(record.reason)
+            told, count = self._bad.get(key, (one_line(record.reason or ""), 0))
+            self._bad[key], first = (told, count + 1), not count
+        if self._live is None or first:
+            left_s = self._left.seconds
+            left = f"; about {time_text(left_s)} left" if left_s else ""
+            self.say(f"[{self._count}/{self._total}] {describe(record)}{left}")
 
     def end(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
+        """Remove the line that updates."""
+        if self._live is not None:
             with suppress(OSError):
-                self._bar.stop()
-            self._bar = None
+                self._live.stop()
+            self._live = None
+
+    def _now(self) -> str:
+        if self._doing is not None:
+            return self._doing
+        if self._next is None:
+            return "one is running"
+        return f"{self._next.environment} {self._next.case_id}, block {self._next.block}"
+
+    def _picture(self) -> Group:
+        """The lines that update, none longer than the terminal is wide."""
+        full = BAR * self._count // max(1, self._total)
+        bar = "━" * full + "─" * (BAR - full)
+        left = f"about {time_text(self._left.seconds)} left"
+        lines = [f"{bar} {self._count}/{self._total}, {left}: {self._now()}"]
+        bad = sorted(self._bad.items(), key=lambda item: -item[1][1])[:MOST_REASONS]
+        lines += [f"  {count} × {status}: {told}" for (status, _), (told, count) in bad]
+        width = self._console.width - 1
+        texts = [Text(one_line(line), no_wrap=True) for line in lines]
+        for text in texts:
+            text.truncate(width, overflow="ellipsis")
+        return Group(*texts)
 
 
 def describe(record: Record) -> str:

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import math
-
 from assay.run.status import RunStatus, counted_text, now_text
+from assay.run.time_left import time_text
 from assay.screens.screen import Screen, Tone
 
 #: Reasons that are shown; a line counts the launches of the others.
@@ -66,10 +65,3 @@ def show_reasons(screen: Screen, status: RunStatus) -> None:
     if further:
         launches = sum(one.launches for one in further)
         screen.line(f"{launches} for {len(further)} further reasons", indent=2)
-
-
-def time_text(time_s: float) -> str:
-    """ "40 s", "7 min", "2.5 h"."""
-    if time_s < 90:
-        return f"{math.ceil(time_s)} s"
-    return f"{time_s / 60:.0f} min" if time_s < 5400 else f"{time_s / 3600:.1f} h"

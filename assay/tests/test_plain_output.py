@@ -124,7 +124,7 @@ def test_the_progress_of_a_run_is_plain_on_a_terminal(monkeypatch: pytest.Monkey
     record = msgspec.convert(spoilt({"block": 1, "metrics": []}) | RECORD, Record)
     with plain_output():
         progress = Progress(live=False)
-        progress.begin(2, already=0)
+        progress.begin([], 0, {})
         progress.say(NASTY)
         progress.record(record)
         ok = msgspec.structs.replace(record, status="ok", metrics=[METRIC])

@@ -8,15 +8,20 @@ import re
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 
 from assay.cli import main
 from assay.cli.run_ending import end
+from assay.run.progress import Progress
+from assay.run.session import Launch
 from assay.run.status import run_status
+from assay.run.time_left import TimeLeft, time_text
 from assay.screens.screen import MOST, WIDTH, Column, Screen
 from assay.terminal import plain_output
 from records.errors import ExitStatus
+from records.record import Record
 from records.run_directory import open_run
 from reports.tests import synthetic
 
@@ -194,3 +199,69 @@ def test_a_run_beside_itself_has_no_change(tmp_path, capsys) -> None:
     text = "\n".join(lines_of(capsys))
     assert "provenance: no difference" in text
     assert "further ones: --all" in text
+
+
+def launch(index: int, case: str) -> Launch:
+    return Launch(index, case, "startup", "mpich", {}, 2, 1, 2, index + 1, 1, 60.0)
+
+
+def record_of(case: str, status: str, reason: str | None) -> Record:
+    empty: dict[str, Any] = {"params": {}, "nodes": [], "metrics": [], "flags": [], "artifacts": {}}
+    named = {"run_id": "r", "case_id": case, "check": "startup", "environment": "mpich"}
+    known = {"site": "virtual", "block": 1, "attempt": 1, "ranks": 2, "job_id": None}
+    times = {"started_at": None, "ended_at": None}
+    told = {**empty, **named, **known, **times, "status": status, "reason": reason}
+    return msgspec.convert(told, Record)
+
+
+def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
+    stream = Terminal() if live else io.StringIO()
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stderr", stream)
+    progress = Progress()
+    progress.begin([launch(n, f"startup-{n}") for n in range(4)], 0, {})
+    progress.next(launch(0, "startup-0"))
+    progress.record(record_of("startup-0", "ok", None))
+    for number in (1, 2):
+        progress.record(record_of(f"startup-{number}", "failed", f"node n{number} is gone"))
+    progress.next(launch(3, "startup-3"))
+    if live:
+        with progress._console.capture() as caught:
+            progress._console.print(progress._picture())
+        progress.end()
+        return caught.get() + "\f" + stream.getvalue()
+    progress.end()
+    return stream.getvalue()
+
+
+def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) -> None:
+    picture, said = progress_of(monkeypatch, live=True).split("\f")
+    assert "3/4, about 0 s left: mpich startup-3, block 4" in picture
+    assert "  2 × failed: node n1 is gone" in picture
+    assert max(map(cell_len, picture.splitlines())) < WIDTH
+    assert said.count("block 1: failed") == 1
+    assert "startup-0 mpich" not in said
+
+
+def test_off_a_terminal_each_launch_has_a_plain_line(monkeypatch) -> None:
+    lines = progress_of(monkeypatch, live=False).splitlines()
+    assert lines[0].startswith("4 launches to run")
+    assert [line.split()[0] for line in lines[1:]] == ["[1/4]", "[2/4]", "[3/4]"]
+    assert "\x1b" not in "".join(lines)
+
+
+def test_the_time_left_follows_what_launches_took() -> None:
+    now = [0.0]
+    left = TimeLeft({"short": 1.0, "long": 10.0}, ["short"] * 20 + ["long"] * 2, lambda: now[0])
+    assert left.seconds == 40
+    for _ in range(20):
+        now[0] += 3.0
+        left.done("short")
+    assert 40 < left.seconds < 60
+    now[0] += 30.0
+    left.done("long")
+    assert 20 < left.seconds < 30
+    left.done("long")
+    assert left.seconds == 0
+    assert [time_text(time) for time in (39.2, 400, 9000)] == ["40 s", "7 min", "2.5 h"]
