@@ -151,7 +151,7 @@ def other_program(name: str | None, ends: Sequence[str], output: Output) -> str 
     said, evidence = str((output.program or {}).get("mpi")), output.evidence
     # The program prints the beginning of what the evidence gives in full.
     known = re.split("[,;]", evidence.library, maxsplit=1)[0] if evidence else None
-    if said == known or said.startswith("none: TCP of "):
+    if said == known or said.startswith(("none: sockets of ", "none: TCP of ")):
         return None
     return f"the program names the library {said!r:.100}, not {known!r:.100}"
 

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import model_validator
 
+from checks.common.answer import Reading, option_words
 from checks.common.definition import CheckDefinition, Layout, SiteCapacity
+from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, ProfiledParameters, RanksPerNode, quantity
 from records.topology import Pair
 
@@ -118,6 +121,45 @@ class TwoRankDefinition(CheckDefinition[P]):
             f"no two nodes of site {site.name} lie {hops} hops apart; by its topology there are"
             f" pairs at {', '.join(map(str, found)) or 'none'}"
         )
+
+
+class SocketsDefinition(TwoRankDefinition[P]):
+    """Parameters have `transport`: the library, or sockets, by a program without MPI that two ranks
+    start on their hosts."""
+
+    #: Our program of each transport but the library.
+    without_library: ClassVar[Mapping[str, str]] = {}
+
+    def program(self, params: Any) -> str:
+        """Over sockets another program than over MPI."""
+        return self.without_library.get(params.transport, self.name)
+
+    def ends(self, params: Any) -> list[str]:
+        """Over sockets also that which starts it."""
+        own = [self.program(params)]
+        return own if params.transport == "library" else [*own, TCP_PAIR]
+
+    def command(self, params: Any, built: Path) -> list[str]:
+        """Over sockets the program of two ends, started on the hosts of two ranks."""
+        if params.transport == "library":
+            return super().command(params, built)
+        options = option_words(self.options(params))
+        program = str((built / self.program(params)).resolve())
+        ends = two_ends(program, options, ["--port=@port"], ["--port=@port", "--host=@host"])
+        return [str(built / TCP_PAIR), *ends]
+
+    def notes(self, params: Any, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """That the payload was checked; over sockets the address that was connected."""
+        notes = {"payload_verified": str}
+        sockets = {"peer_address": str, "carried_by": "sockets of the hosts of ranks 0 and 1"}
+        return notes if params.transport == "library" else {**notes, **sockets}
+
+    def conclude(self, params: Any, output: Output) -> Reading:
+        """Between nodes the connection must have gone to another host."""
+        peer = str(output.notes.get("peer_address", ""))
+        if params.placement == "between-nodes" and peer.startswith("127."):
+            return Reading(wrong=f"the connection went to {peer}, not to another node")
+        return super().conclude(params, output)
 
 
 def two_ends(

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# The echo over TCP is built without MPI.
-FURTHER += tcp_echo
-TCP_ECHO_OBJECTS := $(patsubst $(echo_FOLDER)/%.c,$(OUT)/obj/echo/%.o, \
-                      $(echo_FOLDER)/points.c $(wildcard $(echo_FOLDER)/tcp_echo/*.c)) \
-                    $(patsubst %,$(OUT)/library/assay/%.o, \
-                      args buffer clock fail_line json payload report sampling shuffle sizes)
+# The echoes over TCP and UDP are built without MPI.
+ECHOES_WITHOUT_MPI := tcp_echo udp_echo
+FURTHER += $(ECHOES_WITHOUT_MPI)
 
-$(OUT)/tcp_echo: $(TCP_ECHO_OBJECTS)
-	$(HOSTCC) -o $@ $^ -lm
+define echo_without_mpi
+$$(OUT)/$(1): $$(patsubst $$(echo_FOLDER)/%.c,$$(OUT)/obj/echo/%.o, \
+                $$(echo_FOLDER)/points.c $$(wildcard $$(echo_FOLDER)/$(1)/*.c)) $$(SOCKETS_OBJECTS)
+	$$(HOSTCC) -o $$@ $$^ -lm
+endef
+$(foreach name,$(ECHOES_WITHOUT_MPI),$(eval $(call echo_without_mpi,$(name))))

@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from checks.common.answer import Asked
 from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
 from checks.common.durations import LEAST_REPEATED_S, Timed
-from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
+from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
 from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
@@ -25,8 +25,13 @@ DEFAULT_SIZES = expand_sizes([{"from": 1, "to": 2**20, "per_octave": 1}])
 
 
 class StreamsParameters(TwoRankParameters):
-    """One launch of the stream program."""
+    """One launch of the stream program. Over TCP 2048 messages of 50000 bytes are ttcp's."""
 
+    younger: ClassVar[frozenset[str]] = TwoRankParameters.younger | {"transport"}
+
+    transport: Transport = quantity(
+        "What carries the messages: the MPI library, or TCP without it, one way.", "none", "library"
+    )
     placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
     directions: Annotated[list[Direction], Field(min_length=1, max_length=2)] = quantity(
         "From one rank to the other, or both ways at the same time.",
@@ -39,9 +44,18 @@ class StreamsParameters(TwoRankParameters):
     warmup: int = warmup_field("windows", 2)
     seed: int = seed_field("the order of points")
 
+    @model_validator(mode="after")
+    def _tcp_goes_one_way(self) -> StreamsParameters:
+        if self.transport == "tcp" and (self.directions != ["one-way"] or self.mpi_profile):
+            raise ValueError(
+                "transport = tcp needs directions = [one-way] and no mpi_profile, found"
+                f" {', '.join(self.directions)}, {self.mpi_profile}"
+            )
+        return self
+
 
 class StreamsDefinition(
-    TwoRankDefinition[StreamsParameters], MessagesDefinition[StreamsParameters]
+    SocketsDefinition[StreamsParameters], MessagesDefinition[StreamsParameters]
 ):
     """Layout and cost of the streams."""
 
@@ -65,6 +79,15 @@ class StreamsDefinition(
         "window_rate": lambda here: 1 / median(1 / rate for rate in here.samples("window_rate"))
     }
     points = ("direction", "message_bytes")
+    not_told = frozenset({"transport"})
+    without_library = {"tcp": "tcp_stream"}
+
+    def options(self, params: StreamsParameters) -> dict[str, object]:
+        """Over TCP there is one direction."""
+        options = super().options(params)
+        if params.transport == "tcp":
+            del options["directions"]
+        return options
 
     def expected(self, params: StreamsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """A rate with a sample of each window for every direction and size."""
@@ -72,10 +95,6 @@ class StreamsDefinition(
             for size in self.message_bytes(params):
                 at = {"direction": direction, "message_bytes": size}
                 yield Asked("window_rate", at, params.iterations)
-
-    def notes(self, params: StreamsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """That the payload was checked."""
-        return {"payload_verified": str}
 
     def least_duration_s(self, params: StreamsParameters, metrics: Sequence[Metric]) -> float:
         """All windows."""
@@ -103,8 +122,8 @@ class StreamsDefinition(
         return {"iterations": math.ceil(params.iterations * factor)}
 
     def messages_held(self, params: StreamsParameters) -> int:
-        """A window each way."""
-        return 2 * params.window
+        """A window each way; over TCP one message."""
+        return 2 * params.window if params.transport == "library" else 1
 
     def estimate_s(self, params: StreamsParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every window at 10 µs a message and the link's speed.

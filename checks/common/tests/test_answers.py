@@ -40,6 +40,8 @@ FREE = {
     "exchange_time",
     "overlap",
     "availability",
+    "datagrams_lost",
+    "residual",
     "stream_rate",
     "total_time",
     "warmup_time",

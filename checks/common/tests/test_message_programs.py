@@ -10,11 +10,15 @@ import pytest
 from checks.common.registry import CHECKS
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
-PROGRAMS = ["alltoall_pairs", "bisection", "echo", "pt2pt", "ring", "streams"]
+PROGRAMS = [
+    *("alltoall_pairs", "bisection", "cholesky", "echo", "one_sided", "pt2pt", "ring", "streams")
+]
 PAIRS = "alltoall_pairs --latency-iterations=5 --bandwidth-iterations=3 --bandwidth-bytes=100000"
 BISECTION = "bisection --matchings=3 --iterations=2 --message-bytes=20000"
 ECHO = "echo --sizes=0,7,200000 --iterations=5 --warmup=1"
 RING = "ring --sizes=8,70000 --turns=3 --warmup=1"
+CHOLESKY = "cholesky --n=40 --repetitions=1"
+COPIES = "one_sided --sizes=8,70000 --iterations=3 --warmup=1"
 STREAMS = "streams --sizes=7,70000 --iterations=2 --warmup=1 --window=4"
 
 FEW_PAIRS = {"latency_iterations": 5, "bandwidth_iterations": 3, "bandwidth_bytes": 100000}
@@ -35,6 +39,8 @@ GOOD = dict(
             for ranks in (2, 4)
             for order in ("natural", "gray", "random")
         ),
+        *(command_of("cholesky", ranks=ranks, n=n) for ranks, n in ((1, 30), (3, 50), (4, 3))),
+        command_of("one_sided", sizes=[1, 15, 70000], iterations=4, warmup=1),
         command_of("pt2pt", sizes=[1, 70000], iterations=4, warmup=1),
         command_of("streams", **FEW_WINDOWS),
     ]
@@ -43,6 +49,13 @@ GOOD = dict(
 UNNAMED = {f"3 {PAIRS} --turns": 6, f"4 {PAIRS} --turns": 12, f"4 {PAIRS} --seed=7": 12}
 #: Ranks between the ends of a stream sleep.
 UNNAMED |= {f"{ranks} {STREAMS}": 4 for ranks in (3, 4)}
+UNNAMED[f"3 {COPIES}"] = 16
+#: Which LAM refuses.
+LOCKED = {f"{ranks} {COPIES} --synchronisation=lock": 16 for ranks in (2, 3)}
+LOCKED_ALTERED = [
+    f"2 {COPIES} --synchronisation=lock --operations={operation} --inject-fault"
+    for operation in ("put", "get")
+]
 #: Commands that must be refused or caught, and what is said of them.
 BAD = {
     f"1 {PAIRS}": "found 1 ranks, allowed are at least 2",
@@ -50,6 +63,9 @@ BAD = {
     f"1 {STREAMS}": "found 1 ranks, allowed are at least 2",
     f"3 {RING} --orders=gray": "allowed are powers of two",
     "2 streams --sizes=0": "allowed are sizes above 0",
+    "2 one_sided --sizes=0": "allowed are sizes above 0",
+    "2 one_sided --synchronisation=fence,lock": "allowed is fence or lock",
+    f"1 {COPIES}": "found 1 ranks, allowed are at least 2",
 }
 #: Commands whose data are altered on the way.
 ALTERED = {
@@ -61,13 +77,15 @@ ALTERED = {
     f"1 {RING} --inject-fault": "is not the one sent",
     f"4 {RING} --inject-fault": "is not the one sent",
     f"2 {STREAMS} --inject-fault": "is not what was sent",
+    f"2 {COPIES} --inject-fault": "is not what was sent",
+    f"3 {CHOLESKY} --inject-fault": "the residual is",
 }
 
 
 @pytest.fixture(scope="module", params=list(COMPILERS))
 def runs(request):
     out = built_programs(request.param, PROGRAMS)
-    return run_each(request.param, out, [*GOOD, *UNNAMED, *BAD, *ALTERED])
+    return run_each(request.param, out, [*GOOD, *UNNAMED, *BAD, *ALTERED, *LOCKED, *LOCKED_ALTERED])
 
 
 @pytest.mark.parametrize("command", [*GOOD, *UNNAMED])
@@ -112,3 +130,16 @@ def test_altered_data_are_caught_as_a_wrong_answer(runs, command):
     assert not run.lines("end")
     said = [line["message"] for line in run.lines("error") if line.get("wrong")]
     assert any(ALTERED[command] in message for message in said), run.text
+
+
+def test_copies_under_a_lock_are_verified_where_the_library_has_locks(runs):
+    if runs[next(iter(LOCKED))].lines("error"):
+        for command in (*LOCKED, *LOCKED_ALTERED):
+            (said,) = (line["message"] for line in runs[command].lines("error"))
+            assert "lock, which this library lacks" in said
+        return
+    for command, values in LOCKED.items():
+        assert len(runs[command].lines("metric")) == values
+        assert [line["ok"] for line in runs[command].lines("end")] == [True]
+    for command in LOCKED_ALTERED:
+        assert any("is not what was sent" in said for said in runs[command].output.wrong)

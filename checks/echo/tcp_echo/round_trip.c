@@ -3,7 +3,7 @@
 
 #include "assay/fail.h"
 #include "assay/payload.h"
-#include "connection.h"
+#include "sockets/connection.h"
 
 void round_trip(void *context) {
     struct round_trip *trip = context;

@@ -6,24 +6,14 @@
 #include "assay/report.h"
 #include "assay/sampling.h"
 #include "assay/shuffle.h"
-#include "connection.h"
 #include "points.h"
 #include "round_trip.h"
+#include "sockets/ends.h"
 
 #define PROGRAM "tcp_echo"
 #define PURPOSE "echo over TCP; JSON lines on standard output of the end without --host"
 
-static struct {
-    const char *host;
-    long long port;
-} ends = {NULL, 0};
-
-static const struct arg options[] = {
-    {"host", ARG_TEXT, &ends.host, 0, 0, NULL,
-     "host of the listening end; without it this is the listening end, which asks"},
-    {"port", ARG_INTEGER, &ends.port, 1, 65535, NULL, "TCP port of the listening end"},
-    ECHO_OPTIONS,
-};
+static const struct arg options[] = {ENDS_OPTIONS, ECHO_OPTIONS};
 #define OPTIONS (sizeof options / sizeof *options)
 
 struct run {
@@ -31,14 +21,6 @@ struct run {
     struct round_trip trip;
     struct timer timer;
 };
-
-static void agree(int *batch, void *with) {
-    const struct round_trip *trip = with;
-    if (trip->asks)
-        connection_send(trip->socket, batch, sizeof *batch);
-    else
-        connection_receive(trip->socket, batch, sizeof *batch);
-}
 
 /* Collective over both ends. */
 static void measure_point(void *context, size_t point) {
@@ -48,8 +30,8 @@ static void measure_point(void *context, size_t point) {
                                       .iterations = (int)echo_settings.iterations,
                                       .body = round_trip,
                                       .context = trip,
-                                      .agree = agree,
-                                      .with = trip};
+                                      .agree = ends_agree,
+                                      .with = &trip->socket};
     trip->bytes = (size_t)run->points.sizes.bytes[point];
     trip->counter = (uint64_t)point << 32;
     round_trip_verify(trip, (uint64_t)echo_settings.seed + point);
@@ -61,9 +43,7 @@ static void measure_point(void *context, size_t point) {
 
 int main(int argc, char **argv) {
     struct run run = {0};
-    char peer[64];
     args_read_alone(PROGRAM, PURPOSE, options, OPTIONS, argc, argv);
-    fail_if(ends.port == 0, PROGRAM, "option --port: found none, allowed is one of 1 to 65535");
     points_prepare(&run.points, PROGRAM);
     fail_if(run.points.sizes.bytes[0] == 0, PROGRAM,
             "option --sizes: found 0, allowed are sizes above 0: TCP has no empty message");
@@ -71,18 +51,14 @@ int main(int argc, char **argv) {
     run.trip.incoming = run.points.incoming;
     run.trip.inject_fault = echo_settings.inject_fault;
     run.timer = timing_own();
-    run.trip.asks = ends.host == NULL;
-    run.trip.socket =
-        ends.host ? connection_call(ends.host, (int)ends.port) : connection_accept((int)ends.port);
+    run.trip.asks = ends_ask();
+    run.trip.socket = ends_connect(PROGRAM);
     if (run.trip.asks)
         report_program(PROGRAM, options, OPTIONS);
     shuffled_each(run.points.sizes.count, (uint64_t)echo_settings.seed, measure_point, &run);
     if (run.trip.asks) {
-        connection_peer(run.trip.socket, peer, sizeof peer);
         points_notes();
-        report_timer(&run.timer);
-        report_note_text("peer_address", peer);
-        report_end(PROGRAM, 1);
+        ends_report(PROGRAM, &run.timer, run.trip.socket);
     }
     return 0;
 }

@@ -156,7 +156,7 @@ def test_ranks_of_each_library_start_it_on_their_hosts(library):
 
 #: What the ranks that start it print after it.
 STARTED = """\
-{"assay":"note","key":"carried_by","value":"TCP between the hosts of ranks 0 and 1"}
+{"assay":"note","key":"carried_by","value":"sockets of the hosts of ranks 0 and 1"}
 {"assay":"end","program":"tcp_pair","ok":true}
 """
 

@@ -129,7 +129,7 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         putchar('\n'); /* the child's text may lack its last newline */
-        report_note_text("carried_by", "TCP between the hosts of ranks 0 and 1");
+        report_note_text("carried_by", "sockets of the hosts of ranks 0 and 1");
         report_end(PROGRAM, 1);
     }
     MPI_Finalize();

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cholesky factorisation by columns, the application of T. H. Dunigan (ORNL/TM-10881, 1988)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from checks.common.answer import Asked, Reading
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S, Timed
+from checks.common.json_lines import Output
+from checks.common.layouts import ManyRanksDefinition
+from checks.common.metrics import rate_metric, time_metric
+from checks.common.parameters import (
+    MAX_RANKS,
+    ProfiledParameters,
+    RanksPerNode,
+    quantity,
+    ranks_per_node_field,
+    seed_field,
+)
+from records.metric import Metric, MetricDefinition
+
+#: A right factor's scaled residual is below it, as HPL asks for.
+GREATEST_RESIDUAL = 16.0
+
+
+class CholeskyParameters(ProfiledParameters):
+    """One launch: a matrix, and the ranks that share its columns."""
+
+    ranks: int = quantity("Ranks that share the columns.", "ranks", ge=1, le=MAX_RANKS)
+    ranks_per_node: RanksPerNode = ranks_per_node_field()
+    n: int = quantity("Order of the matrix.", "rows", 300, ge=2, le=100_000)
+    repetitions: int = quantity(
+        "Factorisations after one that is left out.", "factorisations", 5, ge=1, le=10_000
+    )
+    seed: int = seed_field("the matrix")
+
+    @property
+    def operations(self) -> float:
+        """Floating-point operations of a factorisation."""
+        return self.n**3 / 3 + self.n**2 / 2 + self.n / 6
+
+
+class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
+    """Layout and cost of the factorisation."""
+
+    name = "cholesky"
+    title = "Cholesky by columns"
+    deciding = "factor_time"
+    shown = "factor_rate"
+    parameters = CholeskyParameters
+    example = {"ranks": 2, "n": 100}
+    metrics = (
+        time_metric(
+            "factor_time",
+            "a factorisation, the longest over the ranks; the launch's value is the median",
+        ),
+        rate_metric(
+            "factor_rate",
+            "n³/3 + n²/2 + n/6 operations over the median time",
+            unit="flop/s",
+            limit="flop",
+        ),
+        MetricDefinition(
+            "residual",
+            "1",
+            "lower",
+            "of the last factorisation, for a random vector x: max|Ax − LLᵀx| over"
+            " ε·n·max|Ax|·max|x|",
+            may_be_zero=True,
+            measured=False,
+        ),
+    )
+    relations = {"factor_rate": lambda here: here.params.operations / here("factor_time")}
+
+    def expected(self, params: CholeskyParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """A time with a sample of each factorisation, its rate, the residual."""
+        yield Asked("factor_time", samples=params.repetitions)
+        yield Asked("factor_rate")
+        yield Asked("residual")
+
+    def least_duration_s(self, params: CholeskyParameters, metrics: Sequence[Metric]) -> float:
+        """All factorisations."""
+        return sum(sum(metric.samples or []) for metric in metrics)
+
+    def conclude(self, params: CholeskyParameters, output: Output) -> Reading:
+        """The factor is one of the matrix."""
+        residual = next(m.value for m in output.metrics if m.name == "residual")
+        if not residual < GREATEST_RESIDUAL:
+            return Reading(
+                wrong=f"the residual is {residual:.6g}, allowed is below {GREATEST_RESIDUAL:g}"
+            )
+        return super().conclude(params, output)
+
+    def timed(self, params: CholeskyParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The factorisations."""
+        for metric in metrics:
+            if metric.samples:
+                yield Timed(sum(metric.samples), LEAST_REPEATED_S)
+
+    def soonest(
+        self, params: CholeskyParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """All operations at the speed of fast cores; messages take no time."""
+        once_s = params.operations / (layout.ranks * FAST_CORE_FLOP_PER_S)
+        yield Timed(params.repetitions * once_s, LEAST_REPEATED_S)
+
+    def longer(self, params: CholeskyParameters, factor: float) -> dict[str, int]:
+        """Factorisations."""
+        return {"repetitions": int(params.repetitions * factor) + 1}
+
+    def memory_bytes_per_node(self, params: CholeskyParameters, cores_per_node: int) -> int:
+        """The columns of the node's ranks, and the allowance of each."""
+        on_node = self.ranks_per_node(params, cores_per_node)
+        columns = -(-params.n // params.ranks)
+        return on_node * (8 * columns * params.n + RANK_ALLOWANCE_BYTES)
+
+    def estimate_s(self, params: CholeskyParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + the operations at 0.5 Gflop/s a rank + every column to every rank.
+
+        Assumes log₂ ranks messages one after the other for each column, 100 µs each and the
+        link's speed.
+        """
+        rounds = (layout.ranks - 1).bit_length()
+        columns_s = rounds * (1e-4 * params.n + 4 * params.n**2 / site.network_bytes_per_s)
+        once_s = params.operations / (5e8 * layout.ranks) + columns_s
+        return site.launch_overhead_s + (params.repetitions + 1) * once_s
+
+
+CHECK = CholeskyDefinition()

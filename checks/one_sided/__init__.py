@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One-sided copies between two ranks: put and get, completed by fences or under a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, get_args
+
+from checks.common.answer import Asked, least_of, length_over
+from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
+from checks.common.durations import LEAST_REPEATED_S, Timed
+from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
+from checks.common.messages import (
+    MessagesDefinition,
+    Sizes,
+    expand_sizes,
+    refuse_many_samples,
+    sizes_field,
+)
+from checks.common.metrics import rate_metric, time_metric
+from checks.common.parameters import EachOnce, iterations_field, quantity, seed_field, warmup_field
+from records.metric import Metric
+
+Operation = Literal["put", "get"]
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+#: Two sizes an octave, and the length of the study of 1996.
+DEFAULT_SIZES = expand_sizes([{"from": 8, "to": 2**20, "per_octave": 2}, 1_000_000])
+
+
+class OneSidedParameters(TwoRankParameters):
+    """One launch of the program. LAM has fences alone."""
+
+    placement: Placement = quantity("Where the two ranks lie.", "none", "between-nodes")
+    operations: Annotated[list[Operation], EachOnce(OPERATIONS, "operation")] = quantity(
+        "MPI_Put, MPI_Get or both.", "none", list(OPERATIONS)
+    )
+    synchronisation: Literal["fence", "lock"] = quantity(
+        "What completes a copy: MPI_Win_fence, the two ranks copying there and back; or"
+        " MPI_Win_lock and MPI_Win_unlock, one rank copying alone.",
+        "none",
+        "fence",
+    )
+    sizes: Sizes = sizes_field(DEFAULT_SIZES, "Lengths of copies")
+    iterations: int = iterations_field("Copies for each operation and size.", "copies", 100)
+    warmup: int = warmup_field("copies", 10)
+    seed: int = seed_field("the order of points")
+
+    def model_post_init(self, context: Any) -> None:
+        """Refuse more samples than a launch may keep."""
+        refuse_many_samples(len(self.operations), len(self.sizes), self.iterations)
+
+
+class OneSidedDefinition(
+    TwoRankDefinition[OneSidedParameters], MessagesDefinition[OneSidedParameters]
+):
+    """Layout and cost of the one-sided copies."""
+
+    name = "one_sided"
+    title = "One-sided copies"
+    deciding = "one_sided_time"
+    shown = "one_sided_time"
+    parameters = OneSidedParameters
+    example = {"sizes": [8, 65536]}
+    metrics = (
+        time_metric(
+            "one_sided_time",
+            "one one-sided copy until it is complete, the median of a launch; fence: half of a"
+            " copy there and its answer back, with the fences that they take; lock: lock, copy and"
+            " unlock",
+            limit="link",
+        ),
+        time_metric("one_sided_time_least", "least time of a copy of a launch", limit="link"),
+        rate_metric("one_sided_rate", "length of a copy over its median time", limit="link"),
+        rate_metric("one_sided_rate_best", "length of a copy over its least time", limit="link"),
+    )
+    relations = {
+        "one_sided_time_least": least_of("one_sided_time"),
+        "one_sided_rate": length_over("one_sided_time"),
+        "one_sided_rate_best": length_over("one_sided_time_least"),
+    }
+    points = ("operation", "message_bytes")
+
+    def features_of(self, params: OneSidedParameters) -> frozenset[str]:
+        """A lock needs passive targets, which libraries have that keep to MPI-3."""
+        return self.features | ({"mpi-3"} if params.synchronisation == "lock" else frozenset())
+
+    def expected(self, params: OneSidedParameters, hosts: Sequence[str]) -> Iterator[Asked]:
+        """A time with a sample of each copy, and what follows, for every operation and size."""
+        for operation in params.operations:
+            for size in self.message_bytes(params):
+                at = {"operation": operation, "message_bytes": size}
+                yield Asked("one_sided_time", at, params.iterations)
+                for metric in self.metrics[1:]:
+                    yield Asked(metric.name, at)
+
+    def notes(self, params: OneSidedParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
+        """That the data were checked."""
+        return {"payload_verified": str}
+
+    def least_duration_s(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> float:
+        """All copies, and by fences their answers."""
+        copies = 2 if params.synchronisation == "fence" else 1
+        return copies * sum(sum(m.samples or []) for m in metrics if m.name == "one_sided_time")
+
+    def messages_held(self, params: OneSidedParameters) -> int:
+        """The window, the other end of a copy, and what a put is verified by."""
+        return 3
+
+    def timed(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+        """The copies of each point."""
+        for metric in metrics:
+            if metric.name == "one_sided_time" and metric.samples:
+                yield Timed(sum(metric.samples), LEAST_REPEATED_S)
+
+    def soonest(
+        self, params: OneSidedParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """The copies of each size by a fast start and the link's speed."""
+        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+        for size in self.message_bytes(params):
+            yield Timed(params.iterations * (start_s + size / bytes_per_s), LEAST_REPEATED_S)
+
+    def longer(self, params: OneSidedParameters, factor: float) -> dict[str, int]:
+        """Copies."""
+        return {"iterations": int(params.iterations * factor) + 1}
+
+    def estimate_s(self, params: OneSidedParameters, layout: Layout, site: SiteCapacity) -> float:
+        """Launch overhead + every copy, its answer and its fences at 100 µs and the link's speed.
+
+        Assumes 1 GB/s within a node.
+        """
+        one_way_s = self.one_way_s(params, layout, site, start_s=2e-4)
+        copies = 2 * len(params.operations) * (params.iterations + params.warmup)
+        return site.launch_overhead_s + copies * one_way_s
+
+
+CHECK = OneSidedDefinition()
