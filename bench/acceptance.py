@@ -7,6 +7,7 @@ asks for it, and judged anew; bench/simulated_machines.py knows nothing of the c
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -18,12 +19,14 @@ from typing import Any
 import numpy as np
 
 from assay.criteria.loading import load_criteria
+from assay.criteria.risks import risks
 from bench.rows import Effort, Row, Runs, printed, share
 from bench.simulated_machines import CHECKS, Machine, Noise, write_run
 from records.criteria import Criteria
+from records.errors import AssayError
 from reports.acceptance.judge import judge
 from reports.acceptance.model import Judgement
-from reports.acceptance.values import gather
+from reports.acceptance.values import gather, stated_rates
 from reports.load.loading import load_run
 
 TOPIC = "Acceptance"
@@ -128,6 +131,8 @@ def rows(effort: Effort) -> Iterator[Row]:
     yield from _named(n, relative)
     yield from _great(max(4, n // 20), standard)
     yield from _gaps(max(5, n // 10), relative)
+    yield from _refused(n)
+    yield from _risks(n, standard)
 
 
 def _passable(n: int, standard: Criteria) -> Iterator[Row]:
@@ -145,6 +150,9 @@ def _passable(n: int, standard: Criteria) -> Iterator[Row]:
                 yield share(text, passed, times, least=0.8)
                 every += told
     yield share("all of these: somebody is named", _any_named(every), len(every), most=0.02)
+    again = [t for t in every if t.reruns > 1]
+    decided = sum(t.last.verdict != "INCONCLUSIVE" for t in again)
+    yield share("… of those run again more than once: decided", decided, len(again))
 
 
 def _any_named(told: Sequence[Tale]) -> int:
@@ -336,6 +344,40 @@ def _gaps(n: int, relative: Criteria) -> Iterator[Row]:
     told = tales(n, Machine(), Noise(), without)
     passed = sum(t.last.verdict == "PASS" for t in told)
     yield share("no absolute limit: PASS", passed, n, most=0.0)
+    proposed = sum(len(t.last.proposals) >= 2 for t in told)
+    yield share("… rates of the site are proposed as such", proposed, n, least=1.0)
+
+
+def _refused(n: int) -> Iterator[Row]:
+    """Runs in which one value is zero or less, which no measurement gives."""
+    refused = 0
+    rng = np.random.default_rng(10)
+    for seed in range(n):
+        with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+            run = write_run(Path(folder) / "run", Machine(), Noise(), np.random.default_rng(seed))
+            path = run / "records.jsonl"
+            lines = path.read_text().splitlines()
+            place = int(rng.integers(len(lines)))
+            record = json.loads(lines[place])
+            record["metrics"][int(rng.integers(len(record["metrics"])))]["value"] = -float(seed % 3)
+            lines[place] = json.dumps(record)
+            path.write_text("\n".join(lines) + "\n")
+            try:
+                load_run(run)
+            except AssayError:
+                refused += 1
+    yield share("a value of a run is zero or less: refused", refused, n, least=1.0)
+
+
+def _risks(n: int, standard: Criteria) -> Iterator[Row]:
+    """What `assay plan --criteria` says of the risks of this acceptance."""
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        rng = np.random.default_rng(1)
+        run = load_run(write_run(Path(folder) / "run", Machine(), Noise(), rng))
+        for risk in risks(run.plan, standard, stated_rates(run.provenance.site), n):
+            least, most = (0.8, None) if risk.good else (None, 0.05)
+            what = f"`assay plan --criteria`, {risk.machine}, CV {100 * risk.cv:g} %: PASS"
+            yield share(what, risk.passed, risk.of, least=least, most=most)
 
 
 if __name__ == "__main__":

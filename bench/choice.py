@@ -260,6 +260,43 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
         yield beside.told(alike=6)
 
 
+_TURNED = {
+    "faster": "slower",
+    "slower": "faster",
+    "not slower": "not faster",
+    "not faster": "not slower",
+}
+
+
+def turned_round(campaigns: int) -> Iterator[Row]:
+    """Words when environments change places, and those of environments that are alike."""
+    rng = np.random.default_rng(4)
+    other = Count("environments in the other order: a word that does not turn round", most=0.002)
+    same = Count("all alike, s 0.5 %, n = 12: a check of a pair is equivalent", least=0.9)
+    one_sided = Count("one 5 % better, s 1.5 %, n = 12: a check of a pair is not slower, or faster")
+    for _ in range(campaigns):
+        logs = launches(rng, NOISES["normal, s 2 %"], MIXED, 12)
+        told, back = judged(logs), judged(logs[::-1])
+        words = {
+            (cell.scope, cell.label, *_names(cell)): cell.word
+            for cell in chain(told.overall, told.groups, told.points)
+        }
+        for cell in chain(back.overall, back.groups, back.points):
+            first, second = (NAMES[-1 - NAMES.index(name)] for name in _names(cell))
+            same_way = words.get((cell.scope, cell.label, first, second))
+            word = same_way or words[cell.scope, cell.label, second, first]
+            other.add(cell.word != (word if same_way else _TURNED.get(word, word)))
+        alike = judged(launches(rng, lambda rng, shape: rng.normal(0, 0.005, shape), ALIKE, 12))
+        same.add(sum(cell.word == "equivalent" for cell in alike.overall), len(alike.overall))
+        better = np.log([1, 1, 1, 1 / 1.05])
+        found = judged(launches(rng, lambda rng, shape: rng.normal(0, 0.015, shape), better, 12))
+        mine = [cell.seen_from("d").word for cell in found.overall if "d" in _names(cell)]
+        one_sided.add(sum(word in ("faster", "not slower") for word in mine), len(mine))
+    yield other.told(alike=len(words))
+    yield same.told(alike=len(alike.overall))
+    yield one_sided.told(alike=len(mine))
+
+
 def score(campaigns: int) -> Iterator[Row]:
     """Times without noise: the score is the sum that the text says, and its least one wins."""
     right = Count("the score is Σ w·T/Σ w·T_ref, and the least is first", least=1.0)
@@ -279,6 +316,17 @@ def score(campaigns: int) -> Iterator[Row]:
     yield right.told()
 
 
+PARTS = (
+    score,
+    turned_round,
+    survivors,
+    alike_failures,
+    power,
+    dependent_blocks,
+    errors_and_coverage,
+)
+
+
 def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
     return every(CAMPAIGNS.at(effort))
@@ -286,7 +334,7 @@ def rows(effort: Effort) -> Iterator[Row]:
 
 def every(campaigns: int) -> Iterator[Row]:
     """All rows of so many campaigns."""
-    for part in (score, survivors, alike_failures, power, dependent_blocks, errors_and_coverage):
+    for part in PARTS:
         yield from part(campaigns)
 
 

@@ -28,7 +28,7 @@ from reports.nightly.check import check_history
 from reports.nightly.rules import rules_for
 
 TOPIC = "Nightly: sites of 200 series"
-SERIES, STEP_SERIES = Runs(200, 400, 4000), Runs(40, 40, 200)
+SERIES, STEP_SERIES = Runs(200, 200, 4000), Runs(20, 40, 200)
 SITE = 200
 FIRST = 30
 NIGHTS = 80

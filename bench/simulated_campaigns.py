@@ -136,3 +136,5 @@ def _layout() -> list[tuple[str, int, int]]:
 _LAYOUT = _layout()
 #: The case of an environment, by position inside it, that a point belongs to.
 CASE_OF_POINT = [case for case, (_, _, points) in enumerate(_LAYOUT) for _ in range(points)]
+#: The case of an environment that measures messages.
+MESSAGES = next(place for place, (metric, *_) in enumerate(_LAYOUT) if metric == "half_round_trip")
