@@ -17,10 +17,12 @@ from records.metric import MetricDefinition
 class Nominal(msgspec.Struct, frozen=True, kw_only=True):
     """Nominal rates; None where the site does not state one.
 
-    `link_bytes_per_s` is what a node's link leaves to payload, one way.
+    `link_bytes_per_s` is what a node's link leaves to payload, one way; a shaped link passes
+    `burst_bytes` at once after a pause.
     """
 
     link_bytes_per_s: float | None = None
+    burst_bytes: float = 0
     core_flop_per_s: float | None = None
     node_memory_bytes_per_s: float | None = None
 
@@ -31,11 +33,13 @@ def nominal(
     payload_share: float | None,
     core_peak_flop_per_s: float | None,
     memory_bytes_per_second: float | None,
+    burst_bytes: float | None = None,
 ) -> Nominal:
     """The rates in a site's description or provenance."""
     link = bits_per_second / 8 * (payload_share or 1.0) if bits_per_second else None
     return Nominal(
         link_bytes_per_s=link,
+        burst_bytes=burst_bytes or 0,
         core_flop_per_s=core_peak_flop_per_s,
         node_memory_bytes_per_s=memory_bytes_per_second,
     )
@@ -53,7 +57,7 @@ def bound(
     """The greatest value that is possible, of a time the least; None where none is known.
 
     Messages are bounded by the link only where each crosses it: with one rank on each of several
-    nodes.
+    nodes; and only by what of them a shaped link does not pass at once.
     """
     if metric.limit == "memory":
         return rates.node_memory_bytes_per_s
@@ -63,11 +67,16 @@ def bound(
     link = rates.link_bytes_per_s
     if not metric.limit or link is None or ranks_per_node != 1 or ranks < 2:
         return None
+    size = at.get("message_bytes")
+    waiting = 1.0  # the share of the message that takes its turn
+    if isinstance(size, int) and size > 0:
+        waiting = 1 - rates.burst_bytes / size
+    if waiting <= 0:
+        return None
     if metric.better == "higher":
         together = metric.limit == "links" and at.get("direction") != "one-way"
-        return link * ranks if together else link
-    size = at.get("message_bytes")
-    return size / link if isinstance(size, int) and size > 0 else None
+        return (link * ranks if together else link) / waiting
+    return size * waiting / link if isinstance(size, int) and size > 0 else None
 
 
 def is_beyond(metric: MetricDefinition, value: float, limit: float) -> bool:

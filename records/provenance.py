@@ -37,6 +37,7 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
     bits_per_second: Count | float | None = None
     payload_share: float | None = None
+    burst_bytes: Count | None = None
     counted: bool | None = None
 
 

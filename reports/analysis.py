@@ -181,6 +181,7 @@ def _nominal(run: Run) -> Nominal:
     return nominal(
         bits_per_second=site.network.bits_per_second,
         payload_share=site.network.payload_share,
+        burst_bytes=site.network.burst_bytes,
         core_peak_flop_per_s=site.core_peak_flop_per_s,
         memory_bytes_per_second=site.memory_bytes_per_second,
     )

@@ -38,7 +38,7 @@ class Cluster:
         """What a site must know of the cluster, in SI units.
 
         Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
-        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), switches (name: nodes
+        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), network_burst_bytes, switches (name: nodes
         and switches below it, as Slurm lists them), tree (the same as `up --switches` takes it),
         isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the user), home_dir, user,
         uid, gid, login_namespace (path), partition.
@@ -54,6 +54,7 @@ class Cluster:
             "memory_bytes_per_node": state.memory_bytes_per_node,
             "network": state.spec.network,
             "network_bits_per_s": state.spec.link.bits_per_s,
+            "network_burst_bytes": state.spec.link.burst_bytes,
             "switches": {
                 switch.name: {"nodes": ",".join(switch.nodes), "switches": ",".join(switch.below)}
                 for switch in state.spec.switch_tree()

@@ -160,6 +160,13 @@ class NetworkDescription(Section):
         gt=0,
         le=1,
     )
+    burst_bytes: int = key(
+        "What a shaped link passes at once after a pause: messages are held to its rate without"
+        " that.",
+        "bytes",
+        0,
+        ge=0,
+    )
     counted: bool = key("Whether interface counters see the traffic of MPI.", default=True)
 
 

@@ -33,6 +33,7 @@ class VirtualSite(Site):
             "name": facts["network"],
             "bits_per_second": facts["network_bits_per_s"],
             "payload_share": PAYLOAD_SHARE,
+            "burst_bytes": facts["network_burst_bytes"],
         }
         filled = {
             "nodes": len(facts["nodes"]),

@@ -79,6 +79,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
             "nominal": nominal(
                 bits_per_second=site["network"]["bits_per_second"],
                 payload_share=site["network"]["payload_share"],
+                burst_bytes=site["network"]["burst_bytes"],
                 core_peak_flop_per_s=site["core_peak_flop_per_s"],
                 memory_bytes_per_second=site["memory_bytes_per_second"],
             ),

@@ -43,6 +43,16 @@ def test_a_rate_above_and_a_time_below_are_beyond():
     assert not is_beyond(metric("link", "lower"), 0.6e-3, 0.55e-3)
 
 
+def test_what_a_shaped_link_passes_at_once_takes_no_turn():
+    rates = Nominal(link_bytes_per_s=100e6, burst_bytes=6000)
+    short, long = {"message_bytes": 4800}, {"message_bytes": 24000}
+    assert bound(metric("link"), short, 2, 1, rates) is None
+    assert bound(metric("link", "lower"), short, 2, 1, rates) is None
+    assert bound(metric("link"), long, 2, 1, rates) == pytest.approx(100e6 / 0.75)
+    assert bound(metric("link", "lower"), long, 2, 1, rates) == pytest.approx(18000 / 100e6)
+    assert bound(metric("link"), {}, 2, 1, rates) == 100e6
+
+
 def test_headers_leave_less_than_the_line_rate():
     rates = nominal(
         bits_per_second=1e9,

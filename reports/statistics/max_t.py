@@ -109,40 +109,33 @@ class Group:
         return np.asarray(own * (1 if self._shared is None else self._shared[1]))
 
     def variances(self, own: Matrix) -> Matrix:
-        """The variances of rows (last axis) that are used, from their own."""
+        """The variances of rows (last axis) that are used, from their own: where that is below the
+        mean of the cell, half of it and half of the mean."""
         if self._shared is None:
             return own
         others, gain = self._shared
-        return np.asarray(np.where(gain > 1, (own + own @ others) / 2, own))
+        return np.asarray(np.where(gain > 1, np.maximum(own, (own + own @ others) / 2), own))
 
     @cached_property
     def _shared(self) -> tuple[Matrix, NDArray[np.float64]] | None:
         """What takes rows to the mean of their cells, and by how much freedom grows.
 
         The pairs of k environments have (k − 1)(n − 1) degrees of freedom together. Half of a row's
-        variance is its own and half the mean of its cell: 4/(1 + 3/(k − 1)) times n − 1 degrees by
-        Satterthwaite (Biometrics Bulletin 2 (1946) 110), and where one environment scatters alone
-        standard errors are too small by 15 % at most. Cells whose variances differ beyond F at
-        0.1 % share nothing.
+        own variance and half of its cell's have 4/(1 + 3/(k − 1)) times n − 1 degrees by
+        Satterthwaite (Biometrics Bulletin 2 (1946) 110). A row that scatters more than the others
+        keeps its own variance.
         """
         if self.cells is None:
             return None
-        n = len(self.blocks)
-        own, gain = self.rows.var(axis=1, ddof=1), np.ones(len(self.rows))
+        gain = np.ones(len(self.rows))
         others = np.zeros((len(self.rows), len(self.rows)))
         for cell in np.unique(self.cells):
             mine = np.flatnonzero((self.cells == cell) & (self.kept == 1))
             count = (1 + np.sqrt(1 + 8 * len(mine))) / 2
-            apart = own[mine].max(initial=0) > _unlike(n) * own[mine].min(initial=np.inf)
-            if len(mine) >= 3 and count == round(count) and not apart:
+            if len(mine) >= 3 and count == round(count):
                 gain[mine] = shared_gain(int(count))
                 others[np.ix_(mine, mine)] = 1 / len(mine)
         return others, gain
-
-
-def _unlike(n: int) -> float:
-    """The ratio of two variances of n values that alike ones exceed in one of 1000 cases."""
-    return float(special.fdtri(n - 1, n - 1, 0.999))
 
 
 def by_blocks(questions: Sequence[Question]) -> list[Group]:
