@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -49,6 +50,39 @@ def test_bounds_of_all_judgements_hold_together() -> None:
         bounds = np.array(in_turn(rows, (6, 8, 10, 12), declared=4))
         missed += bool((bounds[..., 0] > 0).any() or (bounds[..., 1] < 0).any())
     assert missed <= 0.05 * campaigns + 3 * np.sqrt(0.05 * 0.95 * campaigns)
+
+
+@pytest.mark.parametrize("scatter", [(1, 1, 1, 1), (1, 1, 1, 4), (1, 2, 4, 8)])
+def test_bounds_hold_where_pairs_share_scatter(scatter: tuple[int, ...]) -> None:
+    rng, missed, campaigns = np.random.default_rng(sum(scatter)), 0, 100
+    places = [*combinations(range(4), 2)]
+    for _ in range(campaigns):
+        times = rng.normal(0, 1, (4, 4, 10)) * np.array(scatter)[:, None]
+        judged: list[Judged] = []
+        missing = False
+        for block in (6, 8, 10):
+            asked = [
+                Question(np.arange(1, block + 1), row, 1.0, True, cell)
+                for cell, of in enumerate(times[:, :, :block].tolist())
+                for row in (np.subtract(of[b], of[a]) for a, b in places)
+            ]
+            found, made = answers_after(asked, block, judged, 10)
+            judged.append(made)
+            missing |= any(item is not None and not item.low <= 0 <= item.high for item in found)
+        missed += missing
+    assert missed <= 0.05 * campaigns + 3 * np.sqrt(0.05 * 0.95 * campaigns)
+
+
+def test_shared_scatter_narrows_bounds() -> None:
+    rows = np.random.default_rng(12).normal(0, 1, (6, 8))
+    alone, shared = (
+        [Question(np.arange(1, 9), row, 1.0, True, cell) for row in rows] for cell in (None, "hpl")
+    )
+    widths = [
+        np.mean([item.high - item.low for item in answers_after(asked, 8, [], 12)[0] if item])
+        for asked in (alone, shared)
+    ]
+    assert widths[1] < 0.9 * widths[0]
 
 
 def test_the_error_is_spent_once() -> None:
