@@ -38,9 +38,10 @@ class Cluster:
         """What a site must know of the cluster, in SI units.
 
         Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
-        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), network_burst_bytes, switches (name: nodes
-        and switches below it, as Slurm lists them), tree (the same as `up --switches` takes it),
-        isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the user), home_dir, user,
+        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), network_burst_bytes,
+        switches (name: nodes and switches below it, as Slurm lists them), tree (the same as `up
+        --switches` takes it), isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the
+        user), home_dir, user,
         uid, gid, login_namespace (path), partition.
         """
         state, where = self._state, self._folders
