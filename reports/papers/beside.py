@@ -165,7 +165,9 @@ def of_variant(found: Sequence[Beside], variant: Variant) -> list[Beside]:
 
 
 def measured_share(found: Iterable[Beside]) -> tuple[int, int]:
-    """Of the columns with a counterpart: printed points that the run has, and all of them."""
+    """Of the columns with a counterpart: printed values whose point a run has, and all of them."""
     counted = [one for one in found if one.column.ours is not None]
-    measured = sum(point in one.now for one in counted for point in one.printed.values)
-    return measured, sum(len(one.printed.values) for one in counted)
+    values = [
+        (point in one.now, len(by)) for one in counted for point, by in one.printed.values.items()
+    ]
+    return sum(number for there, number in values if there), sum(number for _, number in values)

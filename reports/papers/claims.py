@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from reports.analysis import Analysis
-from reports.notation.units import count_text, three_digits
+from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between
 from reports.papers.definition import Claim, Measured
 from reports.papers.fields import measured_field
+from reports.papers.matching import why_absent
 from reports.papers.steps import Field, Values, joined
 from reports.show.rows import environments
 from reports.show.tables import Cell, Column, Table
@@ -59,7 +60,7 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     for measured in sides:
         field = measured_field(analysis, measured, claim.match)
         if not field.values:
-            return [Verdict("", UNTESTABLE, _absent(measured))]
+            return [Verdict("", UNTESTABLE, _absent(measured, analysis))]
         field = _as_one(field) if alone else field
         found = field if found is None else joined(found, field, lambda a, b: a / b)
     assert found is not None
@@ -67,14 +68,25 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     if not names:
         return [Verdict("", UNTESTABLE, "the run has no point that both sides share")]
     order = [""] if alone else environments(analysis, names)
-    return [_judged(claim, name, *_logs(found, name)) for name in order]
+    return [_judged(claim, name, *_logs(found, name), _unit(claim, analysis)) for name in order]
 
 
-def _absent(measured: Measured) -> str:
+def _unit(claim: Claim, analysis: Analysis) -> ReadableUnit:
+    """In which a claim's value is read: ratios have none."""
+    value = claim.value
+    limit = claim.more_than if claim.more_than is not None else claim.less_than
+    if value is None or claim.than or value.over or value.times or value.steps or not limit:
+        return ReadableUnit("", 1.0)
+    return readable_unit(analysis.register.metrics[value.metric].unit, [limit])
+
+
+def _absent(measured: Measured, analysis: Analysis) -> str:
     told = ", ".join(f"{place} {value}" for place, value in measured.where.items())
-    return f"the run has no {measured.metric} of {measured.check}" + (
+    lacks = f"the run has no {measured.metric} of {measured.check}" + (
         f" with {told}" if told else ""
     )
+    skipped = why_absent(analysis, measured)
+    return f"{lacks}; skipped: {skipped}" if skipped else lacks
 
 
 def _as_one(field: Field) -> Field:
@@ -97,21 +109,28 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
     return [float(np.mean(one)) for one in logs.values() if len(one) == most], most
 
 
-def _judged(claim: Claim, environment: str, logs: list[float], points: int) -> Verdict:
+def _judged(
+    claim: Claim, environment: str, logs: list[float], points: int, unit: ReadableUnit
+) -> Verdict:
     if not logs:
         return Verdict(environment, UNTESTABLE, "no value is above 0")
     summary = summarise(logs)
     interval = summary.mean_interval
     over = f"n = {summary.n}, {count_text(points, 'point')}"
-    told = three_digits(math.exp(summary.mean))
+
+    def text(log: float) -> str:
+        return three_digits(math.exp(log) / unit.factor)
+
+    told = f"{text(summary.mean)} {unit.label}".strip()
     above = claim.more_than is not None
     limit = claim.more_than if claim.more_than is not None else claim.less_than
     assert limit is not None
-    asked = f"asked {'above' if above else 'below'} {limit:g}"
+    asked = f"asked {'above' if above else 'below'} {limit / unit.factor:g}"
     if interval is None:
         return Verdict(environment, UNRESOLVED, f"{told}, {asked}; {over}")
     low, high = math.exp(interval.low), math.exp(interval.high)
-    because = f"{told} ({LEVEL:.0%}: {between(low, high, three_digits)}), {asked}; {over}"
+    ends = between(interval.low, interval.high, text)
+    because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; {over}"
     if above:
         word = HOLDS if low > limit else FAILS if high <= limit else UNRESOLVED
     else:

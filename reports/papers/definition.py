@@ -146,6 +146,8 @@ class Variant(Section):
         """A column with what these rows have of it."""
         if self.ours:
             ours = self.ours.get(column.column)
+            if ours and column.ours and column.ours.of_line_rate:
+                ours = ours.model_copy(update={"of_line_rate": True})
         elif column.ours:
             where = {**column.ours.where, **self.where}
             ours = column.ours.model_copy(update={"where": where})

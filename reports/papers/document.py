@@ -59,16 +59,10 @@ class PaperDocument:
     def answer(self) -> str:
         """The first sentence: how many claims hold, and how much of the paper was measured."""
         words = Counter(one.word for one in self.claims)
-        texts = {
-            HOLDS: "hold",
-            FAILS: "do not hold",
-            UNRESOLVED: "not resolved",
-            UNTESTABLE: "cannot be tested here",
-            DIFFERS: "differ between libraries",
-        }
-        told = ", ".join(f"{words[word]} {text}" for word, text in texts.items() if words[word])
+        order = (HOLDS, FAILS, UNRESOLVED, UNTESTABLE, DIFFERS)
+        told = ", ".join(f"{words[word]} {word}" for word in order if words[word])
         claims = f"{count_text(words.total(), 'claim')}: {told}" if words else "No claim is listed"
-        return f"{claims}; {self.measured} of {self.printed} printed points have a counterpart."
+        return f"{claims}; {self.measured} of {self.printed} printed values have a counterpart."
 
     def claims_table(self) -> Table:
         """A line a claim and environment."""

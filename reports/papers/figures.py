@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from reports.notation.palette import QUIET, Look
 from reports.papers.beside import Beside
-from reports.papers.labels import End, label_ends
+from reports.papers.labels import End, label_beside, label_ends
 from reports.papers.matching import Point, library_of
 from reports.show.canvas import (
     HEIGHT_IN,
@@ -75,7 +75,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     then = _then_lines(one, points, x)
     many = len(then) > MANY
     footer = f"{one.study.authors} {one.study.year}, {one.table.number}"
-    figure, axes = new_panel(title, footer, 1.6 * HEIGHT_IN if many else HEIGHT_IN)
+    figure, axes = new_panel(title, footer, 1.9 * HEIGHT_IN if many else HEIGHT_IN)
     lines = []
     for name in one.environments:
         rows = [(float(p[x]), one.now[p][name]) for p in points if name in one.now.get(p, {})]
@@ -100,14 +100,13 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     for line in lines:
         draw_line(axes, line, with_points=False)
     _scale(one, axes, [*then, *lines], x)
-    label_ends(
-        axes, [End(line.name, line.x[-1], line.centre[-1], line.look.colour) for line in then]
-    )
+    ends = [End(line.name, line.x[-1], line.centre[-1], line.look.colour) for line in then]
+    (label_beside if many else label_ends)(axes, ends)
     axes.set_ylabel(f"{one.column.title} / {unit.label}" if unit.label else one.column.title)
-    ends = [
+    told_ends = [
         f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g}" for line in [*then, *lines]
     ]
-    return finish(figure, f"{title}: {'; '.join(ends)} {unit.label}".strip())
+    return finish(figure, f"{title}: {'; '.join(told_ends)} {unit.label}".strip())
 
 
 def _scale(one: Beside, axes: Axes, lines: Sequence[Line], x: int) -> None:

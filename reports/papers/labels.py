@@ -70,6 +70,45 @@ def label_ends(axes: Axes, ends: Sequence[End]) -> None:
         )
 
 
+def label_beside(axes: Axes, ends: Sequence[End]) -> None:
+    """Names of many lines in a column on the right, each joined to the end of its line.
+
+    Makes room for them; the other limits must be final.
+    """
+    height, letter = _letter(axes)
+    width = letter * max(len(end.name) for end in ends)
+    low, high = (float(place) for place in axes.get_xlim())
+    share = 1 / (1 - min(width + 0.05, 0.6))
+    axes.set_xlim(low, low * (high / low) ** share if axes.get_xscale() == "log" else None)
+    left = 1 - width
+    to_axes = axes.transData + axes.transAxes.inverted()
+    places = [to_axes.transform((end.x, end.y)) for end in ends]
+    order = sorted(range(len(ends)), key=lambda number: -places[number][1])
+    # From the top down, with as much room below each as those that are left need.
+    step, top = 1.05 * height, 1.0
+    for left_over, number in zip(range(len(order), 0, -1), order, strict=True):
+        end, (x, y) = ends[number], places[number]
+        middle = max(min(float(y), top - step / 2), (left_over - 0.5) * step)
+        top = middle - step / 2
+        axes.annotate(
+            end.name,
+            (float(x), float(y)),
+            (left, middle),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            fontsize=_SIZE,
+            color=end.colour,
+            va="center",
+            arrowprops={
+                "arrowstyle": "-",
+                "color": end.colour,
+                "lw": 0.3,
+                "shrinkA": 1,
+                "shrinkB": 0,
+            },
+        )
+
+
 def _letter(axes: Axes) -> tuple[float, float]:
     """Height of a line and width of a letter, as shares of the axes."""
     figure = axes.get_figure()

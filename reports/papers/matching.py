@@ -42,10 +42,7 @@ def point_of(analysis: Analysis, row: Row, places: Iterable[str | None]) -> Poin
 
 def rows_like(analysis: Analysis, measured: Measured) -> list[Row]:
     """The rows of a run that hold these values."""
-    wanted = {
-        place: {plain_value(one) for one in (value if isinstance(value, list) else [value])}
-        for place, value in measured.where.items()
-    }
+    wanted = {place: _texts(value) for place, value in measured.where.items()}
     rows = analysis.rows_of(measured.check, measured.metric)
     if measured.on_purpose:
         checks = (analysis.case(row).check for row in analysis.invalid)
@@ -59,6 +56,28 @@ def rows_like(analysis: Analysis, measured: Measured) -> list[Row]:
         for row in rows
         if all(plain_value(found_at(analysis, row, place)) in v for place, v in wanted.items())
     ]
+
+
+def why_absent(analysis: Analysis, measured: Measured) -> str:
+    """Why a run lacks a quantity: the reason for which its first such case was skipped, if any."""
+    wanted = {
+        place.removeprefix("params."): v
+        for place, v in measured.where.items()
+        if "at." not in place
+    }
+    for case in analysis.run.plan.cases:
+        known = {**DEFAULTS, **case.params, "ranks": case.ranks, "environment": case.environment}
+        if (
+            case.check == measured.check
+            and case.skipped is not None
+            and all(plain_value(known.get(name)) in _texts(value) for name, value in wanted.items())
+        ):
+            return case.skipped
+    return ""
+
+
+def _texts(value: Any) -> set[str]:
+    return {plain_value(one) for one in (value if isinstance(value, list) else [value])}
 
 
 def library_of(environment: str) -> str:

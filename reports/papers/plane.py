@@ -22,8 +22,8 @@ def plane_of(found: Sequence[Beside], anchor: str) -> Picture | None:
     if table.plane is None:
         return None
     plane = table.plane
-    by_column = {one.column.column: one for one in found}
-    x, y = by_column[plane.x], by_column[plane.y]
+    plain = {one.column.column: one for one in found if not one.column.over}
+    x, y = plain[plane.x], plain[plane.y]
     kinds = [(kind.title, of_variant([x, y], kind)) for kind in table.variants]
     points = [
         (title, name, across.now[()][name], up.now[()][name])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from reports.analysis import Analysis
 from reports.checks.common.fits import fits_picture, switches_table
-from reports.checks.common.hops import hops_1988, hops_picture, hops_table
+from reports.checks.common.hops import hops_picture, hops_table
 from reports.checks.sections import own_section
 from reports.papers.definition import Shown
 from reports.show.lines import Picture
@@ -36,7 +36,7 @@ _MAKERS: dict[str, tuple[_Pictures, _Tables]] = {
     ),
     "hops": (
         lambda analysis, check: [hops_picture(check)(analysis)],
-        lambda analysis, check: [hops_table(check)(analysis), hops_1988(check)(analysis)],
+        lambda analysis, check: [hops_table(check)(analysis)],
     ),
 }
 

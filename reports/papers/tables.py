@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from reports.notation.units import count_text, fixed, three_digits
 from reports.papers.beside import Beside, of_variant
-from reports.papers.matching import Point, plain_value
+from reports.papers.matching import Point, plain_value, why_absent
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
 
@@ -80,7 +80,8 @@ def _note(one: Beside) -> str:
     if one.column.without:
         parts.append(f"Nothing of the run stands beside it: {one.column.without}.")
     elif not one.now:
-        parts.append("This run did not measure it.")
+        why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
+        parts.append(f"This run did not measure it{f': {why}' if why else ''}.")
     else:
         least = min(row.summary.n for by in one.now.values() for row in by.values())
         parts.append(

@@ -234,7 +234,7 @@ def test_a_sixth_study_is_a_folder(tmp_path, capsys):
     run = collective_run(tmp_path / "run")
     (run / "campaign.yaml").write_text("schema: 1\n")
     assert main(["paper", str(folder), str(run)]) == 0
-    assert "1 claim: 1 do not hold; 3 of 3 printed points" in capsys.readouterr().out
+    assert "1 claim: 1 does not hold; 3 of 3 printed values" in capsys.readouterr().out
     text = (run / "paper" / "sixth-2026.md").read_text()
     assert "Echoes of Nowhere" in text
     assert "does not hold" in text

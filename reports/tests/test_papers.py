@@ -172,7 +172,7 @@ def test_without_an_environment_each_is_asked(analysis):
 def test_the_command_writes_a_document(tmp_path, capsys):
     run = a_run(tmp_path / "run")
     assert main(["paper", "2003", str(run)]) == 0
-    assert "printed points have a counterpart" in capsys.readouterr().out
+    assert "printed values have a counterpart" in capsys.readouterr().out
     assert {"wyeast-2003.html", "wyeast-2003.md"} <= {p.name for p in (run / "paper").iterdir()}
 
 
