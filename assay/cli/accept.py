@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.criteria.loading import load_criteria
+from assay.machine.runs import AnswerPart
 from assay.run.start import start_run
+from assay.screens.answer import show_answer, show_rest
+from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.input_files import kind_at, opened
 from records.run_directory import RunDirectory, open_run
@@ -76,9 +80,14 @@ def _accept(arguments: argparse.Namespace) -> int:
         status = start_run(str(run.path / "acceptance" / "rerun.yaml"), site, live)
         added.append(Path(status.path))
         dossier = _judge(run, criteria, text, added)
+    answer = AnswerPart.model_validate(answer_of_acceptance(dossier, str(run.path)).as_json())
     if arguments.json:
-        print(dossier.content.decode(), end="")
+        told = json.loads(dossier.content) | {"answer": answer.model_dump()}
+        print(json.dumps(told, indent=1, ensure_ascii=False))
     else:
+        screen = Screen()
+        show_answer(screen, answer)
+        show_rest(screen, answer)
         _tell(dossier)
     return _STATUS[dossier.judgement.verdict]
 
@@ -98,12 +107,6 @@ def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Do
 
 def _tell(dossier: Dossier) -> None:
     judgement = dossier.judgement
-    answer = answer_of_acceptance(dossier, str(dossier.run.directory))
-    print(f"{answer.state.word}: {answer.sentence}")
-    if answer.unknown:
-        print(f"Not known: {answer.unknown}.")
-    if answer.command:
-        print(f"Next: {answer.command}")
     print(dossier.criteria.title)
     for sentence in sentences(dossier):
         print(f"  {sentence.text}")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from assay.machine.form import Form, Part
+from assay.machine.runs import AnswerPart
 
 Verdict = Literal["PASS", "FAIL", "SUSPECT", "INCONCLUSIVE"]
 
@@ -198,6 +199,8 @@ class Acceptance(Form, extra="allow"):
     """Cases that should be run again."""
     files: dict[str, str]
     """Checksums of the files."""
+    answer: AnswerPart | None = None
+    """The answer, on standard output; the sealed file does not have it."""
 
 
 class Verification(Part):

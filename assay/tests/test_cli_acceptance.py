@@ -49,7 +49,7 @@ def test_a_good_machine_is_accepted_and_verified(place, capsys):
 def test_a_suspect_is_inconclusive_until_a_re_run_confirms_it(place, capsys):
     run = a_run(place, slow_node={"n2": 0.7})
     assert main(["accept", run, "--criteria", "mine.yaml"]) == 3
-    assert f"assay accept {run} --rerun" in capsys.readouterr().out
+    assert f"assay accept {run} --rerun" in " ".join(capsys.readouterr().out.split())
     folder = place / "results" / "rerun" / "20261121T000000Z-0002"
     rerun = runs.write_run(folder, slow_node={"n2": 0.7}, blocks=3, seed=5)
     assert main(["accept", run, "--with", str(rerun), "--json"]) == 1

@@ -35,11 +35,20 @@ def plan(run: Run) -> str:
     return f"assay plan {quote(run.plan.campaign)} {_site(run)}"
 
 
+#: What else is to be done about launches whose time was up.
+TIME_LIMIT_HINT = (
+    "Raise limits.launch_s in the campaign file, or lower its sizes, then run it again"
+)
+
+
+def time_is_up(reason: str) -> bool:
+    """Whether a launch failed because its time was up."""
+    return "time limit" in reason or "TIMEOUT" in reason
+
+
 def mending(run: Run, reason: str) -> str:
     """What most likely mends launches that failed for this reason."""
-    if "time limit" in reason or "TIMEOUT" in reason:
-        return plan(run)
-    return doctor(run)
+    return plan(run) if time_is_up(reason) else doctor(run)
 
 
 def accept(name: str, option: str) -> str:

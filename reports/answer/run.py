@@ -77,6 +77,7 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
         f"{many} launches failed, most for one reason: {short_reason(reason)}",
         f"{many} launches failed.",
     )
+    hint = [f"{commands.TIME_LIMIT_HINT}."] if commands.time_is_up(reason) else []
     by_name = Counter(run.case(item).environment for item in launches)
     names = [f"{name} {number}" for name, number in by_name.most_common()]
     return Answer(
@@ -86,7 +87,7 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
         if len(run.plan.environments) > 1
         else "How fast the machine is: too few launches have a value.",
         commands.mending(run, reason),
-        (f"Failed by environment: {listed(names, 8)}.",),
+        (*hint, f"Failed by environment: {listed(names, 8)}."),
     )
 
 

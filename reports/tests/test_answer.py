@@ -149,6 +149,13 @@ def test_a_run_in_which_everything_failed_is_red_with_the_commonest_reason(tmp_p
     assert answer.command == "assay doctor --site virtual"
 
 
+def test_launches_whose_time_was_up_need_more_of_it(tmp_path: Path) -> None:
+    reason = "time limit: the launch was ended after 120 s"
+    answer = failing(tmp_path, set(range(16)), reason)
+    assert answer.command == "assay plan quick --site virtual"
+    assert answer.details[0].startswith("Raise limits.launch_s")
+
+
 def test_a_run_in_which_most_failed_is_red_too(tmp_path: Path) -> None:
     answer = failing(tmp_path, set(range(4, 16)))
     assert answer.state is State.FAILED
