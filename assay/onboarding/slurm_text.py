@@ -64,12 +64,17 @@ class Association:
 
 
 def fields_of(line: str) -> dict[str, str]:
-    """The KEY=VALUE pairs of a line of `scontrol show … -o`; values may hold blanks."""
+    """The KEY=VALUE pairs of a line of `scontrol show … -o`; values may hold blanks.
+
+    The first of a key counts: reasons and comments, which people write, stand at the end. The text
+    says more than `--json`, which lacks CPUEfctv and MemSpecLimit in 22.05 and differs by version.
+    """
     places = list(_KEY.finditer(line))
     ends = [place.start() for place in places[1:]] + [len(line)]
-    return {
-        place[1]: line[place.end() : end].strip() for place, end in zip(places, ends, strict=True)
-    }
+    found: dict[str, str] = {}
+    for place, end in zip(places, ends, strict=True):
+        found.setdefault(place[1], line[place.end() : end].strip())
+    return found
 
 
 def seconds_of(text: str) -> int | None:

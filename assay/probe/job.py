@@ -153,6 +153,15 @@ class JobFolder:
 
 
 @dataclass(frozen=True)
+class Waiter:
+    """How one waits for jobs: who is told, what sleeps, who watches."""
+
+    say: Say
+    pause: Pause = time.sleep
+    watch: Watch | None = None
+
+
+@dataclass(frozen=True)
 class JobEnd:
     """A job that has ended: Slurm's last word of it, and what it printed (None: not to be seen)."""
 
@@ -165,16 +174,9 @@ class JobEnd:
 class Job:
     """One job. Use as a context manager: leaving it cancels the job if it has not ended."""
 
-    def __init__(
-        self,
-        folder: JobFolder,
-        name: str,
-        say: Say,
-        pause: Pause = time.sleep,
-        watch: Watch | None = None,
-    ) -> None:
+    def __init__(self, folder: JobFolder, name: str, waiter: Waiter) -> None:
         self._folder, self._site = folder, folder.site
-        self.name, self._say, self._pause, self._watch = name, say, pause, watch
+        self.name, self._waiter = name, waiter
         self.job_id = ""
         self._handed_in = time.time()
         self._ended = False
@@ -219,8 +221,8 @@ class Job:
             self._tell("not-taken", last_words(answer.stderr))
             if answer.said != told:
                 told = answer.said
-                self._say(f"Slurm does not take {self.name} now, trying again: {told}")
-            self._pause(_POLLS_S[-1])
+                self._waiter.say(f"Slurm does not take {self.name} now, trying again: {told}")
+            self._waiter.pause(_POLLS_S[-1])
 
     def wait(self) -> JobEnd:
         """Wait until the job has ended, saying why it waits; no clock of ours ends that.
@@ -251,11 +253,11 @@ class Job:
                 self._tell("pending", with_meaning(reason), start)
             again = (reason, estimate) != told or now - told_at > _SAID_AGAIN_S
             if state == "PENDING" and again and now - begun > _QUIET_S:
-                self._say(
+                self._waiter.say(
                     f"job {self.job_id} waits: {reason}{estimate} ({now - begun:.0f} s so far)"
                 )
                 told, told_at = (reason, estimate), now
-            self._pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
+            self._waiter.pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
         self._ended = True
         return JobEnd(self.job_id, state, (started or now) - begun, self._output())
 
@@ -277,8 +279,8 @@ class Job:
 
     def _tell(self, state: State, reason: str, start: str = "") -> None:
         """Tell whoever watches where the job is."""
-        if self._watch is not None:
-            self._watch(
+        if self._waiter.watch is not None:
+            self._waiter.watch(
                 QueueState(
                     state=state,
                     job_id=self.job_id or None,
@@ -296,7 +298,7 @@ class Job:
             text = self._folder.text(f"{self.name}.out")
             if text is not None and END_MARK in text:
                 break
-            self._pause(0.5 if text is None else 0.2)
+            self._waiter.pause(0.5 if text is None else 0.2)
             if text is not None and time.monotonic() > deadline - _VISIBLE_WITHIN_S + 5:
                 break  # its script was ended before its last line
         return text

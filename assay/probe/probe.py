@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.probe.job import Job, JobFolder, Pause, Say, Watch, WorkFolderError, ask
+from assay.probe.job import Job, JobFolder, Pause, Say, Waiter, Watch, WorkFolderError, ask
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
@@ -47,7 +47,7 @@ class Probes:
         pause: Pause = time.sleep,
         watch: Watch | None = None,
     ) -> None:
-        self._site, self._say, self._pause, self._watch = site, say, pause, watch
+        self._site, self._waiter = site, Waiter(say, pause, watch)
         self.folder = JobFolder(site, above)
         self._outs: dict[tuple[str, str], str] = {}
         self._jobs: list[Job] = []
@@ -92,7 +92,7 @@ class Probes:
         script = job_script(
             str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
         )
-        job = Job(self.folder, order.name, self._say, self._pause, self._watch)
+        job = Job(self.folder, order.name, self._waiter)
         self._jobs.append(job)
         job.submit(
             script,

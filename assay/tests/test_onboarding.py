@@ -78,6 +78,13 @@ def test_nodes_of_several_versions():
     assert not new.in_service
 
 
+def test_what_people_write_of_a_node_is_none_of_its_facts():
+    reason = "Reason=lost Gres=none, was CPUTot=2 State=IDLE [root@2024-03-01T10:00:00]"
+    text = NODE_23_11[: NODE_23_11.index("Reason=")] + reason
+    (node,) = nodes_of(text)
+    assert (node.cores, node.gres, node.in_service) == (60, ("gpu:a100:4", "tmp:100"), False)
+
+
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
