@@ -74,6 +74,7 @@ def wait_in_queue(folder, name, reason, end):  # noqa: F811
     process = start(campaign(folder, name, "mpich", 1, ALL_NODES), "--site", SITE)
     current = wait_for(lambda: waits_for(reason))
     told = subprocess.run([ASSAY, "status"], capture_output=True, text=True, check=True).stdout
+    told = " ".join(told.split())  # lines are broken at the width of a terminal
     assert "waits since" in told
     assert re.search(reason, told)
     assert current["queue"]["waited_s"] > 0
