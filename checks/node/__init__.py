@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
+from pydantic import model_validator
+
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
 from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S, Timed
@@ -102,16 +104,27 @@ class NodeParameters(Parameters):
         "Order of the linear system that each rank solves.", "rows", 2000, ge=16, le=1_000_000
     )
     memory_bytes: int = quantity(
-        "Greatest memory to allocate, a node; half of what is available bounds it too.",
+        "Greatest memory to allocate, a node, 1 MiB and more; half of what is available bounds it"
+        " too. 0: all that the node gives to a program, up to what the kernel, its control groups"
+        " and Slurm say is left, less a reserve.",
         "bytes",
         2**28,
-        ge=2**20,
+        ge=0,
         le=10**15,
     )
     repetitions: int = quantity(
         "Samples of each quantity in a launch.", "samples", 5, ge=1, le=10_000
     )
     seed: int = seed_field("the random matrices")
+
+    @model_validator(mode="after")
+    def _memory_is_some_or_all(self) -> NodeParameters:
+        if 0 < self.memory_bytes < 2**20:
+            raise ValueError(
+                f"memory_bytes = {self.memory_bytes}; allowed are 0, for all that a node gives, and"
+                f" {2**20} and more"
+            )
+        return self
 
 
 class NodeDefinition(ManyRanksDefinition[NodeParameters]):
@@ -209,7 +222,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         derived: list[Metric] = []
         for node in dict.fromkeys((metric.at or {})["node"] for metric in output.metrics):
             memory = values.get(("allocatable_memory", node), 0.0)
-            if memory > params.memory_bytes * (1 + 10.0**-self.digits):
+            if memory > (params.memory_bytes or math.inf) * (1 + 10.0**-self.digits):
                 return Reading(
                     wrong=f"{memory:.0f} bytes were allocated on {node}; the bound was"
                     f" {params.memory_bytes}"
@@ -271,7 +284,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
             "dgemm": 2 * params.dgemm_n**3 / site.core_flop_per_s,
             "hpl": 2 * params.hpl_n**3 / 3 / site.core_flop_per_s,
             "linpack_1000": 2e9 / 3 / site.core_flop_per_s,
-            "memory": params.memory_bytes / 1e9,
+            "memory": (params.memory_bytes or site.memory_bytes_per_node) / 1e9,
         }
         once = sum(work_s.get(kernel, 0.1) for kernel in params.kernels)
         nodes = layout.nodes if params.turns else 1

@@ -10,7 +10,7 @@
 struct node_settings {
     long long stream_bytes;   /* bytes of each of the three STREAM arrays, a rank */
     long long dgemm_n, hpl_n; /* orders of matrices */
-    long long memory_bytes;   /* most memory to allocate on a node */
+    long long memory_bytes;   /* most memory to allocate on a node; 0: all that it gives */
     long long ranks_on_node;  /* share memory_bytes */
     int repetitions;          /* runs of every part */
     uint64_t seed;            /* of this rank's data */

@@ -71,6 +71,7 @@ METRICS = (
         "allocatable_memory",
         "bytes",
         "higher",
-        "memory that a node's ranks could allocate and touch, up to the bound that was set",
+        "memory that a node's ranks could allocate and touch, up to the bound that was set, or all"
+        " that kernel, control groups and Slurm left, less a reserve",
     ),
 )

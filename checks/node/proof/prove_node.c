@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of the node program: tuned against plain, every result verified, every fault found.
  */
+#define _GNU_SOURCE /* mkdtemp, setenv, nftw */
+#include "available.h"
 #include "kernel.h"
 #include "multiply.h"
 #include "proof/proof.h"
 #include "solve.h"
 
+#include <ftw.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static double greatest_difference(const double *a, const double *b, size_t count) {
     double greatest = 0;
@@ -92,7 +97,63 @@ static void stream_does_not_overflow(void) {
     stream_kernel.release(state);
 }
 
+static int remove_entry(const char *path, const struct stat *found, int kind, struct FTW *place) {
+    (void)found;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static void write_file(const char *root, const char *name, const char *text) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    FILE *file = fopen(path, "w");
+    if (file) {
+        fputs(text, file);
+        fclose(file);
+    }
+}
+
+/* In a folder that stands for /: the kernel's word, then limits of control groups, then Slurm's. */
+static void limits_are_heeded(void) {
+    static const char *const folders[] = {"proc",
+                                          "proc/self",
+                                          "sys",
+                                          "sys/fs",
+                                          "sys/fs/cgroup",
+                                          "sys/fs/cgroup/job",
+                                          "sys/fs/cgroup/job/step"};
+    char root[] = "/tmp/assay-available-XXXXXX", path[512];
+    const long long megabyte = 1 << 20;
+    unsetenv("SLURM_MEM_PER_NODE");
+    proof_true("folder for limits", mkdtemp(root) != NULL);
+    proof_true("nothing that can be read limits nothing",
+               available_bytes(root, 0, 1) == LLONG_MAX && total_bytes(root) == 0);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s/%s", root, folders[i]);
+        mkdir(path, 0700);
+    }
+    write_file(root, "proc/meminfo", "MemTotal: 1024000 kB\nMemAvailable:  512000 kB\n");
+    proof_deviation("what the kernel has, less the reserve",
+                    (double)available_bytes(root, 7, 1) / 1024, 512000 - 0.03 * 1024000, 1);
+    write_file(root, "proc/self/cgroup", "0::/job/step\n");
+    write_file(root, "sys/fs/cgroup/job/step/memory.max", "max\n");
+    write_file(root, "sys/fs/cgroup/job/step/memory.current", "1048576\n");
+    proof_deviation("no limit of a control group", (double)available_bytes(root, 7, 1) / 1024,
+                    512000 - 0.03 * 1024000, 1);
+    write_file(root, "sys/fs/cgroup/job/memory.max", "104857600\n");
+    write_file(root, "sys/fs/cgroup/job/memory.current", "4194304\n");
+    proof_true("limit of an outer control group", available_bytes(root, 7, 1) == 96 * megabyte);
+    setenv("SLURM_MEM_PER_NODE", "40", 1);
+    proof_true("the share of what Slurm gave",
+               available_bytes(root, 5 * megabyte, 4) == 5 * megabyte);
+    proof_true("more than the share taken", available_bytes(root, 11 * megabyte, 4) == 0);
+    unsetenv("SLURM_MEM_PER_NODE");
+    nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int main(void) {
+    limits_are_heeded();
     for (int n = 1; n < 200; n = n * 3 + 1) {
         products_agree(n);
         solutions_agree(n);

@@ -56,6 +56,13 @@ def test_kernels_come_in_their_own_order_and_once():
         NodeParameters.model_validate({"ranks": 1, "kernels": ["stream", "stream"]})
 
 
+def test_all_memory_may_be_asked_for_and_too_little_not():
+    whole = NodeParameters(ranks=4, ranks_per_node=2, kernels=["memory"], memory_bytes=0)
+    assert CHECK.layout(whole, 2).memory_bytes_per_node < 10**8
+    with pytest.raises(ValueError, match="memory_bytes = 1000; allowed are 0"):
+        NodeParameters(ranks=4, memory_bytes=1000)
+
+
 def test_memory_is_that_of_the_greatest_kernel():
     params = NodeParameters.model_validate(
         {"ranks": 4, "ranks_per_node": 2, "stream_bytes": 10**9, "kernels": ["stream", "dgemm"]}
