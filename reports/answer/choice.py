@@ -59,7 +59,8 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
         head += f" {rate.failed} of {rate.launched} launches"
     elif judged is not None and judged.word == "faster":
         head = f"{best.environment} is the best choice: {second.environment} costs {more}"
-        head += f" (at least {percent(judged.low - 1)})"
+        far = lead.effect.ratio >= 2
+        head += f" (at least {times(judged.low) if far else percent(judged.low - 1)})"
     else:
         head = f"{best.environment} is ahead, but maybe by less than 3 %: {second.environment}"
         head += f" costs {more}" + (f" ({judged.text})" if judged else "")
