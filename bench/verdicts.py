@@ -45,6 +45,7 @@ def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
     """The Markdown of one bench's rows."""
     option = "" if effort == "usual" else f"--{effort} "
     words = {"yes": "yes", "no": "**no**", "": "–"}
+    shown = [row for row, after in zip(rows, [*rows[1:], None], strict=True) if _shown(row, after)]
     lines = [
         f"**{topic}** (`python -m bench verdicts {option}{name}`)",
         "",
@@ -52,10 +53,18 @@ def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
         "|---|---|---|---|",
         *(
             f"| {row.what} | {row.target or '–'} | {row.found} | {words[row.holds]} |"
-            for row in rows
+            for row in shown
         ),
     ]
+    if len(shown) < len(rows):
+        lines += ["", f"{len(rows) - len(shown)} further lines have no target."]
     return "\n".join(lines)
+
+
+def _shown(row: Row, after: Row | None) -> bool:
+    """Whether the page has a row: one with a target, and the head of such a one."""
+    heads = after is not None and after.what.startswith("…") and bool(after.target)
+    return bool(row.target) or (heads and not row.what.startswith("…"))
 
 
 def written(page: str, name: str, made: str) -> str:

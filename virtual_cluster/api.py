@@ -41,8 +41,7 @@ class Cluster:
         memory_bytes_per_node, network, network_bits_per_s (None: unlimited), network_burst_bytes,
         switches (name: nodes and switches below it, as Slurm lists them), tree (the same as `up
         --switches` takes it), isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the
-        user), home_dir, user,
-        uid, gid, login_namespace (path), partition.
+        user), home_dir, user, uid, gid, login_namespace (path), partition.
         """
         state, where = self._state, self._folders
         nodes = state.spec.node_names()

@@ -52,10 +52,24 @@ def test_a_table_takes_the_place_of_its_last_one():
     assert "| x | ≥ 1 | 2 | **no** |" in page
     assert "| x | ≥ 1 | 1 |" not in page
     assert "`python -m bench verdicts --quick a`" in page
-    assert "| y | – | 1 | – |" in table("b", "Topic", [Row("y", "", "1")], "usual")
     assert page.index("end of a ") < page.index("rows of b") < page.index("end of all rows")
     assert page.startswith("above\n")
     assert page.endswith("below\n")
+
+
+def test_a_table_has_what_has_a_target_and_says_how_much_else_there_is():
+    rows = [
+        Row("told", "", "1"),
+        Row("head", "", "2"),
+        Row("… of it", "≥ 1", "3"),
+        Row("… too", "", "4"),
+    ]
+    made = table("b", "Topic", rows, "usual")
+    assert "| head | – | 2 | – |\n| … of it | ≥ 1 | 3 | yes |" in made
+    assert "told" not in made
+    assert "… too" not in made
+    assert made.endswith("2 further lines have no target.")
+    assert "`python -m bench verdicts b`" in made
 
 
 def test_the_page_has_a_place_for_tables():
