@@ -108,7 +108,7 @@ def _answers(context: Context) -> JudgedCriterion:
     place_of = {case.id: place for place, group in cases.items() for case in group}
     found: dict[tuple[str, str], dict[str, list[LaunchKey]]] = {}
     for key, launch in evidence.launches.items():
-        place = place_of.get(launch.case_id)
+        place = place_of.get(key[0])
         if place is not None and launch.status != "skipped":
             found.setdefault(place, {}).setdefault(launch.status, []).append(key)
     items = [

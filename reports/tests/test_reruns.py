@@ -99,3 +99,15 @@ def test_a_case_of_another_length_is_no_rerun(tmp_path):
     text = plan.to_json().replace(case.id, "alltoall_pairs-00000000")
     other = type(plan).from_json(text.replace('"ranks":4', '"ranks":5'))
     assert rerun_ids(plan, other) == {}
+
+
+def test_a_wrong_answer_of_some_pairs_counts_as_one_of_their_case(tmp_path):
+    run = scan(tmp_path / "20261120T000000Z-0001", slow_link={"n3-n8": 0.5})
+    (pairs,) = judged(run).rerun.values()
+    again = scan(tmp_path / "20261121T000001Z-0002", blocks=3, only=pairs)
+    text = (again / "records.jsonl").read_text()
+    wrong = text.replace('"status":"ok","reason":null', '"status":"wrong","reason":"bytes"', 1)
+    assert wrong != text
+    (again / "records.jsonl").write_text(wrong)
+    answers = judged(run, again).criteria[0]
+    assert (answers.kind, answers.verdict) == ("answers", "FAIL")
