@@ -129,7 +129,7 @@ def rows(effort: Effort) -> Iterator[Row]:
     yield from _consumer(n, standard)
     yield from _half(n, relative)
     yield from _named(n, relative)
-    yield from _great(max(4, n // 20), standard)
+    yield from _great(max(2, n // 20), standard)
     yield from _gaps(max(5, n // 10), relative)
     yield from _refused(n)
     yield from _risks(n, standard)

@@ -32,7 +32,7 @@ from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import interval_rank
 
 TOPIC = "Choice: campaigns shaped as `mpi-choice`"
-CAMPAIGNS = Runs(10, 60, 400)
+CAMPAIGNS = Runs(6, 40, 400)
 Outcomes = Mapping[tuple[int, int], str]
 
 NOISES: dict[str, Noise] = {

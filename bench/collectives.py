@@ -21,7 +21,7 @@ from bench.rows import Effort, Row, Runs, printed, share
 from reports.models.collectives import Choice, fit_collective, points
 
 TOPIC = "Collective operations: laws"
-DATASETS = Runs(3, 12, 100)
+DATASETS = Runs(1, 4, 40)
 SIZES = tuple(4 * 4**step for step in range(8))
 COUNTS = {"2 to 8": (2, 3, 4, 5, 6, 8), "2 to 64": (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)}
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -151,7 +151,7 @@ def step_line(row: Row, series: int) -> Iterator[Line]:
     yield share(f"{name} told in the wrong direction", wrong, series, most=0.0)
 
 
-def slow_sites(series: int) -> Iterator[Line]:
+def slow_sites(series: int, least: int = 10) -> Iterator[Line]:
     """Nights on which a whole site is slow, re-runs too: each is one alarm, until they are known.
 
     No rule can tell the first such night from a regression of everything; what counts is how many
@@ -159,7 +159,7 @@ def slow_sites(series: int) -> Iterator[Line]:
     for noise in ("normal", "t(3)"):
         for part in BAD_SHARES[1:]:
             event = replace(_bad(Event("whole site slow"), part), whole_site=True)
-            sites = max(10, series // SITE)
+            sites = max(least, series // SITE)
             nights = [
                 30
                 / NIGHTS
@@ -193,18 +193,24 @@ def cost(series: int = 500, nights: int = 1095) -> None:
     )
 
 
-def every(series: int, steps: int) -> Iterator[Line]:
-    """All rows with so many series each."""
-    for row in quiet_rows():
+def every(series: int, steps: int, noises: Sequence[str] = tuple(NOISES)) -> Iterator[Line]:
+    """All rows with so many series each; of `noises` alone in a spread of 1 %, if not of all."""
+    some = len(noises) < len(NOISES)
+
+    def chosen(rows: Iterator[Row]) -> Iterator[Row]:
+        return (row for row in rows if not some or (row.noise in noises and row.spread == 0.01))
+
+    for row in chosen(quiet_rows()):
         yield from quiet_line(row, series)
-    yield from slow_sites(series // 2)
-    for row in step_rows():
+    yield from slow_sites(series // 2, 4 if some else 10)
+    for row in chosen(step_rows()):
         yield from step_line(row, steps)
 
 
 def rows(effort: Effort) -> Iterator[Line]:
     """All rows; see the module's docstring."""
-    return every(SERIES.at(effort), STEP_SERIES.at(effort))
+    noises = {"quick": ("normal",), "usual": ("normal", "t(3)"), "thorough": tuple(NOISES)}
+    return every(SERIES.at(effort), STEP_SERIES.at(effort), noises[effort])
 
 
 def main(arguments: list[str]) -> int:

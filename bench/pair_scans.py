@@ -27,7 +27,7 @@ from reports.acceptance.values import Evidence, LaunchRef, Values
 
 TOPIC = "Acceptance: scans of all pairs"
 #: Machines of 100 nodes, and of 1,000.
-HUNDRED, THOUSAND = Runs(2, 10, 40), Runs(0, 1, 5)
+HUNDRED, THOUSAND = Runs(2, 8, 40), Runs(0, 1, 5)
 BLOCKS, AGAIN, ROUNDS = 5, 3, 6
 CV, STRAY = 0.01, 1e-3
 LEVEL = 1.15e10

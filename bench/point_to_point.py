@@ -19,7 +19,7 @@ from reports.models.launches import with_launches
 from reports.models.point_to_point import Segmentation, segmented
 
 TOPIC = "Point to point: α, R∞, n½, protocol switches"
-CURVES = Runs(20, 80, 400)
+CURVES = Runs(8, 40, 200)
 ALPHA_S, BETA_S_PER_BYTE = 20e-6, 1e-9
 SIZES = sorted({round(8 * 2 ** (k / 4)) for k in range(65)})
 #: Limit in bytes (None: no switch) and the step there in s.

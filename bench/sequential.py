@@ -37,7 +37,7 @@ from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 
 TOPIC = "Choice: blocks added until it is known"
-CAMPAIGNS = Runs(6, 40, 400)
+CAMPAIGNS = Runs(4, 24, 400)
 GREATEST = 20
 #: The fixed design that launches are counted against.
 FIXED = 12

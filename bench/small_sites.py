@@ -22,7 +22,7 @@ from reports.nightly.rules import rules_for
 from reports.statistics.descriptive import log_ratio_interval
 
 TOPIC = "Nightly: sites of 12 series"
-HISTORIES = Runs(4, 16, 100)
+HISTORIES = Runs(2, 8, 100)
 SERIES = 12
 RULES = rules_for(SERIES)
 MONTH = 30
