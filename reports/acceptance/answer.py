@@ -56,7 +56,8 @@ def _not_passed(dossier: Dossier) -> Iterator[str]:
     by_itself = [result for result in bad if result.id not in accused]
     place = 0 if verdict == "FAIL" and not any(_fails(finding) for finding in named) else len(told)
     told[place:place] = _by_themselves(by_itself)
-    head = f"{len(bad)} of {len(results)} criteria are {_WORDS[verdict]}"
+    verb = "is" if len(bad) == 1 else "are"
+    head = f"{len(bad)} of {len(results)} criteria {verb} {_WORDS[verdict]}"
     if verdict == "SUSPECT":
         head = f"Not yet, {count_text(len(told), 'suspect')}"
     if not bad:

@@ -296,7 +296,7 @@ def test_the_answer_names_a_suspect_with_its_share_and_the_command_that_decides(
 def test_the_answer_of_a_confirmed_link_carries_both_rates(tmp_path):
     slow = {"slow_link": {"n1-n4": 0.5}}
     answer = answered(tmp_path, LINKS, reruns=[rerun(tmp_path, **slow)], **slow)
-    assert answer.sentence.startswith("1 of 3 criteria are not met: link n1–n4 carries 5.")
+    assert answer.sentence.startswith("1 of 3 criteria is not met: link n1–n4 carries 5.")
     assert answer.command == "assay run acceptance --site virtual"
 
 
