@@ -9,7 +9,7 @@ chance alone explains the difference in fewer than one of 1000 benches; printed 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -27,11 +27,15 @@ class Row:
     target: str
     found: str
     kept: bool = True
+    met: bool = field(default=True, compare=False)
 
     @property
     def holds(self) -> str:
-        """ "yes" or "no"; "" where there is no target."""
-        return ("yes" if self.kept else "no") if self.target else ""
+        """ "yes", "no", or "open": what was found misses the target, and chance explains it; ""
+        where there is no target."""
+        if not self.target:
+            return ""
+        return "no" if not self.kept else "yes" if self.met else "open"
 
     def __str__(self) -> str:
         return (
@@ -74,9 +78,10 @@ def share(
     found = hits / max(n, 1)
     low, high = share_interval(found * whole, whole, DECIDING)
     kept = n > 0 and (most is None or low <= most) and (least is None or high >= least)
+    met = (most is None or found <= most) and (least is None or found >= least)
     low, high = share_interval(found * whole, whole, PRINTED)
     text = f"{100 * found:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {n:,}"
-    return Row(what, _target(most, least, lambda value: f"{100 * value:g} %"), text, kept)
+    return Row(what, _target(most, least, lambda value: f"{100 * value:g} %"), text, kept, met)
 
 
 def mean(
@@ -96,8 +101,9 @@ def mean(
     kept = (most is None or found - deciding <= most) and (
         least is None or found + deciding >= least
     )
+    met = (most is None or found <= most) and (least is None or found >= least)
     text = f"{found:.3g} ± {printed:.2g}{unit} of {len(values):,}"
-    return Row(what, _target(most, least, lambda value: f"{value:g}{unit}"), text, kept)
+    return Row(what, _target(most, least, lambda value: f"{value:g}{unit}"), text, kept, met)
 
 
 def share_interval(hits: float, n: int, level: float = PRINTED) -> tuple[float, float]:

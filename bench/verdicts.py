@@ -44,7 +44,7 @@ def _defined(node: ast.stmt) -> list[str]:
 def table(name: str, topic: str, rows: list[Row], effort: Effort) -> str:
     """The Markdown of one bench's rows."""
     option = "" if effort == "usual" else f"--{effort} "
-    words = {"yes": "yes", "no": "**no**", "": "–"}
+    words = {"yes": "yes", "no": "**no**", "open": "open", "": "–"}
     shown = [row for row, after in zip(rows, [*rows[1:], None], strict=True) if _shown(row, after)]
     lines = [
         f"**{topic}** (`python -m bench verdicts {option}{name}`)",

@@ -42,6 +42,13 @@ def test_the_benches_with_rows_are_found():
     assert not {"rows", "verdicts", "plan"} & set(benches())
 
 
+def test_what_chance_explains_is_open():
+    assert share("x", 3, 4, least=0.95).holds == "open"
+    assert share("x", 4, 4, least=0.95).holds == "yes"
+    assert share("x", 30, 40, least=0.95).holds == "no"
+    assert share("x", 30, 40).holds == ""
+
+
 def test_a_table_takes_the_place_of_its_last_one():
     page = "above\n<!-- end of all rows -->\nbelow\n"
     for found in ("1", "2"):
