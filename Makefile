@@ -72,6 +72,10 @@ schema: setup ## write the JSON Schemas of campaign, criteria and site files and
 	@sed -i -e '/^<!-- keys:/,/^<!-- end of keys/{//!d}' -e '/^<!-- keys:/r /dev/stdin' docs/sites.md \
 		< <($(ASSAY) schema site --markdown)
 
+pictures: ## README's pictures anew from two runs: CHOICE=RUN ACCEPTANCE=RUN [CRITERIA=NAME]
+	@docs/pictures.sh "$(or $(CHOICE),$$(ls -td results/quick/*/ | head -n 1))" \
+		"$(or $(ACCEPTANCE),$$(ls -td results/acceptance/*/ | head -n 1))"
+
 picture: ## docs/report.png anew: the head of the newest report of campaign quick
 	@docs/picture.sh "$$(ls -td results/quick/*/report | head -n 1)/.."
 
@@ -82,4 +86,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help setup wheels packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help pictures setup wheels packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean

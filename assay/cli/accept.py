@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,10 @@ from records.run_directory import RunDirectory, open_run
 from reports.acceptance import store
 from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.digests import made_with
+from reports.acceptance.document import pictures_of
 from reports.acceptance.dossier import Dossier, make_dossier
 from reports.acceptance.wording import bound_text, limit_words, sentences
+from reports.show.slides import write_pictures
 
 _STATUS = {
     "PASS": ExitStatus.PASS,
@@ -53,6 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="a run of the acceptance/rerun.yaml that was written before",
+    )
+    parser.add_argument(
+        "--pictures",
+        metavar="DIR",
+        type=Path,
+        help="write the document's pictures into DIR too, each as SVG and PNG",
     )
     add_site(parser, None, "where to re-run; default: where the run was made")
     add_checks(parser)
@@ -89,6 +98,9 @@ def _accept(arguments: argparse.Namespace) -> int:
         show_answer(screen, answer)
         show_rest(screen, answer)
         _tell(dossier)
+    if arguments.pictures is not None:
+        for path in write_pictures(pictures_of(dossier), {}, arguments.pictures):
+            print(path, file=sys.stderr if arguments.json else sys.stdout)
     return _STATUS[dossier.judgement.verdict]
 
 

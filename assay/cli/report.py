@@ -17,6 +17,7 @@ from assay.screens.screen import Screen
 from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
 from records.run_directory import latest_run, open_run
+from reports.write.pictures import take_out
 from reports.write.report import FORMATS, build_report, default_formats
 
 
@@ -25,6 +26,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser, optional=True)
     parser.add_argument("--format", action="append", choices=FORMATS)
     parser.add_argument("--out", type=Path, help="folder; default: RUN/report")
+    parser.add_argument(
+        "--pictures",
+        metavar="DIR",
+        type=Path,
+        help="write only the pictures into DIR, each as SVG and PNG with caption and footer",
+    )
     parser.add_argument(
         "--checks",
         metavar="DIR",
@@ -40,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _report(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    if arguments.pictures is not None:
+        for path in take_out(run.path, arguments.pictures, _folders(arguments.checks)):
+            print(path)
+        return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
     told = make_report(run.path, arguments.out, formats, arguments.checks)
     if arguments.json:
@@ -55,10 +66,14 @@ def make_report(
     run: Path, out: Path | None, formats: Sequence[str], checks: Sequence[Path]
 ) -> Report:
     """Write a run's report, with the sections that folders of checks bring."""
+    return report_told(build_report(run, out, formats, _folders(checks)))
+
+
+def _folders(checks: Sequence[Path]) -> list[Path]:
     folders = list(dict.fromkeys([*checks, *further_folders()]))
     for folder in folders:
         if not folder.is_dir():
             raise AssayError(
                 f"{folder}: no such folder of checks; give one that holds NAME/report.py"
             )
-    return report_told(build_report(run, out, formats, folders))
+    return folders

@@ -23,7 +23,8 @@ from reports.acceptance.wording import (
     measured_text,
     sentences,
 )
-from reports.show.canvas import Panel
+from reports.show.canvas import Panel, styled
+from reports.show.lines import Picture
 from reports.show.listings import provenance_rows
 from reports.write.page import fill_in
 
@@ -31,6 +32,8 @@ from reports.write.page import fill_in
 MOST_ITEMS = 120
 #: Launches of one item that are linked one by one.
 MOST_LINKS = 12
+#: Below a picture that leaves its document.
+NOT_SIGNED = "From the acceptance document; the document with its seal is what is signed."
 _MARK = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "SUSPECT": "!"}
 
 
@@ -108,6 +111,21 @@ def overview(dossier: Dossier) -> list[Panel]:
     footer = f"judged {dossier.day.isoformat()} · run {dossier.run.run_id}"
     first = margins(criteria, footer)
     return [*([first] if first else []), *nodes_by_criterion(criteria, footer)]
+
+
+def pictures_of(dossier: Dossier) -> list[Picture]:
+    """All pictures of the document, to be taken out."""
+    run, day = dossier.run.run_id, dossier.day.isoformat()
+    with styled(as_png=True):
+        found = [
+            Picture(f"acceptance-{number}", dossier.criteria.title, NOT_SIGNED, [panel], [])
+            for number, panel in enumerate(overview(dossier), start=1)
+        ]
+        for result in dossier.judgement.criteria:
+            if drawn := panels(result, run, day):
+                anchor = f"criterion-{result.id}"
+                found.append(Picture(anchor, result.title, f"{result.statement}.", drawn, []))
+    return found
 
 
 @dataclass(frozen=True)

@@ -42,26 +42,34 @@ def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
     if not shown:
         return None
     titles = [wrapped(one.title, 9, WIDTH_IN - 0.1) for one, _, _ in shown]
-    pitches = [0.36 + _LINE_IN * len(title) for title in titles]
+    subjects = [
+        wrapped(f"{margin_text(item)}, {item.subject}", 9, WIDTH_IN / 2 - 0.2)
+        for _, item, _ in shown
+    ]
+    heights = [max(0.24, _LINE_IN * len(subject)) for subject in subjects]
+    pitches = [
+        0.12 + height + _LINE_IN * len(title) for title, height in zip(titles, heights, strict=True)
+    ]
     with styled():
         figure, axes = new_panel("Margin to each limit", footer, 0.75 + sum(pitches))
         top = 0.0
-        for (one, item, margin), title, pitch in zip(shown, titles, pitches, strict=True):
+        for place, (one, _, margin) in enumerate(shown):
+            title, height = titles[place], heights[place]
             share = float(np.clip(margin, -_MOST_MARGIN, _MOST_MARGIN))
-            middle = top + _LINE_IN * len(title) + 0.13
+            middle = top + _LINE_IN * len(title) + height / 2
             axes.barh(middle, share, height=0.2, color=_COLOUR[one.verdict], linewidth=0)
             axes.vlines(0, middle - 0.13, middle + 0.13, color=INK, linewidth=1.2)
             axes.text(-_MOST_MARGIN, top, "\n".join(title), fontsize=9, color=INK, va="top")
             axes.text(
                 0.015 if share < 0 else -0.015,
                 middle,
-                f"{margin_text(item)}, {item.subject}",
+                "\n".join(subjects[place]),
                 fontsize=9,
                 color=INK,
                 va="center",
                 ha="left" if share < 0 else "right",
             )
-            top += pitch
+            top += pitches[place]
         axes.set_xlim(-_MOST_MARGIN, _MOST_MARGIN)
         axes.set_ylim(top, -0.05)
         axes.set_yticks([])

@@ -10,10 +10,13 @@ from reports.show.section import Section
 
 
 def rate_against_n(analysis: Analysis) -> Picture | None:
-    """Rate against N, one panel a grid."""
+    """Rate against N, one panel a grid; None for a single N."""
+    rows = analysis.rows_of("hpl", "rate")
+    if len({analysis.case(row).params.get("n") for row in rows}) < 2:
+        return None
     return lines_picture(
         analysis,
-        grouped(analysis, analysis.rows_of("hpl", "rate"), without=("n",)),
+        grouped(analysis, rows, without=("n",)),
         XAxis("matrix order N", lambda row: float(analysis.case(row).params.get("n", 0))),
         anchor="picture-hpl-n",
         title="HPL rate against N",

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -52,7 +52,7 @@ class Beside:
         for row in self.study.printed(self.table):
             point = tuple(printed_key(item, row) for item in self.table.keys)
             told = row[self.column.column], row.get(self.column.spread, "")
-            found.setdefault(point, {}).setdefault(across_of(self.study, self.table, row), told)
+            found.setdefault(point, {}).setdefault(across_of(self.table, row), told)
         return found
 
     @cached_property
@@ -85,13 +85,9 @@ class Beside:
 
     @property
     def points(self) -> list[Point]:
-        """Points of both: numbers ascending, words in the paper's order."""
+        """Points of both, numbers ascending."""
         both = dict.fromkeys((*self.printed.values, *self.now))
-        words = {
-            text: place
-            for place, text in enumerate(dict.fromkeys(t for point in both for t in point))
-        }
-        return sorted(both, key=lambda point: [_order(text, words) for text in point])
+        return sorted(both, key=lambda point: [_order(text) for text in point])
 
     @cached_property
     def unit(self) -> ReadableUnit:
@@ -122,11 +118,11 @@ class Beside:
         return best(values, default=None)
 
 
-def _order(text: str, words: Mapping[str, int]) -> tuple[int, float]:
+def _order(text: str) -> tuple[int, float, str]:
     try:
-        return 0, float(text)
+        return 0, float(text), ""
     except ValueError:
-        return 1, words[text]
+        return 1, 0.0, text
 
 
 def settled(table: PrintedTable, analysis: Analysis) -> PrintedTable:

@@ -16,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
-from matplotlib.ticker import FixedFormatter
 
 from reports.notation.palette import INK, QUIET
 
@@ -27,6 +26,8 @@ _LINE = 1.28 / 72
 _BAR_IN = 0.11
 #: Between the names of two neighbouring ticks, in pixels.
 _APART = 5.0
+#: Room that changes by less is right, in inches.
+_FINE_IN = 0.02
 
 
 @lru_cache(maxsize=4096)
@@ -123,17 +124,25 @@ def _room(
         across, up = width - left - right, max(top - bottom, 0.2)
         axes.set_position((left / width, bottom / height, across / width, up / height))
 
-    turned = True
-    while turned:
+    # Ticks may change with the room, and names that are turned need more of it.
+    for _ in range(3):
         set_place()
         found = (axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis))
         boxes = [box for box in found if box is not None]
-        if boxes:
-            left = max(EDGE, left + EDGE - min(box.x0 for box in boxes) / figure.dpi)
-            right = max(EDGE, right + max(box.x1 for box in boxes) / figure.dpi - width + EDGE)
-            bottom += floor - min(box.y0 for box in boxes) / figure.dpi
+        if not boxes:
+            break
+        before = left, right, bottom
+        left = max(EDGE, left + EDGE - min(box.x0 for box in boxes) / figure.dpi)
+        right = max(EDGE, right + max(box.x1 for box in boxes) / figure.dpi - width + EDGE)
+        bottom += floor - min(box.y0 for box in boxes) / figure.dpi
         set_place()
         turned = _thin_ticks(axes, renderer)
+        if (
+            not turned
+            and max(abs(a - b) for a, b in zip(before, (left, right, bottom), strict=True))
+            < _FINE_IN
+        ):
+            break
     return left, right
 
 
@@ -151,10 +160,9 @@ def _thin_ticks(axes: Axes, renderer: RendererAgg) -> bool:
         boxes = [label.get_window_extent(renderer) for _, label in shown]
         if all(a.x1 + _APART <= b.x0 or b.x1 + _APART <= a.x0 for a, b in pairwise(boxes)):
             return False
-        words = any(any(map(str.isalpha, label.get_text())) for _, label in shown)
-        named = words and isinstance(axis.get_major_formatter(), FixedFormatter)
+        texts = [label.get_text() for _, label in shown]
+        named = any(text[0].isalpha() or "×" in text for text in texts)
         if named and not shown[0][1].get_rotation():
             axes.tick_params(axis="x", labelrotation=90)
             return True
-        kept = shown[::2]
-        axis.set_ticks([place for place, _ in kept], [label.get_text() for _, label in kept])
+        axis.set_ticks([place for place, _ in shown][::2], texts[::2])

@@ -60,7 +60,7 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
             axes.boxplot(
                 values,
                 positions=[place],
-                vert=False,
+                orientation="horizontal",
                 widths=0.55,
                 showfliers=False,
                 boxprops={"color": look.colour},

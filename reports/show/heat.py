@@ -14,8 +14,8 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
-from reports.show.arrange import LABEL_PT, wrapped
-from reports.show.canvas import Panel, finish, new_panel
+from reports.show.arrange import LABEL_PT, text_width_in, wrapped
+from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel
 
 Matrix = NDArray[np.float64]
 Place = tuple[int, int]
@@ -86,7 +86,12 @@ def heat_panel(title: str, footer: str, heat: Heat, scale: Scale, alt: str) -> P
         row_in = max(0.19, _LINE_IN * max(map(len, lines)))
     if count > MOST_NAMES:
         row_in = 9.5 / count
-    figure, axes = new_panel(title, footer, 1.25 + row_in * count)
+    # Names that do not fit below their columns are turned, and need so much more height.
+    widest = max(text_width_in(name, LABEL_PT) for name in heat.columns)
+    own_in = max(text_width_in(line, LABEL_PT) for name in lines for line in name)
+    cell_in = (WIDTH_IN - own_in) / len(heat.columns)
+    turned_in = widest if widest > cell_in - 0.2 and heat.columns[0][:1].isalpha() else 0.0
+    figure, axes = new_panel(title, footer, 1.25 + row_in * count + turned_in)
     share = scale.place(heat.values)
     axes.imshow(
         np.ma.masked_invalid(share),

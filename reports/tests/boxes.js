@@ -3,7 +3,7 @@
 // beyond the page. Gives {texts, pictures, faults}.
 (() => {
   "use strict";
-  const TOLERANCE = 1.5, faults = [];
+  const TOLERANCE = 1.5, LEAST_PICTURE = 60, faults = [];
   const visible = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
   const short = (text) => text.trim().replace(/\s+/g, " ").slice(0, 50);
   const scrolls = (style) => /auto|scroll/.test(style.overflowX + style.overflowY);
@@ -14,10 +14,11 @@
   // The part of a text that its scrolling ancestors show; a text that an ancestor cuts is a fault.
   function shown(element, box, text) {
     let left = box.left, right = box.right, top = box.top, bottom = box.bottom;
-    for (let parent = element.parentElement; parent && parent !== document.body; parent = parent.parentElement) {
+    for (let parent = element; parent && parent !== document.body; parent = parent.parentElement) {
       const style = getComputedStyle(parent);
       if (parent.ownerSVGElement || !(scrolls(style) || clips(style))) { continue; }
       const frame = parent.getBoundingClientRect();
+      if (clips(style) && frame.width < 3 && frame.height < 3) { return null; } // for screen readers alone
       if (!scrolls(style) && (right > frame.right + TOLERANCE || bottom > frame.bottom + TOLERANCE
           || left < frame.left - TOLERANCE || top < frame.top - TOLERANCE)) {
         faults.push(["cut by its box", text]);
@@ -40,6 +41,7 @@
   document.querySelectorAll("svg").forEach((svg) => {
     if (!visible(svg)) { return; }
     const frame = svg.getBoundingClientRect();
+    if (frame.width < LEAST_PICTURE) { return; } // a sign of a legend
     pictures += 1;
     if (frame.right > innerWidth + TOLERANCE || frame.left < -TOLERANCE) { faults.push(["picture beyond the page", ""]); }
     svg.querySelectorAll("text").forEach((element) => {

@@ -14,6 +14,11 @@ from records.plain_text import plain
 from reports.show.canvas import ID_MARK, Panel
 
 
+def unbroken(text: str) -> str:
+    """An interval that may break between its ends and nowhere else."""
+    return text.replace(" ", "\xa0").replace("…\xa0", "… ")
+
+
 def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
     """The page, or a piece of one. The same content gives the same text; `svg` in it places a
     panel, whose ids begin with `ids`."""
@@ -24,6 +29,7 @@ def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["unbroken"] = unbroken
     numbers = count(1)
 
     def svg(panel: Panel) -> Markup:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from reports.analysis import Analysis, Row
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_series
 from reports.notation.palette import QUIET
-from reports.notation.units import ReadableUnit, readable_unit
+from reports.notation.units import ReadableUnit, count_text, readable_unit
 from reports.show.canvas import Line, Panel, draw_line, finish, log_value_axis, new_panel
 from reports.show.lines import Picture, XAxis, footer, joined, lines_of, picture_of, ranges_text
 
@@ -96,21 +96,27 @@ def _scaling_panel(analysis: Analysis, name: str, series: _Series, share: bool) 
     axes.set_ylim(bottom=0)
     axes.set_xticks(counts, [f"{count:g}" for count in counts])
     axes.set_xlabel("ranks")
-    axes.set_ylabel("efficiency / %" if share else f"speed-up over {counts[0]:g} ranks")
+    axes.set_ylabel(
+        "efficiency / %" if share else f"speed-up over {count_text(int(counts[0]), 'rank')}"
+    )
     return finish(figure, f"{what}, {name}: {'; '.join(told)}")
 
 
 def _slower_than_alone(groups: dict[str, _Series]) -> str:
     """Where more ranks are slower than the fewest, in a sentence; "" where they are not."""
-    told = [
-        f"{one[0].case.environment} {one[0].time_s / item.time_s:.2f} of the speed on"
-        f" {item.case.ranks} ranks ({name})"
-        for name, series in groups.items()
-        for one in series
-        for item in one[1:2]
-        if item.time_s > one[0].time_s
-    ]
-    return f"More ranks are slower than fewer: {'; '.join(told[:6])}. " if told else ""
+    told = []
+    for name, series in groups.items():
+        found: dict[tuple[int, int], list[str]] = {}
+        for first, second, *_ in series:
+            if second.time_s > first.time_s:
+                share = f"{first.case.environment} {first.time_s / second.time_s:.2f}"
+                found.setdefault((first.case.ranks, second.case.ranks), []).append(share)
+        told += [
+            f"On {count_text(more, 'rank')} the program is slower than on {few} ({name}):"
+            f" {', '.join(shares)} of its speed. "
+            for (few, more), shares in found.items()
+        ]
+    return "".join(told[:3])
 
 
 def _picture(
