@@ -28,11 +28,13 @@ def has_no_archive(path: Path) -> bool:
 
 @pytest.mark.parametrize("path", RECIPES, ids=identity)
 def test_every_version_has_its_checksum(path):
+    """Of an archive, or of a commit."""
     versions = calls(path, "version")
     assert versions
+    digits = {"sha256": 64, "commit": 40}
     for version in versions:
-        checksums = [k.value.value for k in version.keywords if k.arg == "sha256"]
-        assert has_no_archive(path) or (len(checksums) == 1 and len(checksums[0]) == 64)
+        pins = [(k.arg, len(k.value.value)) for k in version.keywords if k.arg in digits]
+        assert has_no_archive(path) or (len(pins) == 1 and digits[pins[0][0]] == pins[0][1])
 
 
 @pytest.mark.parametrize("path", RECIPES, ids=identity)
