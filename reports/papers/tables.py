@@ -114,7 +114,8 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
             rows.append([Cell(name, environment=name, badges=badges), *cells])
     notes = [f"{one.column.title}: {one.column.were}" for one in found]
     notes += [f"{o.column.title} of today: {o.column.without}" for o in found if o.column.without]
-    note = ". ".join([*notes, "Below: this cluster, mean ± s of launches"]) + "."
+    below = ["Below: this cluster, mean ± s of launches"] if begun < len(rows) else []
+    note = ". ".join([*notes, *below]) + "."
     groups = frozenset({begun}) if begun < len(rows) else frozenset()
     return Table(
         anchor,
