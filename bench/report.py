@@ -4,7 +4,8 @@
 python -m bench.report [METRIC_VALUES …]. Each size runs in processes of its own, in two shapes: few
 launches of many values (message sizes) and many launches of two values (HPL); once without the PDF
 and, where a browser is there, once with it, as `assay report` makes it. The browser's memory is not
-counted. Exits 1 when a million values miss the goal.
+counted. Then the page of campaign measurements is weighed: 3 MB and 500 lines of text at most.
+Exits 1 when a million values or the page miss the goal.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from reports.write.pdf import find_browser
 
 LIMIT_S = 10.0
 LIMIT_BYTES = 2**30
+LIMIT_PAGE_BYTES = 3_000_000
+LIMIT_LINES = 500
 BLOCKS = 5
 
 
@@ -74,7 +77,7 @@ def bench(shape: str, values: int) -> bool:
         directory = write_run(Path(folder) / "bench", SHAPES[shape](values), blocks=BLOCKS)
         found = _measured(directory, "--measure")
         whole = _measured(directory, "--measure-pdf") if find_browser() else found
-        sizes = sum(path.stat().st_size for path in (directory / "report").iterdir())
+        sizes = sum(path.stat().st_size for path in (directory / "report").rglob("*.*"))
     slowest, greatest = (max(found[name], whole[name]) for name in ("time_s", "peak_bytes"))
     kept = values > 1_000_000 or (slowest <= LIMIT_S and greatest <= LIMIT_BYTES)
     printed = f"{whole['time_s']:6.2f} s with the PDF" if whole is not found else "no browser"
@@ -95,6 +98,30 @@ def _measured(directory: Path, how: str) -> dict[str, float]:
     return found
 
 
+def weigh(campaign: str = "measurements") -> bool:
+    """Weight of the page of a whole campaign and length of its text; whether they keep the limits.
+
+    All its cases and points, with seeded values.
+    """
+    from bench.whole_campaigns import write_campaign  # slow: loads every check
+    from reports.write.report import build_report
+
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        report = write_campaign(Path(folder) / "run", campaign, blocks=3) / "report"
+        build_report(report.parent, formats=("html", "md"))
+        page = (report / "index.html").stat().st_size
+        beside = sum(path.stat().st_size for path in report.glob("details/*.html"))
+        lines = len((report / "report.md").read_text().splitlines())
+    kept = page <= LIMIT_PAGE_BYTES and lines <= LIMIT_LINES
+    print(
+        f"{campaign}: index.html {page / 1e6:.2f} MB (goal {LIMIT_PAGE_BYTES / 1e6:g}), beside it"
+        f" {beside / 1e6:.1f} MB, report.md {lines} lines (goal {LIMIT_LINES})"
+        f"{'' if kept else '  OVER THE LIMIT'}",
+        flush=True,
+    )
+    return kept
+
+
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
     if arguments[:1] in (["--measure"], ["--measure-pdf"]):
@@ -102,7 +129,7 @@ def main(arguments: list[str]) -> int:
         return 0
     sizes = [int(text) for text in arguments] or [10_000, 100_000, 300_000, 1_000_000]
     kept = [bench(shape, values) for shape in SHAPES for values in sizes]
-    return 0 if all(kept) else 1
+    return 0 if all([*kept, weigh()]) else 1
 
 
 if __name__ == "__main__":

@@ -183,9 +183,14 @@ def limit_words(item: Item) -> str:
 
 
 def margin_text(item: Item) -> str:
-    """The margin as a signed percentage."""
+    """The signed distance from the nearest limit: in points between shares, else in per cent of
+    the limit."""
     if item.margin is None or item.bounds.low is None:
         return "–"
+    limits = [limit for limit in (item.at_least, item.at_most) if limit]
+    if item.unit == "1" and max(limits) <= 1:
+        points = min(abs(item.bounds.centre - limit) for limit in limits)
+        return f"{'+' if item.margin >= 0 else '−'}{fixed(100 * points, 1)} points"
     return f"{'+' if item.margin >= 0 else '−'}{percent(abs(item.margin))}"
 
 

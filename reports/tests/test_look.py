@@ -3,6 +3,9 @@ from __future__ import annotations
 
 import pytest
 
+from reports.acceptance.bounds import Bounds
+from reports.acceptance.model import Item
+from reports.acceptance.wording import margin_text
 from reports.notation.palette import looks
 from reports.notation.units import (
     about_bytes_text,
@@ -63,6 +66,23 @@ def test_from_a_factor_of_two_on_no_per_cent() -> None:
         "2.50 × better",
         "11.2 × worse",
     ]
+
+
+@pytest.mark.parametrize(
+    ("centre", "limit", "unit", "told"),
+    [
+        (0.42, 0.75, "1", "−33.0 points"),
+        (0.98, 0.95, "1", "+3.0 points"),
+        (2.4, 2.0, "1", "+20.0 %"),
+        (60e6, 119e6, "bytes/s", "−49.6 %"),
+    ],
+)
+def test_a_margin_between_shares_is_in_points(
+    centre: float, limit: float, unit: str, told: str
+) -> None:
+    bounds = Bounds(6, centre, centre, centre, 0.95, "")
+    item = Item("n2", "mpich", bounds, unit, limit, None, "FAIL", "", ())
+    assert margin_text(item) == told
 
 
 def test_lengths_are_in_powers_of_two_and_exact() -> None:
