@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
@@ -52,7 +52,7 @@ class Beside:
         for row in self.study.printed(self.table):
             point = tuple(printed_key(item, row) for item in self.table.keys)
             told = row[self.column.column], row.get(self.column.spread, "")
-            found.setdefault(point, {}).setdefault(across_of(self.table, row), told)
+            found.setdefault(point, {}).setdefault(across_of(self.study, self.table, row), told)
         return found
 
     @cached_property
@@ -85,9 +85,13 @@ class Beside:
 
     @property
     def points(self) -> list[Point]:
-        """Points of both, numbers ascending."""
+        """Points of both: numbers ascending, words in the paper's order."""
         both = dict.fromkeys((*self.printed.values, *self.now))
-        return sorted(both, key=lambda point: [_order(text) for text in point])
+        words = {
+            text: place
+            for place, text in enumerate(dict.fromkeys(t for point in both for t in point))
+        }
+        return sorted(both, key=lambda point: [_order(text, words) for text in point])
 
     @cached_property
     def unit(self) -> ReadableUnit:
@@ -118,11 +122,11 @@ class Beside:
         return best(values, default=None)
 
 
-def _order(text: str) -> tuple[int, float, str]:
+def _order(text: str, words: Mapping[str, int]) -> tuple[int, float]:
     try:
-        return 0, float(text), ""
+        return 0, float(text)
     except ValueError:
-        return 1, 0.0, text
+        return 1, words[text]
 
 
 def settled(table: PrintedTable, analysis: Analysis) -> PrintedTable:

@@ -81,7 +81,7 @@ def _unit(claim: Claim, analysis: Analysis) -> ReadableUnit:
 
 
 def _absent(measured: Measured, analysis: Analysis) -> str:
-    told = ", ".join(f"{place} {value}" for place, value in measured.where.items())
+    told = ", ".join(f"{place.split('.')[-1]} {value}" for place, value in measured.where.items())
     lacks = f"the run has no {measured.metric} of {measured.check}" + (
         f" with {told}" if told else ""
     )

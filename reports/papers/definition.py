@@ -259,6 +259,9 @@ class Study(Section):
     published: str = key("Where.")
     question: str = key("What it asked, in a sentence.")
     machines: str = key("File of the folder that describes the machines of then.", default="")
+    words: dict[str, str] = key(
+        "What stands side by side in the files → the same for readers.", default={}
+    )
     then: list[str] = key("The machines of then, a sentence each.", default=[])
     inputs: list[InputFile] = key("Files that it prints.", default=[])
     procedure: list[str] = key("How it measured, a sentence each.")

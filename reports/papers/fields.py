@@ -24,9 +24,10 @@ def printed_key(item: Key, row: Mapping[str, str]) -> str:
     return plain_value(item.today.get(text, text))
 
 
-def across_of(table: PrintedTable, row: Mapping[str, str]) -> str:
-    """What a printed row stands under."""
-    return " ".join(text for name in table.across if (text := row[name])) or NONE_ACROSS
+def across_of(study: Study, table: PrintedTable, row: Mapping[str, str]) -> str:
+    """What a printed row stands under, in words for readers."""
+    texts = (study.words.get(text, text) for name in table.across if (text := row[name]))
+    return " ".join(texts) or NONE_ACROSS
 
 
 def printed_field(study: Study, table: PrintedTable, column: Column) -> Field:
@@ -43,7 +44,7 @@ def printed_field(study: Study, table: PrintedTable, column: Column) -> Field:
             if row[name]:
                 point = *(printed_key(item, row) for item in table.keys), *(row[a] for a in further)
                 value = Values({0: float(row[name]) * factor})
-                found.setdefault(point, {}).setdefault(across_of(table, row), value)
+                found.setdefault(point, {}).setdefault(across_of(study, table, row), value)
         return Field((*axes, *further), found)
 
     if column.over:

@@ -22,7 +22,11 @@ def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
 
 def _points(one: Beside, anchor: str) -> Table:
     """A line a point: what stood across then, what each environment has now, and their ratio."""
-    columns = [Column(item.title, numeric=True) for item in one.table.keys]
+    numbers = [all(_is_number(text) for text in texts) for texts in zip(*one.points, strict=True)]
+    columns = [
+        Column(item.title, numeric=numeric)
+        for item, numeric in zip(one.table.keys, numbers, strict=True)
+    ]
     columns += [Column(f"{name} then".strip(), numeric=True) for name in one.across]
     for name in one.environments:
         columns += [Column("now", numeric=True, environment=name), Column("now ÷ then", True)]
@@ -40,6 +44,10 @@ def _points(one: Beside, anchor: str) -> Table:
         title += f", {one.column.title}"
     unit = f", {one.unit.label}" if one.unit.label else ""
     return Table(anchor, f"{title}{unit}", columns, rows, _note(one), len(rows))
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).isdecimal()
 
 
 def _then_cell(one: Beside, point: Point, name: str) -> Cell:
