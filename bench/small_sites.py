@@ -88,7 +88,7 @@ def first_month(n: int) -> Iterator[Row]:
         event = Event("step", step=0.08, at=at)
         found = [
             len(first_told(judge_all(history, RULES), "regression", at))
-            for history in histories(event, "normal", 0.01, 60, n // 4)
+            for history in histories(event, "normal", 0.01, 60, max(1, n // 4))
         ]
         text = f"first nights: +8 % after {at} nights, told within 60"
         yield share(text, sum(found), SERIES * len(found), least=0.95)
@@ -102,13 +102,13 @@ def node_sets(n: int) -> Iterator[Row]:
         for history in histories(event, "normal", 0.01, 60, n):
             judged += NightJudge(history, RULES).judge(44, []).judged
             counts.append(alarm_nights(judge_all(history, RULES), 0, 60) / 2)
-        for history in histories(replace(event, step=0.06), "normal", 0.01, 50, n // 4):
+        for history in histories(replace(event, step=0.06), "normal", 0.01, 50, max(1, n // 4)):
             told = judge_all(history, RULES, 45)
             seen += [night <= 3 for night in first_told(told, "regression", 45).values()]
         name = f"nodes drawn nightly, effects {spread:.0%}:"
         yield share(f"{name} series judged at night 45", judged, SERIES * n, least=1.0)
         yield mean(f"{name} false alarm nights a month", counts, most=1.0)
-        yield share(f"{name} +6 % in 3 nights", sum(seen), SERIES * (n // 4), least=0.9)
+        yield share(f"{name} +6 % in 3 nights", sum(seen), SERIES * max(1, n // 4), least=0.9)
 
 
 def silence(n: int) -> Iterator[Row]:
@@ -132,7 +132,7 @@ def course(n: int) -> Iterator[Row]:
             night <= 3
             for night in first_told(judge_all(history, RULES, 30), "regression", 45).values()
         )
-        for history in histories(event, "normal", 0.01, 49, n // 2)
+        for history in histories(event, "normal", 0.01, 49, max(1, n // 2))
     ]
     yield share(
         "open, then +6 % more: told again in 3 nights", sum(again), SERIES * len(again), least=0.9
@@ -150,7 +150,8 @@ def course(n: int) -> Iterator[Row]:
         yield share(f"{name} falsely told to have grown", twice, max(known, 1), most=0.01)
     for step in (0.04, 0.08):
         known = soon = 0
-        for history in histories(Event("ends", step=step, lasts=10), "normal", 0.01, 50, n // 2):
+        ends = Event("ends", step=step, lasts=10)
+        for history in histories(ends, "normal", 0.01, 50, max(1, n // 2)):
             told = judge_all(history, RULES, 30)
             nights = first_told(told, "regression", 30)
             seen = {series for series, night in nights.items() if night < 10}
