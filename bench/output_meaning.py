@@ -25,13 +25,14 @@ _NINE_DIGITS = 5e-8
 _SINGLE = {
     *("pair_latency", "pair_bandwidth", "pack_time", "send_time", "wait_time", "unpack_time"),
     *("copy_time", "init", "first_instruction", "all_heard", "exchange_time", "overlap"),
-    *("availability", "total_time", "warmup_time"),
+    *("availability", "total_time", "warmup_time", "residual", "datagrams_lost"),
 }
 #: What of the samples a value is computed from, beside the median.
 _OF_SAMPLES: dict[str, list[Callable[[Sequence[float]], float]]] = {
     "half_round_trip": [min, max, fmean],
     "ring_turn": [fmean],
     "collective_time": [min],
+    "one_sided_time": [min],
     "bisection_rate": [min],
 }
 #: Notes that say what else the output says, by check: their members, and what rounding leaves open.
