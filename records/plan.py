@@ -31,7 +31,8 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     `params` are complete (defaults filled in, sizes explicit); cases that differ only in their
     environment share the object. `cpus_per_task` and `resources` are what the job asks for beside
-    nodes.
+    nodes; `alone`, whether no other launch of the allocation may run meanwhile, None: as it shares
+    the network with them.
     """
 
     id: str
@@ -45,6 +46,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     estimate_s: _Share
     cpus_per_task: Annotated[int, msgspec.Meta(ge=1)] | None = None
     resources: dict[str, dict[str, Scalar]] = {}
+    alone: bool | None = None
     skipped: str | None
 
 

@@ -44,6 +44,8 @@ class Network(msgspec.Struct, frozen=True, kw_only=True):
 class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     """The site as it was: `asked_as` on the command line, with the `builds` asked for there.
 
+    `in_one_job`: launches were steps of an allocation.
+
     `access` are the options of every sbatch; `switches` is the tree of switches of a virtual
     cluster.
     """
@@ -63,6 +65,7 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     asked_as: str | None = None
     builds: str | None = None
     nodes_left_out: list[str] | None = None
+    in_one_job: bool | None = None
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):

@@ -30,12 +30,21 @@ READABLE = (1, 2)
 Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
 
 
+class Neighbour(msgspec.Struct, frozen=True):
+    """A launch that ran at the same time in the same allocation, and its nodes."""
+
+    case_id: str
+    block: Count
+    nodes: list[str]
+
+
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """What one launch of a case gave. Only `ok` records enter statistics.
 
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
-    profile by ascending rank, there when the case asked for it. `chain` is set by the writer.
+    profile by ascending rank, there when the case asked for it. `neighbours` are launches that ran
+    meanwhile on other nodes; without it, none did. `chain` is set by the writer.
     """
 
     schema: int = SCHEMA
@@ -58,6 +67,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     flags: list[str]
     artifacts: dict[str, str]
     profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
+    neighbours: list[Neighbour] | msgspec.UnsetType = msgspec.UNSET
     chain: str | msgspec.UnsetType = msgspec.UNSET
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import signal
+from typing import Any
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.cli.options import DEFAULT_SITE, add_campaign, add_json, add_site
 from assay.plan import WHOLE
+from assay.run.accounting import seconds_of
 from assay.run.start import resume_run, start_run
 from records.errors import AssayError, ExitStatus
 
@@ -29,6 +31,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["spack", "distribution"],
         help="whose builds stand behind the campaign's environments; default: as the site says",
     )
+    parser.add_argument(
+        "--in-one-job",
+        action="store_true",
+        help="ask Slurm once for nodes, and run all launches there as steps; inside a job with"
+        " enough nodes (salloc, a batch script) that is always so",
+    )
+    parser.add_argument(
+        "--time",
+        metavar="TIME",
+        type=_time,
+        help="with --in-one-job: how long to hold the nodes, in minutes or as [D-]HH:MM:SS; when it"
+        " is used up they are asked for again; default: what the plan needs",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -41,15 +56,29 @@ def _run(arguments: argparse.Namespace) -> int:
         raise AssayError(
             f"{options}: a run goes on as it was begun; leave the options out, or begin another"
         )
+    if arguments.time is not None and not arguments.in_one_job:
+        raise AssayError("--time is the length of the job of --in-one-job; give both, or neither")
+    shared: dict[str, Any] = {"in_one_job": arguments.in_one_job, "allocation_s": arguments.time}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     live = False if arguments.plain or arguments.json else None
     if arguments.resume:
-        status = resume_run(arguments.resume, arguments.site, live)
+        status = resume_run(arguments.resume, arguments.site, live, **shared)
     else:
         site = arguments.site or DEFAULT_SITE
-        status = start_run(arguments.campaign, site, live, arguments.builder, narrowing=narrowing)
+        status = start_run(
+            arguments.campaign, site, live, arguments.builder, narrowing=narrowing, **shared
+        )
     code = ExitStatus.FAIL if status.failed or not status.complete else ExitStatus.PASS
     from assay.cli.run_ending import end  # slow: SciPy, Matplotlib
 
     end(status, code, report=not arguments.no_report, as_json=arguments.json)
     return code
+
+
+def _time(text: str) -> float:
+    seconds = 60 * int(text) if text.isascii() and text.isdigit() else seconds_of(text)
+    if not seconds:
+        raise argparse.ArgumentTypeError(
+            f"found {text!r:.40}; allowed are minutes, e.g. 30, or [D-]HH:MM:SS"
+        )
+    return float(seconds)

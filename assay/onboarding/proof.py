@@ -84,7 +84,7 @@ def prove(file: SiteFile, ways: Ways, work_dir: str, say: Say, pause: Pause = ti
     proofs = {}
     for key in file.partitions:
         site = SlurmSite(of_partition(file, key))
-        with Probes(site, expanded(work_dir), say, pause) as probes:
+        with Probes(site, expanded(work_dir), say, pause=pause) as probes:
             proofs[key] = _Proving(site, probes, ways, say).partition(key)
     return Proof(work_dir=work_dir, partitions=proofs)
 

@@ -25,7 +25,8 @@ from records.identity import canonical_json, case_digest, case_ids
 @dataclass(frozen=True, slots=True)
 class Combination:
     """One set of parameters of an entry of `cases`, for one or more environments; `relative`: its
-    sizes follow the site. `job` is what its jobs ask for beside ranks."""
+    sizes follow the site. `job` is what its jobs ask for beside ranks, `alone` whether others may
+    run meanwhile."""
 
     entry: int
     check: str
@@ -34,6 +35,7 @@ class Combination:
     environments: list[str]
     relative: bool
     job: dict[str, Any]
+    alone: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,9 @@ def _combinations(
                 # Parameters are flat, so their fields are the dump: four times as fast as
                 # model_dump.
                 complete = found.complete()
-                yield Combination(index, entry.check, found, complete, in_these, relative, job)
+                yield Combination(
+                    *(index, entry.check, found, complete, in_these, relative, job, entry.alone)
+                )
 
 
 def _parameters(

@@ -126,6 +126,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             estimate_s=estimate_s,
             cpus_per_task=cpus,
             resources=resources or {},
+            alone=combination.alone,
             skipped=_lacks(case, missing, site)
             if missing
             else _gone(case, definition.site_program, site) or unfit,

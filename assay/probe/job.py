@@ -13,12 +13,13 @@ import secrets
 import subprocess
 import tarfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path, PurePosixPath
 
 from assay.sites.site import Site
+from checks.common.allocation import Allocation, without_slurm
 from checks.common.outcome import iso_time
 from checks.common.queue_reasons import (
     last_words,
@@ -229,6 +230,17 @@ class Job:
 
         Raises AssayError for a job that can never start, InfrastructureError when Slurm is silent.
         """
+        state, waited_s = self._follow(_OPEN)
+        self._ended = True
+        return JobEnd(self.job_id, state, waited_s, self._output())
+
+    def started(self) -> str:
+        """Wait as `wait` does, until the job has begun; gives its state then."""
+        state, _ = self._follow(_BEFORE)
+        return state
+
+    def _follow(self, states: Collection[str]) -> tuple[str, float]:
+        """Wait while the job is in one of `states`; its state then, and for how long it waited."""
         begun = answered = time.monotonic()
         alone = Alone(self._output_of)
         started: float | None = None
@@ -240,9 +252,9 @@ class Job:
             answered = answered if state == "UNKNOWN" else now
             if now - answered > _SILENT_S:
                 raise InfrastructureError(f"Slurm does not answer for {_SILENT_S:.0f} s: {reason}")
-            if started is None and state not in ("PENDING", "CONFIGURING", "UNKNOWN"):
+            if started is None and state not in _BEFORE:
                 started = now
-            if state not in _OPEN:
+            if state not in states:
                 break
             verdict = pending_verdict(reason) if state == "PENDING" else "waits"
             if verdict == "never" or alone.long_enough(verdict):
@@ -258,8 +270,7 @@ class Job:
                 )
                 told, told_at = (reason, estimate), now
             self._waiter.pause(_POLLS_S[min(poll, len(_POLLS_S) - 1)])
-        self._ended = True
-        return JobEnd(self.job_id, state, (started or now) - begun, self._output())
+        return state, (started or now) - begun
 
     def _output_of(self, argv: list[str]) -> str | None:
         answer = ask(self._site, argv)
@@ -304,11 +315,42 @@ class Job:
         return text
 
 
+class Step(Job):
+    """A script that runs in a step of an allocation, in place of a job of its own."""
+
+    def __init__(self, folder: JobFolder, name: str, allocation: Allocation) -> None:
+        super().__init__(folder, name, Waiter(lambda _: None))
+        self._allocation = allocation
+        self._ended = True  # the job is not this step's to cancel
+        self._words: list[str] = []
+        self._limit_s = COMMAND_LIMIT_S
+
+    def prepare(self, script: str, nodes: int, ranks_per_node: int, limit_s: float) -> None:
+        """Put the script into the folder; `wait` runs it."""
+        file, folder = f"{self.name}.job", self._folder.path
+        self._folder.put({file: script.encode()})
+        step = self._allocation.step(
+            str(folder / "launch/allocated.sh"),
+            self._allocation.nodes[:nodes],
+            nodes * ranks_per_node,
+            ranks_per_node,
+        )
+        self._words = [*step[:1], f"--chdir={folder}", *step[1:], "bash", str(folder / file)]
+        self.job_id, self._limit_s = self._allocation.job_id, limit_s
+
+    def wait(self) -> JobEnd:
+        """Run the script. Raises InfrastructureError where it does not end in time."""
+        argv, environment = self._site.command(self._words, {})
+        answer = run_command(argv, without_slurm(environment), limit_s=self._limit_s)
+        state = "FAILED" if answer.status else "COMPLETED"
+        return JobEnd(self.job_id, state, 0.0, answer.stdout or answer.stderr)
+
+
 #: The last line that a script of ours prints.
 END_MARK = "== end"
-_OPEN = {
-    "PENDING",
-    "CONFIGURING",
+#: States before a job's script has begun; UNKNOWN: Slurm does not answer.
+_BEFORE = {"PENDING", "CONFIGURING", "UNKNOWN"}
+_OPEN = _BEFORE | {
     "RUNNING",
     "SUSPENDED",
     "STAGE_OUT",
@@ -316,5 +358,4 @@ _OPEN = {
     "REQUEUED",
     "STOPPED",
     "SIGNALING",
-    "UNKNOWN",
 }

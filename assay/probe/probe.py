@@ -13,10 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.probe.job import Job, JobFolder, Pause, Say, Waiter, Watch, WorkFolderError, ask
+from assay.probe.job import (
+    Job,
+    JobFolder,
+    Pause,
+    Say,
+    Step,
+    Waiter,
+    Watch,
+    WorkFolderError,
+    ask,
+)
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
+from checks.common.allocation import Allocation
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 
 HERE = Path(__file__).parent
@@ -37,17 +48,23 @@ class Order:
 
 
 class Probes:
-    """Probe jobs of one site, in one folder below `above`. Use as a context manager."""
+    """Probe jobs of one site, in one folder below `above`. Use as a context manager.
+
+    With an `allocation` they are steps of it.
+    """
 
     def __init__(
         self,
         site: Site,
         above: str,
         say: Say,
+        *,
         pause: Pause = time.sleep,
         watch: Watch | None = None,
+        allocation: Allocation | None = None,
     ) -> None:
         self._site, self._waiter = site, Waiter(say, pause, watch)
+        self._allocation = allocation
         self.folder = JobFolder(site, above)
         self._outs: dict[tuple[str, str], str] = {}
         self._jobs: list[Job] = []
@@ -86,12 +103,16 @@ class Probes:
 
     def submit(self, order: Order) -> Job:
         """Submit a probe job; Slurm's refusal is an AssayError."""
-        if order.trials:
+        if order.trials or self._allocation is not None:
             self._unpack()
         ranks = order.nodes * order.ranks_per_node
         script = job_script(
             str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
         )
+        if self._allocation is not None:
+            step = Step(self.folder, order.name, self._allocation)
+            step.prepare(script, order.nodes, order.ranks_per_node, order.limit_s)
+            return step
         job = Job(self.folder, order.name, self._waiter)
         self._jobs.append(job)
         job.submit(
@@ -130,6 +151,8 @@ class Probes:
         if self._outs:
             return
         files = {f"src/{path.relative_to(LIBRARY)}": path for path in c_sources(LIBRARY)}
-        scripts = {f"launch/{path.name}": path for path in (CHECKS / "common/launch").iterdir()}
+        launch = CHECKS / "common" / "launch"
+        found = sorted(path for path in launch.rglob("*") if path.is_file())
+        scripts = {f"launch/{path.relative_to(launch)}": path for path in found}
         content = {name: path.read_bytes() for name, path in {**files, **scripts}.items()}
         self.folder.put(content, executable=scripts)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from msgspec import UNSET
 
 from assay.plan import block_order, launch_limit_s
+from assay.run.allocation import Allocations, InOneJob, nodes_at_once
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interims import judge
 from assay.run.interruption import Interruption
@@ -28,13 +29,15 @@ from assay.run.session import Launch, Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
+from checks.common.allocation import Allocation
+from checks.common.job_limits import HALTING_S, limits_s
 from checks.common.outcome import BuildFailure, Outcome
 from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase
-from records.record import CASE_ID, Record, RecordWriter, latest_attempts
+from records.record import CASE_ID, Neighbour, Record, RecordWriter, latest_attempts
 from records.run_directory import RunDirectory
 from records.withheld import masked
 
@@ -43,6 +46,8 @@ LAUNCHES_PER_SESSION = 2000
 #: Seconds without a message after which a session counts as hung. While a job waits or runs the
 #: session says so again and again.
 PATIENCE_S = 900.0
+#: Seconds for which an allocation may wait until programs of a check are built.
+BUILD_S = 30.0
 #: After the same fault of the infrastructure at so many launches in a row the run pauses.
 FAULTS_IN_A_ROW = 3
 #: Seconds of the pause: within them Slurm notices that a node of a small cluster is gone.
@@ -79,6 +84,7 @@ def launches_to_come(
                     block=block,
                     attempt=before.attempt + 1 if before else 1,
                     limit_s=launch_limit_s(plan, case),
+                    undisturbed=case.nodes > 1 if case.alone is None else case.alone,
                     cpus_per_task=case.cpus_per_task,
                     resources=case.resources,
                 )
@@ -89,11 +95,20 @@ class _PauseError(Exception):
     """The same fault came at several launches in a row; the message is the last one's reason."""
 
 
+class _AllocationOverError(Exception):
+    """The allocation in which launches ran is over; the message says why."""
+
+
 class Driver:
     """Runs what is left of one run on one site. Its errors say what is wrong, not how to go on."""
 
     def __init__(
-        self, run: RunDirectory, site: Site, progress: Progress, interruption: Interruption
+        self,
+        run: RunDirectory,
+        site: Site,
+        progress: Progress,
+        interruption: Interruption,
+        in_one_job: InOneJob | None = None,
     ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
         self.interruption = interruption
@@ -102,10 +117,19 @@ class Driver:
         self.begun = time.monotonic()
         self._estimates_s = {case.id: case.estimate_s for case in self.plan.cases}
         self.waiting = Waiting(run, progress, self.plan.limits.get("queue_s"))
+        self.allocations: Allocations | None = None
+        if in_one_job is not None:
+            self.allocations = Allocations(
+                *(site, self.work, self.waiting, interruption.sleep, in_one_job),
+                seed=self.plan.seed,
+                nodes=nodes_at_once([case for case in self.plan.cases if not case.skipped], site),
+            )
         #: Records made of each launch by this driver.
         self._made: Counter[tuple[str, int]] = Counter()
         #: How many of these are not lost.
         self._results = 0
+        #: The launches of the current session, by their places.
+        self._batch: dict[int, Launch] = {}
         #: Launches that failed builds keep from being run, by their environment.
         self._unbuilt: dict[str, set[tuple[str, int]]] = {}
         self._builds: dict[str, list[BuildFailure]] = {}
@@ -120,6 +144,8 @@ class Driver:
         end_jobs(self.site, self.work.name)
         with self.work:
             try:
+                if self.allocations is not None:
+                    self.work.fresh_session()  # the job that holds the nodes has a folder there
                 # Before the first record: the chain begins with what is proven now.
                 self._prove(self._to_come())
                 with RecordWriter(self.run_directory.records_file) as writer:
@@ -127,6 +153,8 @@ class Driver:
                     self._run_all(writer)
             finally:
                 self.waiting.over()
+                if self.allocations is not None:
+                    self.allocations.end()
                 # Where Slurm does not answer, the next driver ends them before it begins.
                 with suppress(InfrastructureError):
                     end_jobs(self.site, self.work.name)
@@ -149,7 +177,10 @@ class Driver:
             return
         begun = time.monotonic()
         self.work.fresh_session()
-        preflight = Preflight(self.site, self.work, self.waiting, self.interruption.sleep)
+        preflight = Preflight(
+            *(self.site, self.work, self.waiting, self.interruption.sleep),
+            self._allocation(coming),
+        )
         try:
             broken = preflight.broken(names, max(launch.nodes for launch in coming))
         except AssayError as error:
@@ -165,6 +196,25 @@ class Driver:
             raise AssayError(preflight_told(broken, self.plan, self.run_directory.path))
         took_s = time.monotonic() - begun
         self.progress.say(f"each environment was proved ({', '.join(names)}; {took_s:.0f} s)")
+
+    def _allocation(self, coming: Sequence[Launch]) -> Allocation | None:
+        """The allocation in which these launches are run; None: each has a job of its own."""
+        if self.allocations is None:
+            return None
+        longest_job_s = self.site.description.longest_job_s
+        needed_s = [limits_s(one.limit_s, longest_job_s)[0] + HALTING_S for one in coming]
+        programs = {(one.environment, one.check) for one in coming}
+        estimate_s = BUILD_S * len(programs)
+        estimate_s += sum(self._estimates_s[launch.case_id] for launch in coming)
+        return self.allocations.with_time_for(needed_s[0], max(needed_s), estimate_s)
+
+    def _beat(self) -> None:
+        if self.allocations is not None:
+            self.allocations.beat()
+
+    def _own_job(self) -> str | None:
+        """The job of this run that holds the nodes of its launches."""
+        return None if self.allocations is None else self.allocations.job_id
 
     def _keep_facts(self, preflight: Preflight) -> None:
         """Add what jobs found to the provenance of a run that has no record yet."""
@@ -197,21 +247,24 @@ class Driver:
         """Round by round; what a fault kept from being run comes again in the next one."""
         rounds_without_result = 0
         while coming := self._to_come():
-            end_jobs(self.site, self.work.name)
+            end_jobs(self.site, self.work.name, self._own_job())
             self.progress.begin(coming, len(self.run_directory.records()), self._estimates_s)
-            before, fault = self._results, None
+            before, fault, over = self._results, None, None
             try:
                 for first in range(0, len(coming), LAUNCHES_PER_SESSION):
                     batch = coming[first : first + LAUNCHES_PER_SESSION]
                     fault = self._run_batch(batch, writer) or fault
             except _PauseError as pause:
                 fault = str(pause)
+            except _AllocationOverError as end:
+                over = str(end)
+                self.progress.say(over)
             self.progress.end()
             rounds_without_result = 0 if self._results > before else rounds_without_result + 1
             if fault is not None and self._to_come():
                 self._pause(fault, coming)
-                if rounds_without_result == ROUNDS_WITHOUT_RESULT:
-                    raise InfrastructureError(f"launches are not run: {fault}")
+            if rounds_without_result == ROUNDS_WITHOUT_RESULT and self._to_come():
+                raise InfrastructureError(f"launches are not run: {fault or over}")
 
     def _pause(self, fault: str, coming: list[Launch]) -> None:
         """Wait for what may pass by itself. Raises InfrastructureError when it has not."""
@@ -224,12 +277,14 @@ class Driver:
 
     def _run_batch(self, batch: list[Launch], writer: RecordWriter) -> str | None:
         """Run the launches of one session; gives the last fault that kept one from being run."""
-        waiting = {launch.index: launch for launch in batch}
+        self._batch = {launch.index: launch for launch in batch}
+        waiting = dict(self._batch)
         faults: list[Outcome] = []
         fault: str | None = None
         self.progress.next(batch[0])
-        with Session(self.site, self.work, batch) as session:
+        with Session(self.site, self.work, batch, self._allocation(batch)) as session:
             for message in session.messages(PATIENCE_S):
+                self._beat()
                 if message is None:
                     self.progress.tick()
                 elif message.build is not None:
@@ -262,10 +317,15 @@ class Driver:
         return fault
 
     def _heed(self, faults: list[Outcome]) -> None:
-        """Raise for what Slurm refuses for good, and for the same fault several times in a row."""
+        """Raise for what Slurm refuses for good, for the end of the allocation in which launches
+        run, and for the same fault several times in a row.
+        """
         if not faults:
             return
         last = faults[-1]
+        if last.fault == "allocation" and self.allocations is not None:
+            self.allocations.over()
+            raise _AllocationOverError(last.reason)
         if last.fault == "refused":
             raise AssayError(
                 f"{last.reason}. Nothing is recorded of it. Mend it, then go on with:"
@@ -344,4 +404,13 @@ class Driver:
             flags=outcome.flags,
             artifacts=artifacts,
             profile=UNSET if outcome.profile is None else outcome.profile,
+            neighbours=self._neighbours(outcome) or UNSET,
         )
+
+    def _neighbours(self, outcome: Outcome) -> list[Neighbour]:
+        """The launches of this session that ran meanwhile."""
+        return [
+            Neighbour(one.case_id, one.block, beside.nodes)
+            for beside in outcome.beside
+            if (one := self._batch.get(beside.launch_index)) is not None
+        ]

@@ -105,8 +105,10 @@ def _missing_nodes(site: Site, nodes: int) -> str | None:
     return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
 
 
-def end_jobs(site: Site, name: str) -> None:
+def end_jobs(site: Site, name: str, spared: str | None = None) -> None:
     """End every job that Slurm knows of the run with this work folder; wait until they are gone.
+
+    But the job `spared`, which holds the nodes of launches to come.
 
     Raises InfrastructureError when Slurm does not answer, or a job does not end.
     """
@@ -114,7 +116,8 @@ def end_jobs(site: Site, name: str) -> None:
     deadline = time.monotonic() + _ENDING_S
     while True:
         listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %k")
-        jobs = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{name}")]
+        mine = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{name}")]
+        jobs = [job for job in mine if job != spared]
         if not jobs:
             return
         if time.monotonic() > deadline:

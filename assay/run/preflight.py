@@ -20,6 +20,7 @@ from assay.run.infrastructure import trouble
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
+from checks.common.allocation import Allocation
 from records.errors import InfrastructureError
 from records.node_facts import NodeFacts
 from records.plan import Plan
@@ -37,12 +38,21 @@ _LOST = {"BOOT_FAIL", "CANCELLED", "NODE_FAIL", "PREEMPTED", "DEADLINE"}
 
 
 class Preflight:
-    """The proof of a run's environments; `pause` sleeps, but not longer than the run may."""
+    """The proof of a run's environments; `pause` sleeps, but not longer than the run may.
+
+    In an `allocation` it is a step, as launches are.
+    """
 
     def __init__(
-        self, site: Site, work: WorkFolder, waiting: Waiting, pause: Callable[[float], None]
+        self,
+        site: Site,
+        work: WorkFolder,
+        waiting: Waiting,
+        pause: Callable[[float], None],
+        allocation: Allocation | None = None,
     ) -> None:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
+        self._allocation = allocation
         #: What jobs found of nodes and environments, for the provenance.
         self.nodes: dict[str, NodeFacts] = {}
         self.trials: dict[str, TrialResult] = {}
@@ -67,8 +77,12 @@ class Preflight:
         """What jobs on `nodes` nodes have against these environments; facts of `widest` nodes."""
         left = trials_of(self._site, names, ranks=nodes, ranks_per_node=1)
         faults: dict[str, str] = {}
+        above = str(self._work.session)
         with Probes(
-            self._site, str(self._work.session), _silent, self._pause, self._heard
+            *(self._site, above, _silent),
+            pause=self._pause,
+            watch=self._heard,
+            allocation=self._allocation,
         ) as probes:
             if self._site.description.build_on == "login":
                 probes.build_on_login(left)

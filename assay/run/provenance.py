@@ -51,6 +51,7 @@ def gather(
     asked_as: str,
     builds: str | None,
     nodes_left_out: Collection[str],
+    in_one_job: bool,
 ) -> Provenance:
     """The provenance of a run, as known when it begins; the last three are the command line's."""
     lines = site.slurm_output("scontrol", "show", "config").splitlines()
@@ -73,6 +74,7 @@ def gather(
             asked_as=asked_as,
             builds=builds,
             nodes_left_out=sorted(nodes_left_out),
+            in_one_job=in_one_job or None,
         ),
         host=_host(),
         slurm=SlurmAsRun(

@@ -27,6 +27,7 @@ from assay import ROOT
 from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site
+from checks.common.allocation import ALLOCATION, Allocation
 from checks.common.outcome import Outcome
 from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS, FURTHER_CHECKS
@@ -54,6 +55,7 @@ class Launch:
     block: int
     attempt: int
     limit_s: float
+    undisturbed: bool = True
     cpus_per_task: int | None = None
     resources: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -64,9 +66,18 @@ class Launch:
 
 
 class Session:
-    """A running ReFrame session. Use as a context manager: leaving it ends the session."""
+    """A running ReFrame session. Use as a context manager: leaving it ends the session.
 
-    def __init__(self, site: Site, work: WorkFolder, launches: Sequence[Launch]) -> None:
+    In an `allocation` launches are its steps, several at a time where the site allows it.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        work: WorkFolder,
+        launches: Sequence[Launch],
+        allocation: Allocation | None = None,
+    ) -> None:
         self.site, self.work = site, work
         self._open = {launch.index for launch in launches}
         work.fresh_session()
@@ -76,6 +87,8 @@ class Session:
         launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
         self._output = work.write_control("reframe.out", "")
         archive = self.site.hpl_source()
+        beside = allocation is not None and site.description.concurrency > 1
+        policy = "async" if beside else "serial"
         variables = {
             "ASSAY_SITE_FILE": str(site_file),
             "ASSAY_LAUNCHES_FILE": str(launches_file),
@@ -85,11 +98,13 @@ class Session:
             FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
+        if allocation is not None:
+            variables[ALLOCATION] = allocation.model_dump_json()
         reframe = [
             *(sys.executable, "-P", "-m", "checks.common.session"),
             f"--config-file={CHECKS / 'common' / 'settings.py'}",
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
-            *("--run", "--exec-policy=serial", "--exec-order=name", "--keep-stage-files"),
+            *("--run", f"--exec-policy={policy}", "--exec-order=name", "--keep-stage-files"),
         ]
         reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
         reads += spack_folders(site.description, {launch.environment for launch in launches})

@@ -13,6 +13,7 @@ from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import WHOLE, Narrowing, make_plan
 from assay.plan.planned import planned_variants, refuse_foreign_parameters
+from assay.run.allocation import InOneJob, own_allocation, widest
 from assay.run.driver import Driver
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
@@ -41,8 +42,13 @@ def start_run(
     nodes_left_out: Collection[str] = (),
     *,
     narrowing: Narrowing = WHOLE,
+    in_one_job: bool = False,
+    allocation_s: float | None = None,
 ) -> RunStatus:
     """Run a campaign, or what `narrowing` leaves of it, on a site from its beginning.
+
+    `in_one_job`: all launches are steps of one allocation, of `allocation_s` seconds; None: as
+    long as the plan needs.
 
     `builder`: whose builds the environments are (spack, distribution); None: as the site says.
     `nodes_left_out`: nodes that no launch may use.
@@ -55,7 +61,7 @@ def start_run(
     refuse_stale_builds(site, plan.environments)
     require_slurm(site)
     progress = Progress(live)
-    site = _within_partition(site, plan, progress)
+    site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
     assert campaign.origin is not None
     run = create_run(campaign.origin.text, plan, (site.jobs_user() or ())[:1])
     provenance = gather(
@@ -65,6 +71,7 @@ def start_run(
         asked_as=site_name,
         builds=builder,
         nodes_left_out=nodes_left_out,
+        in_one_job=shared is not None,
     )
     try:
         write_whole(run.provenance_file, provenance.to_json())
@@ -72,23 +79,50 @@ def start_run(
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
         ) from error
-    return _drive(run, site, progress)
+    return _drive(run, site, progress, shared)
 
 
-def _within_partition(site: Site, plan: Plan, progress: Progress) -> Site:
-    """The site with the longest job that Slurm's partition takes.
+def _placed(
+    site: Site, plan: Plan, progress: Progress, in_one_job: bool, allocation_s: float | None
+) -> tuple[Site, InOneJob | None]:
+    """The site with the longest job that Slurm's partition takes, and how launches share a job.
 
     Raises AssayError for a plan with launches that Slurm will never run there.
     """
     limits = partition_limits(site)
-    refuse_own_nodes(site, plan)
-    for note in refuse_unfit_shapes(site, plan, limits):
-        progress.say(note)
-    return site.with_longest_job(limits.longest_job_s)
+    cases = [case for case in plan.cases if case.skipped is None]
+    asking = next((case.id for case in cases if case.resources), None)
+    inherited = None if asking else own_allocation(site, widest(cases), plan.seed)
+    shared = None
+    if inherited is not None:
+        progress.say(f"launches are steps of job {inherited.job_id}, in which assay runs")
+        shared = InOneJob(inherited=inherited)
+    elif in_one_job or site.description.launch_in == "allocation":
+        if asking:
+            raise AssayError(
+                f"{asking} asks for resources of its own, which steps of one allocation do not get:"
+                " leave such cases out with --checks, or run them without --in-one-job"
+            )
+        shared = InOneJob(allocation_s)
+    if inherited is None:
+        refuse_own_nodes(site, plan)
+        for note in refuse_unfit_shapes(site, plan, limits):
+            progress.say(note)
+    return site.with_longest_job(limits.longest_job_s), shared
 
 
-def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunStatus:
-    """Go on with a run where it stopped; `site_name` None: on the site as it was named then."""
+def resume_run(
+    run_name: str,
+    site_name: str | None,
+    live: bool | None,
+    *,
+    in_one_job: bool = False,
+    allocation_s: float | None = None,
+) -> RunStatus:
+    """Go on with a run where it stopped; `site_name` None: on the site as it was named then.
+
+    In one job, too, where it was begun so.
+    """
     run = open_run(run_name)
     plan = run.plan()
     began = run.provenance().site
@@ -125,7 +159,9 @@ def resume_run(run_name: str, site_name: str | None, live: bool | None) -> RunSt
         )
     require_slurm(site)
     progress = Progress(live)
-    return _drive(run, _within_partition(site, plan, progress), progress)
+    in_one_job = in_one_job or bool(began.in_one_job)
+    site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
+    return _drive(run, site, progress, shared)
 
 
 def _load_again(run: RunDirectory, site_name: str | None) -> Site:
@@ -148,7 +184,9 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
         ) from error
 
 
-def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
+def _drive(
+    run: RunDirectory, site: Site, progress: Progress, in_one_job: InOneJob | None
+) -> RunStatus:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock = run.lock()
     try:
@@ -156,7 +194,7 @@ def _drive(run: RunDirectory, site: Site, progress: Progress) -> RunStatus:
         site.show_to_jobs(_read_by_jobs(site))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
-            not_run = Driver(run, site, progress, interruption).run()
+            not_run = Driver(run, site, progress, interruption, in_one_job).run()
         status = run_status(run, by_driver=True)
         progress.say(counted_text(status))
         if not_run:

@@ -51,6 +51,11 @@ class CaseEntry(Section):
         " give it, e.g. {gpu: {count: 1}}. Where the site does not know it they are skipped.",
         default={},
     )
+    alone: bool | None = key(
+        "Whether no other launch runs meanwhile where several share an allocation; without it those"
+        " of several nodes run alone, those of one node side by side.",
+        default=None,
+    )
     once: bool = key(
         "Measured in one environment only: the first of them that the site has and that can.",
         default=False,

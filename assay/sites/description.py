@@ -238,7 +238,9 @@ class PartitionKeys(Section):
     topology: TopologyDescription | None = key(
         "How the nodes are joined, from which hop counts follow.", default=None
     )
-    concurrency: int = key("Launches that may run at a time.", "launches", 1, ge=1)
+    concurrency: int = key(
+        "Launches that may run at a time, side by side in one allocation.", "launches", 1, ge=1
+    )
     resources: dict[ResourceName, list[ResourceOption]] = key(
         "What cases may ask for, as options of sbatch with a place for each value, e.g. gpu:"
         ' ["--gres=gpu:{count}"], memory: ["--mem={megabytes}M"], switches:'
@@ -286,6 +288,11 @@ class SiteKeys(Section):
     work_dir: Line | None = key(
         "Folder that all nodes see, for launches, e.g. $SCRATCH/assay; default: the run directory.",
         default=None,
+    )
+    launch_in: Literal["job", "allocation"] = key(
+        "Whether each launch is a job of its own, or all are steps of one allocation, as"
+        " `assay run --in-one-job` says.",
+        default="job",
     )
     build_on: Literal["login", "job"] = key(
         "Where programs are compiled: where Assay is called, or in a job of the partition.",

@@ -29,7 +29,7 @@ from checks.common.definition import CheckDefinition
 from checks.common.durations import shortfall
 from checks.common.evidence import Claim, contradictions, flags
 from checks.common.faults import Loss, WorkFolderError, folder_trouble
-from checks.common.job_limits import limits_s
+from checks.common.job_limits import HALTING_S, limits_s
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.preparation import NO_MODULE
@@ -66,6 +66,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     resources = variable(dict, value={})
     #: Seconds after which a launch is ended and counts as failed.
     launch_limit_s = variable(float, value=120.0)
+    #: Whether no other launch may run meanwhile, on other nodes of the same allocation.
+    undisturbed = variable(bool, value=True)
     #: Place in the campaign's list of launches; -1 when run by hand.
     launch_index = variable(int, value=-1)
 
@@ -96,6 +98,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             cores = self.current_partition.processor.num_cpus // max(1, self.cpus_per_task)
             layout = self.definition.layout(self.params, max(1, cores))
             self.ranks, self.ranks_per_node = layout.ranks, layout.ranks_per_node
+        self.launch_limit_s, job_s = limits_s(self.launch_limit_s, partition["longest_job_s"])
+        self.time_limit = f"{job_s}s"
         self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
         self.exclusive_access = True
         self.num_cpus_per_task = self.cpus_per_task or None
@@ -103,11 +107,11 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         self.job.launch_index = self.launch_index
         self.job.down_nodes_return = partition["down_nodes_return"]
         self.job.options = run_options()
-        nodes = self.nodes_asked()
+        nodes = self.job.asked_nodes = self.nodes_asked()
         if nodes:
             self.job.options.append(f"--nodelist={','.join(nodes)}")
-        self.launch_limit_s, job_s = limits_s(self.launch_limit_s, partition["longest_job_s"])
-        self.time_limit = f"{job_s}s"
+        self.job.undisturbed = self.undisturbed
+        self.job.needs_s = self.launch_limit_s + HALTING_S
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
         launcher.extra_options = tuple(extras["launcher_options"])

@@ -45,6 +45,7 @@ class LaunchAsked(BaseModel):
     ranks_per_node: Ranks
     block: int = Field(ge=0)
     limit_s: float = Field(gt=0, le=1e7)
+    undisturbed: bool = True
     cpus_per_task: CpusPerTask | None = None
     resources: Resources = {}
 
@@ -77,6 +78,7 @@ def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: 
         "ranks": launch.ranks,
         "ranks_per_node": launch.ranks_per_node,
         "launch_limit_s": launch.limit_s,
+        "undisturbed": launch.undisturbed,
         "cpus_per_task": launch.cpus_per_task or 0,
         "resources": launch.resources,
         **{name: value for name, value in dict(params).items() if name not in RESOLVED},

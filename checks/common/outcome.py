@@ -44,12 +44,20 @@ class BuildFailure(msgspec.Struct):
     output: str
 
 
+class Beside(msgspec.Struct, frozen=True):
+    """Another launch that ran at the same time: its place in the list, its nodes."""
+
+    launch_index: int
+    nodes: list[str]
+
+
 class Outcome(msgspec.Struct):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, `progress` says what the session is doing, or `queue`
-    where the current job is. `files` are paths of the raw output: script, stdout, stderr.
+    where the current job is. `beside` are launches that ran at the same time. `files` are paths of
+    the raw output: script, stdout, stderr.
     `started_at` and `ended_at` are UTC.
     """
 
@@ -68,6 +76,7 @@ class Outcome(msgspec.Struct):
     fault: Fault | None = None
     build: BuildFailure | None = None
     queue: QueueState | None = None
+    beside: list[Beside] = []
 
     def unfit(self) -> str | None:
         """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
@@ -80,6 +89,7 @@ class Outcome(msgspec.Struct):
             "text": all(word.isprintable() and len(word) <= _WORDS_LENGTH for word in words),
             "files": self.files.keys() <= RAW_KINDS,
             "nodes": all(map(_NODE.fullmatch, self.nodes)),
+            "beside": all(_NODE.fullmatch(node) for one in self.beside for node in one.nodes),
             "job_id": self.job_id is None or _JOB.fullmatch(self.job_id),
             "started_at, ended_at": all(map(_TIME.fullmatch, times)),
             "queue": self.queue is None or self.queue.fits(),
@@ -103,6 +113,8 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.launch_index = check.launch_index
     outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
     outcome.nodes = list(job.nodelist or [])
+    neighbours = getattr(job, "neighbours", {})
+    outcome.beside = [Beside(index, nodes) for index, nodes in sorted(neighbours.items())]
     begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}

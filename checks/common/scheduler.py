@@ -127,7 +127,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
                 job.loss = not_taken(said, verdict)
                 job._jobid, job._state, job._submit_time = "0", "FAILED", time.time()
                 break
-            _tell(job, "not-taken", last_words(said))
+            tell(job, "not-taken", last_words(said))
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, MOST_RETRY_S)
         job.asked_at = job.reached_at = job.told_at = time.monotonic()
@@ -177,7 +177,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         if job._state in _BEFORE:
             self._wait_in_queue(job, told.get("Reason", "None"))
         elif job._state not in _FINAL and job.asked_at - job.told_at > HEARTBEAT_S:
-            _tell(job, "running", "")
+            tell(job, "running", "")
 
     def _bear_silence(self, job: Any) -> None:
         """A controller that does not answer is borne, longer while the job is in its queue."""
@@ -188,7 +188,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             job.loss = Loss(reason, "slurm", ran=not waits)
             job._state = "NODE_FAIL"
         elif waits:
-            _tell(job, "pending", "Slurm's controller does not answer")
+            tell(job, "pending", "Slurm's controller does not answer")
 
     def _wait_in_queue(self, job: Any, reason: str) -> None:
         """Tell that the job waits, or give it up where waiting does not help."""
@@ -201,7 +201,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
             told = f"Slurm will not run the job: {with_meaning(reason)} ({_shape(job)})"
             self._give_up(job, Loss(told, "refused", ran=False))
         else:
-            _tell(job, "pending", with_meaning(reason))
+            tell(job, "pending", with_meaning(reason))
 
     def _give_up(self, job: Any, loss: Loss) -> None:
         self.cancel(job)
@@ -238,7 +238,7 @@ def _shape(job: Any) -> str:
     return ", ".join(f"{name}={job.slurm[name]}" for name in names if name in job.slurm)
 
 
-def _tell(job: Any, state: State, reason: str) -> None:
+def tell(job: Any, state: State, reason: str) -> None:
     """Tell the harness where the job is."""
     job.told_at = time.monotonic()
     start = job.slurm.get("StartTime", "Unknown")

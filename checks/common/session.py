@@ -15,7 +15,10 @@ from typing import Any
 
 from reframe.frontend import cli
 from reframe.frontend.executors import TaskEventListener
-from reframe.frontend.executors.policies import SerialExecutionPolicy
+from reframe.frontend.executors.policies import (
+    AsynchronousExecutionPolicy,
+    SerialExecutionPolicy,
+)
 from reframe.frontend.printer import PrettyPrinter
 
 from checks.common.base import MpiCheck
@@ -54,6 +57,27 @@ class ReportingPolicy(SerialExecutionPolicy):
         self.task_listeners.append(Reporter())
 
 
+class SideBySidePolicy(AsynchronousExecutionPolicy):
+    """Several tests at a time, as ReFrame's own; none runs while programs are built."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.task_listeners.append(Reporter())
+
+    def _advance_startup(self, task: Any) -> int:
+        """Set up launches when all programs are built, in their order, no more than may soon run.
+
+        Each has a folder.
+        """
+        if isinstance(task.check, MpiCheck):
+            ready = sum(one.state != "startup" for one in self._current_tasks)
+            built = not any(isinstance(one.check, MakeBuild) for one in self._current_tasks)
+            if not built or ready >= 2 * max(self._max_jobs.values()):
+                return 0
+        moved: int = super()._advance_startup(task)
+        return moved
+
+
 def _no_report(*_: Any, **__: Any) -> None:
     """In place of ReFrame's list of failures, which reads what jobs put in the place of output."""
 
@@ -62,5 +86,5 @@ if __name__ == "__main__":
     outcome_pipe()  # before anything is started that would inherit its name
     PrettyPrinter.failure_report = _no_report
     tempfile.tempdir = str(Path.cwd())
-    cli.SerialExecutionPolicy = ReportingPolicy
+    cli.SerialExecutionPolicy, cli.AsynchronousExecutionPolicy = ReportingPolicy, SideBySidePolicy
     sys.exit(cli.main())

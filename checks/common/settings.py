@@ -12,8 +12,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+import checks.common.allocation_scheduler
 import checks.common.launchers  # registers the launchers
 import checks.common.scheduler  # noqa: F401  registers the scheduler
+from checks.common.allocation import ALLOCATION
 from checks.common.preparation import preparation
 from records.limits import nominal
 
@@ -64,7 +66,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
     partition = {
         **further,
         "name": site["partition"],
-        "scheduler": "assay-slurm",
+        "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
         "launcher": "local",
         "access": site["access"],
         "environs": sorted(site["environments"]),

@@ -10,7 +10,7 @@
 
 boot() {
     hosts_file=$daemons.hosts
-    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-$SLURM_JOB_ID
+    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-${ASSAY_LAUNCH_ID:-$SLURM_JOB_ID}
     node_tmp=$ASSAY_NODE_TMP-$(hostname)
     mkdir -m 700 "$node_tmp" || failed "cannot make $node_tmp"
     export TMPDIR=$node_tmp

@@ -6,7 +6,7 @@
 daemon=lamd
 
 daemon_environment() {
-    export LAM_MPI_SESSION_SUFFIX=assay-$SLURM_JOB_ID
+    export LAM_MPI_SESSION_SUFFIX=assay-${ASSAY_LAUNCH_ID:-$SLURM_JOB_ID}
     boot_command=(lamboot -b -ssi boot rsh -ssi boot_rsh_agent "$here/srun-agent.sh"
         -ssi boot_rsh_no_n 1 "$hosts_file")
 }

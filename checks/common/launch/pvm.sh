@@ -7,7 +7,7 @@
 daemon=pvmd3
 
 daemon_environment() {
-    export PVM_RSH=$here/srun-agent.sh PVM_VMID=assay-$SLURM_JOB_ID
+    export PVM_RSH=$here/srun-agent.sh PVM_VMID=assay-${ASSAY_LAUNCH_ID:-$SLURM_JOB_ID}
     export PVM_TMP=$TMPDIR
     # The console exits at the end of its input; the daemons it started stay.
     boot_command=(pvm "$hosts_file")

@@ -23,9 +23,10 @@ failed() {
 
 # Where Slurm lets daemonised processes outlive their job.
 sweep() {
-    local others=$((SLURM_NNODES - 1))
-    [ "$others" -eq 0 ] || srun --overlap --mpi=none --nodes="$others" --ntasks="$others" \
-        --ntasks-per-node=1 --exclude="$SLURMD_NODENAME" "$here/sweep.sh" </dev/null
+    local others
+    mapfile -t others < <(scontrol show hostnames "$SLURM_JOB_NODELIST" | grep -vx "$SLURMD_NODENAME")
+    [ ${#others[@]} -eq 0 ] || srun --overlap --mpi=none --nodes=${#others[@]} --ntasks=${#others[@]} \
+        --ntasks-per-node=1 --nodelist="$(IFS=, && echo "${others[*]}")" "$here/sweep.sh" </dev/null
     "$here/sweep.sh"
 }
 

@@ -1,7 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # sweep.sh: ends the processes of this job on this host, whatever parents they have left, but those that
-# it descends from. A process belongs to the job that its environment names.
+# it descends from. A process belongs to the job that its environment names; in an allocation of many
+# launches, to the launch.
+mine=${ASSAY_LAUNCH_ID:+ASSAY_LAUNCH_ID=$ASSAY_LAUNCH_ID}
+mine=${mine:-SLURM_JOB_ID=$SLURM_JOB_ID}
 spared=" "
 pid=$$
 while [ "${pid:-0}" -gt 1 ]; do
@@ -10,7 +13,7 @@ while [ "${pid:-0}" -gt 1 ]; do
 done
 for round in 1 2 3 4 5 6 7 8 9 10; do
     left=
-    job=$(grep -lzsx "SLURM_JOB_ID=$SLURM_JOB_ID" /proc/[0-9]*/environ | tr -dc '0-9\n')
+    job=$(grep -lzsx "$mine" /proc/[0-9]*/environ | tr -dc '0-9\n')
     for pid in $job; do
         case $spared in *" $pid "*) continue ;; esac
         kill -KILL "$pid" 2>/dev/null && left="$left $pid"

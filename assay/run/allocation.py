@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One allocation for many launches: asked of Slurm once, and again when its time is used up.
+
+A job of the run holds the nodes; launches are its steps. It ends with the run, and by itself when
+the harness is gone: its script waits for a beat that the harness renews. A harness that runs in a
+job with enough nodes uses that one.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from assay.probe.job import Job, JobFolder, Waiter
+from assay.run.infrastructure import answer_of, asked
+from assay.run.waiting import Waiting
+from assay.run.work_folder import BUILDS, WorkFolder
+from assay.sites.site import Site
+from checks.common.allocation import ENDING_S, Allocation
+from checks.common.slurm_answers import fields, slurm_seconds
+from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.plan import PlannedCase
+from records.queue_state import QueueState
+
+#: Seconds between two beats, and after which a script that hears none ends.
+BEAT_S, SILENCE_S = 30, 900
+#: Seconds between two looks of the script.
+_LOOK_S = 10
+#: How much longer than estimated launches may take, and seconds for the start of an allocation.
+_SLACK, _START_S = 1.5, 60.0
+
+
+def _script(folder: PurePosixPath) -> str:
+    """What holds the nodes until the beat in `folder` stays away."""
+    return f"""\
+#!/bin/bash
+cd {shlex.quote(str(folder))} || exit 1
+silent=0 last=
+while [ "$silent" -lt {SILENCE_S} ]; do
+    sleep {_LOOK_S}
+    read -r beat <beat
+    if [ "$beat" = "$last" ]; then silent=$((silent + {_LOOK_S})); else silent=0; fi
+    last=$beat
+done
+"""
+
+
+def granted(site: Site, job_id: str, seed: int) -> Allocation | None:
+    """The allocation of a job that runs now, or None. Raises InfrastructureError without Slurm."""
+    told = fields(asked(site, "scontrol", "show", "job", "-o", job_id).stdout)
+    end = slurm_seconds(told.get("EndTime", ""))
+    if told.get("JobState") != "RUNNING" or told.get("NodeList", "(null)") == "(null)":
+        return None
+    nodes = answer_of(site, "scontrol", "show", "hostnames", told["NodeList"]).split()
+    return Allocation(
+        job_id=job_id,
+        nodes=nodes,
+        ends_at=end or sys.float_info.max,
+        seed=seed,
+        cores=site.description.shared_cores,
+    )
+
+
+def own_allocation(site: Site, nodes: int, seed: int) -> Allocation | None:
+    """The job that this process runs in, where launches of `nodes` nodes have room in it.
+
+    None outside a job of the site's cluster, and in one of fewer nodes.
+    """
+    job_id = os.environ.get("SLURM_JOB_ID", "")
+    if not job_id.isdigit():
+        return None
+    described = fields(asked(site, "scontrol", "show", "job", "-o", job_id).stdout)
+    if described.get("Partition") != site.description.slurm_partition:
+        return None
+    found = granted(site, job_id, seed)
+    return found if found is not None and len(found.nodes) >= nodes else None
+
+
+@dataclass(frozen=True)
+class InOneJob:
+    """That launches share an allocation.
+
+    `inherited`: the job that the harness runs in, which no other follows. `limit_s`: the time to
+    ask for; None: what launches are estimated to take.
+    """
+
+    limit_s: float | None = None
+    inherited: Allocation | None = None
+
+
+def widest(cases: Iterable[PlannedCase]) -> int:
+    """Nodes of the widest launch."""
+    return max((case.nodes for case in cases), default=1)
+
+
+def nodes_at_once(cases: Iterable[PlannedCase], site: Site) -> int:
+    """How many nodes an allocation needs: those of the widest launch, or of several at a time."""
+    cases = list(cases)
+    side_by_side = min(site.description.concurrency, len(cases)) * widest(cases)
+    return max(widest(cases), min(site.facts().nodes, side_by_side))
+
+
+class Allocations:
+    """The allocation that launches are run in now; another one when it is over."""
+
+    def __init__(
+        self,
+        site: Site,
+        work: WorkFolder,
+        waiting: Waiting,
+        pause: Callable[[float], None],
+        asked: InOneJob,
+        *,
+        seed: int,
+        nodes: int,
+    ) -> None:
+        self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
+        self._seed, self._nodes, self._limit_s = seed, nodes, asked.limit_s
+        self._inherited = self._now = asked.inherited
+        self._held = ExitStack()
+        self._folder: JobFolder | None = None
+        self._beats, self._beat_at = 0, 0.0
+
+    @property
+    def job_id(self) -> str | None:
+        """The job of the current allocation, if it is this run's."""
+        return None if self._now is None or self._now is self._inherited else self._now.job_id
+
+    def with_time_for(self, next_s: float, longest_s: float, estimate_s: float) -> Allocation:
+        """An allocation that lasts for the next launch, which may take `next_s`.
+
+        `longest_s`: what any of the launches to come may take, `estimate_s`: what all of them
+        probably do. Raises AssayError where there is none.
+        """
+        now = self._now
+        if now is not None and now.ends_at - ENDING_S - time.time() >= next_s:
+            return now
+        if self._inherited is not None:
+            raise AssayError(
+                f"job {self._inherited.job_id}, in which assay runs, has less than the"
+                f" {next_s:.0f} s left that the next launch may take; what is done is kept. Go on"
+                " in another job, or outside of one",
+                ExitStatus.INCONCLUSIVE,
+            )
+        self.end()
+        self._now = self._asked(longest_s, estimate_s)
+        return self._now
+
+    def beat(self) -> None:
+        """Tell the job that holds the nodes that they are still needed; call it often."""
+        if self._folder is not None and time.monotonic() - self._beat_at > BEAT_S:
+            self._beat_at, self._beats = time.monotonic(), self._beats + 1
+            self._folder.put({"beat": f"{self._beats}\n".encode()})
+
+    def over(self) -> None:
+        """The current allocation has ended by itself, or has no time left."""
+        if self._now is not self._inherited:
+            self.end()
+        else:
+            self._now = None
+
+    def end(self) -> None:
+        """Give the nodes back, but those of the job that the harness runs in."""
+        if self.job_id is not None:
+            self._now = None
+        self._folder = None
+        self._held.close()
+
+    def _asked(self, longest_s: float, estimate_s: float) -> Allocation:
+        needed_s = longest_s + ENDING_S + _START_S
+        most_s = self._site.description.longest_job_s
+        wanted_s = self._limit_s or max(needed_s, _SLACK * estimate_s + needed_s)
+        if most_s is not None:
+            wanted_s = min(wanted_s, most_s)
+        if wanted_s < longest_s + ENDING_S:
+            raise AssayError(
+                f"an allocation of {wanted_s:.0f} s is too short: a launch may take"
+                f" {longest_s:.0f} s, and {ENDING_S:.0f} s are kept for its end. Give more --time,"
+                " or a smaller limits.launch_s"
+            )
+        self._folder = self._held.enter_context(
+            JobFolder(self._site, str(self._work.session / BUILDS))
+        )
+        self._beat_at = -float(BEAT_S)
+        self.beat()
+        job = Job(self._folder, "allocation", Waiter(_silent, self._pause, self._heard))
+        self._held.enter_context(job)
+        job.submit(_script(self._folder.path), self._options(wanted_s))
+        job.started()
+        self._waiting.over()
+        found = granted(self._site, job.job_id, self._seed)
+        if found is None:
+            raise InfrastructureError(f"allocation {job.job_id} ended as soon as it began")
+        return found
+
+    def _options(self, wanted_s: float) -> list[str]:
+        minutes = max(1, int(wanted_s // 60))
+        comment = f"--comment=assay-{self._work.name}"
+        return [
+            *self._site.description.access,
+            *(comment, "--no-requeue", "--exclusive"),
+            *(f"--nodes={self._nodes}", f"--time={minutes}"),
+        ]
+
+    def _heard(self, state: QueueState) -> None:
+        self._waiting.heed(state, "the allocation of all launches")
+
+
+def _silent(said: str) -> None:
+    """What a job says while it waits is told as a state."""

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches as steps of one allocation, on a real virtual cluster: placed, cut off, resumed."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+
+from assay.run import start as beginning
+from assay.sites.loading import load_site
+from assay.tests.test_run_on_cluster import (
+    FOUR_NODES,
+    PING_PONG,
+    STARTUP,
+    campaign,
+    finish,
+    planned_keys,
+    pytestmark,  # noqa: F401  what these tests need
+    records_of,
+    run,
+    start,
+    the_run,
+    wait_for_records,
+)
+from virtual_cluster import ClusterSpec, up
+from virtual_cluster.host import tries
+
+CLUSTER = f"t-j{os.getpid()}"
+SITE = f"virtual:{CLUSTER}"
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = up(ClusterSpec(CLUSTER, nodes=4, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def slurm(cluster, *argv):
+    return subprocess.run(
+        cluster.user_command(list(argv)), capture_output=True, text=True, check=True
+    ).stdout
+
+
+def jobs(cluster):
+    return slurm(cluster, "squeue", "--noheader", "--format=%i").split()
+
+
+def test_launches_are_steps_of_one_job_on_nodes_drawn_by_the_seed(cluster, folder):
+    name = campaign(folder, "steps", "mpich, lam", 2, PING_PONG + FOUR_NODES)
+    status, output = run(name, "--site", SITE, "--in-one-job")
+    assert status == 0, output
+    records = records_of(the_run(folder, "steps"))
+    assert {r.status for r in records} == {"ok"}
+    assert len({r.job_id.partition(".")[0] for r in records}) == 1
+    assert len({r.job_id for r in records}) == len(records) == 8
+    assert {len(r.nodes) for r in records} == {2, 4}
+    assert jobs(cluster) == []
+    assert slurm(cluster, "srun", "-N4", "sh", "-c", "ls /tmp | grep ^assay || true") == ""
+
+
+def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, monkeypatch):
+    name = campaign(folder, "inside", "mpich", 1, STARTUP)
+    said = subprocess.run(
+        cluster.user_command(["salloc", "--no-shell", "--nodes=2", "--exclusive"]),
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    job = said.split("job allocation ")[1].split()[0]
+    monkeypatch.setenv("SLURM_JOB_ID", job)
+    status, output = run(name, "--site", SITE)
+    assert status == 0, output
+    assert f"steps of job {job}" in output
+    records = records_of(the_run(folder, "inside"))
+    assert {r.job_id.partition(".")[0] for r in records} == {job}
+    assert jobs(cluster) == [job]
+    slurm(cluster, "scancel", job)
+    assert any(not jobs(cluster) for _ in tries(60, 0.2))
+
+
+def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(cluster, folder):
+    name = campaign(folder, "cut", "mpich", 6, STARTUP)
+    process = start(name, "--site", SITE, "--in-one-job")
+    path = wait_for_records(folder, "cut", 2)
+    slurm(cluster, "scancel", *jobs(cluster))
+    wait_for_records(folder, "cut", len(records_of(path)) + 3)
+    process.send_signal(signal.SIGKILL)
+    finish(process)
+    status, output = run("--resume", str(path))
+    assert status == 0, output
+    records = [r for r in records_of(path) if r.status != "lost"]
+    assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
+    assert {r.status for r in records} == {"ok"}
+    assert len({r.job_id.partition(".")[0] for r in records}) == 3
+    assert jobs(cluster) == []
+
+
+def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, folder, monkeypatch):
+    def two_at_a_time(name):
+        site = load_site(name)
+        site.description = site.description.model_copy(update={"concurrency": 2})
+        return site
+
+    monkeypatch.setattr(beginning, "load_site", two_at_a_time)
+    cases = STARTUP + "    fixed: {ranks_per_node: 1}\n"
+    beginning.start_run(
+        campaign(folder, "pairs", "mpich", 4, cases), SITE, live=False, in_one_job=True
+    )
+    records = records_of(the_run(folder, "pairs"))
+    assert {r.status for r in records} == {"ok"}
+    assert not any(r.neighbours for r in records if len(r.nodes) > 1)
+    pairs = [(r, n) for r in records for n in r.neighbours or ()]
+    assert pairs
+    for record, neighbour in pairs:
+        assert not set(record.nodes) & set(neighbour.nodes)
+    blocks = [r.block for r in records]
+    assert blocks == sorted(blocks)

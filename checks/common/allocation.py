@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An allocation that Slurm has granted once for many launches: its nodes, its end, its steps.
+
+Each launch runs in a step of its own on some of the nodes. The step's first process stands on the
+first of them, as the script of a job of sbatch would, and may use all its cores.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: Environment variable with the allocation as JSON.
+ALLOCATION = "ASSAY_ALLOCATION"
+#: Seconds that Slurm needs at the end of an allocation; no launch is started within them.
+ENDING_S = 30.0
+#: Sets of nodes of which the one that shares the fewest cores is taken.
+_DRAWS = 20
+
+
+class Allocation(BaseModel):
+    """Nodes granted to one job of Slurm, until `ends_at` (seconds since 1970)."""
+
+    model_config = ConfigDict(strict=True, frozen=True)
+
+    job_id: Annotated[str, Field(pattern=r"^[0-9]+$")]
+    nodes: list[str] = Field(min_length=1)
+    ends_at: float
+    #: From it and a launch's place in the run its nodes are drawn.
+    seed: int = 0
+    #: The cores of nodes that share one machine, by node.
+    cores: dict[str, list[int]] = {}
+
+    def step(self, script: str, nodes: Sequence[str], ranks: int, ranks_per_node: int) -> list[str]:
+        """What stands before a command to run it in a step; `script` is launch/allocated.sh."""
+        step = ["srun", f"--jobid={self.job_id}", "--overlap", "--mpi=none", "--cpu-bind=none"]
+        step += ["--nodes=1", "--ntasks=1", f"--nodelist={nodes[0]}"]
+        return [*step, script, ",".join(nodes), str(ranks), str(ranks_per_node)]
+
+    def drawn(self, count: int, free: Collection[str], place: int) -> list[str]:
+        """`count` of the `free` nodes, at random by the seed and the launch's place in the run.
+
+        In the order of the allocation, as Slurm gives nodes to jobs. Nodes that share cores are
+        drawn together only where it cannot be helped.
+        """
+        dice = random.Random(f"{self.seed}.{place}")  # noqa: S311  not for secrets
+        draws = [dice.sample(sorted(free), count) for _ in range(_DRAWS)]
+        chosen = min(draws, key=self._sharing)
+        return sorted(chosen, key=self.nodes.index)
+
+    def _sharing(self, nodes: Sequence[str]) -> int:
+        """How often a core is that of a further node."""
+        cores = [core for node in nodes for core in self.cores.get(node, ())]
+        return len(cores) - len(set(cores))
+
+
+def without_slurm(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment without what Slurm said to the job or step that this process runs in."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name == "SLURM_CONF" or not name.startswith(("SLURM", "SBATCH_", "SRUN_"))
+    }
