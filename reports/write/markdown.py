@@ -12,7 +12,7 @@ from reports.answer.run import answer_of
 from reports.checks.sections import CheckPart
 from reports.notation.units import count_text
 from reports.show import listings, tables
-from reports.show.choice.tables import choice_tables
+from reports.show.choice.tables import score_table
 from reports.show.headline import headline_table
 from reports.write.content import Content
 from reports.write.summary import check_sentences, launches_text, summary_sentences
@@ -48,8 +48,8 @@ def render_markdown(content: Content) -> str:
         lines += [f"{md(beside)} `{study.command}`.", *markdown_table(study.claims)]
     if reasons := listings.reasons_table(analysis, root):
         lines += markdown_table(reasons)
-    for table in choice_tables(analysis)[:1]:
-        lines += ["", "## Which environment is best", *markdown_table(table)]
+    if places := score_table(analysis):
+        lines += ["", "## Which environment is best", *markdown_table(places)]
     parts = [list(_check(analysis, part)) for part in content.parts]
     tables = [list(_first_table(part)) for part in content.parts]
     end = ["", "## Where the rest is", ""]
