@@ -14,7 +14,7 @@ from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.criteria.loading import load_criteria
 from assay.machine.runs import AnswerPart
 from assay.run.start import start_run
-from assay.screens.answer import show_answer, show_rest
+from assay.screens.acceptance import show_acceptance
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
 from records.input_files import kind_at, opened
@@ -24,7 +24,6 @@ from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.digests import made_with
 from reports.acceptance.document import pictures_of
 from reports.acceptance.dossier import Dossier, make_dossier
-from reports.acceptance.wording import bound_text, limit_words, sentences
 from reports.show.slides import write_pictures
 
 _STATUS = {
@@ -94,10 +93,7 @@ def _accept(arguments: argparse.Namespace) -> int:
         told = json.loads(dossier.content) | {"answer": answer.model_dump()}
         print(json.dumps(told, indent=1, ensure_ascii=False))
     else:
-        screen = Screen()
-        show_answer(screen, answer)
-        show_rest(screen, answer)
-        _tell(dossier)
+        show_acceptance(Screen(), answer, dossier)
     if arguments.pictures is not None:
         for path in write_pictures(pictures_of(dossier), {}, arguments.pictures):
             print(path, file=sys.stderr if arguments.json else sys.stdout)
@@ -115,23 +111,3 @@ def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Do
     )
     store.write(dossier, text)
     return dossier
-
-
-def _tell(dossier: Dossier) -> None:
-    judgement = dossier.judgement
-    print(dossier.criteria.title)
-    for sentence in sentences(dossier):
-        print(f"  {sentence.text}")
-    for result in judgement.criteria:
-        item = result.most_telling()
-        waived = " (waived)" if result.verdict != result.effective else ""
-        print(f"{result.verdict + waived:13} {result.id}: {result.title}")
-        if item is None:
-            print(f"{'':13} {result.note}")
-        elif result.kind != "answers":
-            told = f"{item.subject}, {item.environment}: {bound_text(item)} (limit"
-            print(f"{'':13} {told} {limit_words(item)}, n = {item.bounds.n}) {item.note}".rstrip())
-    folder = dossier.run.directory / "acceptance"
-    for name in (store.DOCUMENT, store.PRINT, store.MACHINE, store.RERUN):
-        if (folder / name).is_file():
-            print(folder / name)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,12 @@ from assay.run.status import run_status
 from assay.run.time_left import TimeLeft, time_text
 from assay.screens.screen import MOST, WIDTH, Column, Screen
 from assay.terminal import plain_output
+from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
 from records.record import Record
 from records.run_directory import open_run
-from reports.tests import synthetic
+from reports.acceptance import store
+from reports.tests import acceptance_runs, synthetic
 
 LONG = "srun: error: task 3 exited, and its daemon said nothing of use to anybody in block {block}"
 
@@ -265,3 +268,18 @@ def test_the_time_left_follows_what_launches_took() -> None:
     left.done("long")
     assert left.seconds == 0
     assert [time_text(time) for time in (39.2, 400, 9000)] == ["40 s", "7 min", "2.5 h"]
+
+
+def test_an_acceptance_fits_80_columns(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(store, "find_browser", lambda: None)
+    Path("mine.yaml").write_text(CRITERIA)
+    run = acceptance_runs.write_run(Path("results/acceptance/r"), slow_node={"n2": 0.7})
+    plan = json.loads((run / "plan.json").read_text())
+    plan["absent"] = {"lam": "site virtual has no environment 'lam'"}
+    (run / "plan.json").write_text(json.dumps(plan))
+    assert main(["accept", str(run), "--criteria", "mine.yaml"]) == 3
+    text = " ".join(" ".join(lines_of(capsys)).split())
+    assert text.startswith("SUSPECT: ")
+    assert "not on site virtual: lam (site virtual has no environment 'lam')" in text
+    assert f"next: assay accept {run} --rerun" in text

@@ -88,8 +88,10 @@ def _without_absolute(dossier: Dossier) -> str:
 
 
 def _still_open(dossier: Dossier) -> Iterator[Sentence]:
-    """Launches that are missing, re-runs, waivers."""
+    """What the site could not run, launches that are missing, re-runs, waivers."""
     judgement, run = dossier.judgement, dossier.run
+    for text in run.plan.told():
+        yield Sentence(f"Not in this acceptance: {text}.", "provenance", "open")
     feasible = (case for case in run.plan.cases if case.skipped is None)
     planned = sum(run.asked[case.environment, case.check] for case in feasible)
     done = len({(launch.case, launch.block) for launch in run.counted() if launch.block})

@@ -102,6 +102,15 @@ def test_the_page_is_well_formed_escaped_and_its_links_lead_somewhere(accepted):
     assert "Slow link of n3" in text
 
 
+def test_the_page_names_environments_that_the_site_lacks(tmp_path):
+    path = runs.write_run(tmp_path / "run", checks=("node",), blocks=3)
+    plan = json.loads((path / "plan.json").read_text())
+    plan["absent"] = {"lam": "site virtual has no environment <lam>"}
+    (path / "plan.json").write_text(json.dumps(plan))
+    page = render_document(made(path))
+    assert "not on site virtual: lam (site virtual has no environment &lt;lam&gt;)" in page
+
+
 def test_the_same_run_gives_the_same_seal_and_page(accepted):
     again = store.known_reruns(accepted)
     one, two = made(accepted, again), made(accepted, again)
