@@ -34,7 +34,8 @@ def _points(one: Beside, anchor: str) -> Table:
     rows = []
     for point in one.points:
         told = zip(words, point, strict=True)
-        cells = [Cell(printed.get(text, text)) for printed, text in told]
+        texts = (printed.get(text, text) for printed, text in told)
+        cells = [Cell(one.study.words.get(text, text)) for text in texts]
         cells += [_then_cell(one, point, name) for name in one.across]
         for name in one.environments:
             cells += _now_cells(one, point, name)
@@ -79,7 +80,8 @@ def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
     if row is None:
         return [Cell(""), Cell("")]
     reference = one.reference(point, name)
-    ratio = three_digits(row.summary.mean / reference) if reference else ""
+    known = reference is not None and reference > 0 and row.summary.mean > 0
+    ratio = three_digits(row.summary.mean / reference) if reference and known else ""
     return [value_cell([row], one.unit), Cell(ratio)]
 
 
