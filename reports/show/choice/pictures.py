@@ -84,8 +84,9 @@ def factors_picture(analysis: Analysis) -> Picture | None:
     return Picture(
         "picture-factors",
         "Each environment in each check",
-        "Time, or work over rate, over all points of a check, as a multiple of the best in its row;"
-        " brighter is better. ≈: not told apart from the best.",
+        "A multiple of the best in the row; brighter is better. ≈: not told apart from the best."
+        " The overall cost is the whole workload's time; a check's row is the geometric mean over"
+        " its points, in which a short message counts as much as a long one.",
         [panel],
         [],
     )
