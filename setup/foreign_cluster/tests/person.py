@@ -12,8 +12,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-CTRL_C = "\x03"
-
 
 class Person:
     """Starts a command on a terminal of its own. Use as a context manager: leaving it hangs up."""
@@ -50,6 +48,17 @@ class Person:
     def presses(self, keys: str) -> None:
         """Press keys."""
         os.write(self._terminal, keys.encode())
+
+    def interrupts(self, pattern: str) -> None:
+        """Press Ctrl-C, again after a second, until this is shown.
+
+        Python does not see one that comes between a prompt and the reading of its answer.
+        """
+        deadline = time.monotonic() + self._patience_s
+        while re.search(pattern, self.shown) is None:
+            assert time.monotonic() < deadline, f"not shown: {pattern}\n{self.shown}"
+            self.presses("\x03")
+            assert self._read(), f"ended before: {pattern}\n{self.shown}"
 
     def ends(self) -> int:
         """The exit status, once the command has ended."""

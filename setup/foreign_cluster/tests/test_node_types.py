@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from setup.foreign_cluster.tests.person import CTRL_C, Person
+from setup.foreign_cluster.tests.person import Person
 from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
@@ -200,8 +200,7 @@ def test_ctrl_c_leaves_nothing_half_written(one, moment):
                 person.sees(f"{question}.*: ")
                 person.types("")
         person.sees(moment)
-        person.presses(CTRL_C)
-        person.sees("nothing is written")
+        person.interrupts("nothing is written")
         assert person.ends() == 4
     assert not (one.home(USER) / "site-config" / "dropped").exists()
     assert not list((one.state.home(USER) / "assay-work").glob("assay-probe-*"))
