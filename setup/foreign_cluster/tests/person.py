@@ -58,7 +58,9 @@ class Person:
         while re.search(pattern, self.shown) is None:
             assert time.monotonic() < deadline, f"not shown: {pattern}\n{self.shown}"
             self.presses("\x03")
-            assert self._read(), f"ended before: {pattern}\n{self.shown}"
+            until = time.monotonic() + 1
+            while time.monotonic() < until and re.search(pattern, self.shown) is None:
+                assert self._read(), f"ended before: {pattern}\n{self.shown}"
 
     def ends(self) -> int:
         """The exit status, once the command has ended."""
