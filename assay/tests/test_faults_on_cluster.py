@@ -127,6 +127,7 @@ def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
     put(programs / "sbatch", "echo 'Unable to contact slurm controller' >&2; exit 1")
     process, terminal = pty.fork()
     if process == 0:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup would have it ignored
         os.execv(ASSAY, [ASSAY, "run", "--resume", str(path)])  # noqa: S606
     wait_for(lambda: b"paused" in os.read(terminal, 65536))
     assert records_of(path) == kept

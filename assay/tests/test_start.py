@@ -53,6 +53,7 @@ class Press:
     def find_spec(self, name, *_):
         if name == {module!r}:
             os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job would ignore it
 sys.meta_path.insert(0, Press())
 sys.argv = ["assay", "report"]
 from assay.entry import main

@@ -70,7 +70,7 @@ def test_provenance_tells_the_settings_in_effect(site, campaign):
         ("changed", "lan", {"short_message_bytes": 4096}, "no environment 'lan'"),
         ("changed", "lam", {"short_mesage": 4096}, "it has short_message_bytes"),
         ("changed", "lam", {"short_message_bytes": 1}, "allowed is 1024 to 1048576 bytes"),
-        ("changed", "mpich", {"short_message_bytes": 4096}, "it has none"),
+        ("changed", "pvm", {"short_message_bytes": 4096}, "it has none"),
         ("lam", "lam-tcp", {"short_message_bytes": 4096}, "has an environment of this name"),
     ],
 )

@@ -16,9 +16,11 @@ from checks.common.json_lines import OutputError, check_number
 from checks.hpl import HPL_CODES, HplParameters
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)"
+#: HPL prints the time with two decimals, never with an exponent as the rate: so the columns differ.
+_TIME = r"[-+]?(?:\d+\.?\d*|nan|inf)"
 _RESULT = re.compile(
     rf"^(?P<variant>W[RC]\d+[LCR]\d+[LCR]\d+) +(?P<n>\d{{1,15}}) +(?P<nb>\d{{1,15}})"
-    rf" +(?P<p>\d{{1,15}}) +(?P<q>\d{{1,15}}) +(?P<time>{_NUMBER})"
+    rf" +(?P<p>\d{{1,15}}) +(?P<q>\d{{1,15}}) +(?P<time>{_TIME})"
     rf" +(?P<gflops>{_NUMBER})\s*$",
     re.MULTILINE | re.IGNORECASE | re.ASCII,
 )

@@ -16,6 +16,7 @@ from records.errors import AssayError
 from virtual_cluster import host
 from virtual_cluster.api import Cluster, processes_of
 from virtual_cluster.command import main
+from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
@@ -87,7 +88,7 @@ def test_up_mends_what_a_killed_up_left(name: str, stage: str) -> None:
         state = json.loads(Path(f"/var/lib/assay/{name}/cluster.json").read_text())
         pid = state["processes"]["slurmctld"]["pid"]
         os.kill(pid, 9)
-        wait_for(lambda: not Path(f"/proc/{pid}/exe").exists())
+        wait_for(lambda: not Process(**state["processes"]["slurmctld"]).alive())
     said: list[str] = []
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2), said.append)
     assert "remains" in said[0]
