@@ -8,7 +8,6 @@ job with enough nodes uses that one.
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 import time
@@ -19,6 +18,7 @@ from pathlib import PurePosixPath
 
 from assay.probe.job import Job, JobFolder, Waiter
 from assay.run.infrastructure import answer_of, asked
+from assay.run.own_job import own_job
 from assay.run.waiting import Waiting
 from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.site import Site
@@ -72,13 +72,10 @@ def own_allocation(site: Site, nodes: int, seed: int) -> Allocation | None:
 
     None outside a job of the site's cluster, and in one of fewer nodes.
     """
-    job_id = os.environ.get("SLURM_JOB_ID", "")
-    if not job_id.isdigit():
+    described = own_job(site)
+    if described is None or described.get("Partition") != site.description.slurm_partition:
         return None
-    described = fields(asked(site, "scontrol", "show", "job", "-o", job_id).stdout)
-    if described.get("Partition") != site.description.slurm_partition:
-        return None
-    found = granted(site, job_id, seed)
+    found = granted(site, described["JobId"], seed)
     return found if found is not None and len(found.nodes) >= nodes else None
 
 

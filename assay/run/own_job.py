@@ -13,18 +13,26 @@ from records.errors import AssayError
 from records.plan import Plan
 
 
+def own_job(site: Site) -> dict[str, str] | None:
+    """What Slurm says of the job that this process runs in; None outside of the site's jobs."""
+    job = os.environ.get("SLURM_JOB_ID")
+    if job is None or os.environ.get("SLURM_CLUSTER_NAME") != _cluster(site):
+        return None
+    described = fields(asked(site, "scontrol", "show", "job", "-o", job).stdout)
+    if described.get("JobState") != "RUNNING" or described.get("NodeList", "(null)") == "(null)":
+        return None
+    return described
+
+
 def refuse_own_nodes(site: Site, plan: Plan) -> None:
     """Raise AssayError where launches would wait for ever for nodes that this process's job has.
 
     Launches have their nodes alone, so that a core of a node is as good as the node.
     """
-    job = os.environ.get("SLURM_JOB_ID")
-    if job is None or os.environ.get("SLURM_CLUSTER_NAME") != _cluster(site):
+    described = own_job(site)
+    if described is None:
         return
-    described = fields(asked(site, "scontrol", "show", "job", "-o", job).stdout)
-    held = described.get("NodeList", "(null)")
-    if described.get("JobState") != "RUNNING" or held == "(null)":
-        return
+    job, held = described["JobId"], described["NodeList"]
     partition = f"--partition={site.description.slurm_partition}"
     nodes = set(answer_of(site, "sinfo", "-hN", partition, "--format=%N").split())
     mine = set(answer_of(site, "scontrol", "show", "hostnames", held).split()) & nodes

@@ -76,6 +76,7 @@ def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, monkeyp
     ).stderr
     job = said.split("job allocation ")[1].split()[0]
     monkeypatch.setenv("SLURM_JOB_ID", job)
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-" + CLUSTER)
     status, output = run(name, "--site", SITE)
     assert status == 0, output
     assert f"steps of job {job}" in output
