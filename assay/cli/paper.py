@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from assay.cli.options import add_json
+from assay.machine.runs import Studied
 from records.errors import ExitStatus
 from records.run_directory import open_run, refuse_other
 from reports.papers.definition import load_study
@@ -38,8 +39,6 @@ def _paper(arguments: argparse.Namespace) -> int:
     document = make_document(study, run)
     written = write_document(document, folder)
     if arguments.json:
-        from assay.machine.runs import Studied  # slow: pydantic
-
         claims = [{"claim": one.claim.said, "verdict": one.word} for one in document.claims]
         files = [str(path) for path in written]
         told = Studied.of(

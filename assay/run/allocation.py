@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.probe.job import Job, JobFolder, Waiter
-from assay.run.infrastructure import answer_of, asked
-from assay.run.own_job import own_job
+from assay.run.infrastructure import answer_of
+from assay.run.own_job import own_job, running_job
 from assay.run.waiting import Waiting
 from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import ENDING_S, Allocation
-from checks.common.slurm_answers import fields, slurm_seconds
+from checks.common.slurm_answers import slurm_seconds
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import PlannedCase
 from records.queue_state import QueueState
@@ -51,17 +51,12 @@ done
 """
 
 
-def granted(site: Site, job_id: str, seed: int) -> Allocation | None:
-    """The allocation of a job that runs now, or None. Raises InfrastructureError without Slurm."""
-    told = fields(asked(site, "scontrol", "show", "job", "-o", job_id).stdout)
-    end = slurm_seconds(told.get("EndTime", ""))
-    if told.get("JobState") != "RUNNING" or told.get("NodeList", "(null)") == "(null)":
-        return None
-    nodes = answer_of(site, "scontrol", "show", "hostnames", told["NodeList"]).split()
+def granted(site: Site, job: dict[str, str], seed: int) -> Allocation:
+    """The allocation of a job as Slurm describes it while it runs."""
     return Allocation(
-        job_id=job_id,
-        nodes=nodes,
-        ends_at=end or sys.float_info.max,
+        job_id=job["JobId"],
+        nodes=answer_of(site, "scontrol", "show", "hostnames", job["NodeList"]).split(),
+        ends_at=slurm_seconds(job.get("EndTime", "")) or sys.float_info.max,
         seed=seed,
         cores=site.description.shared_cores,
     )
@@ -72,11 +67,11 @@ def own_allocation(site: Site, nodes: int, seed: int) -> Allocation | None:
 
     None outside a job of the site's cluster, and in one of fewer nodes.
     """
-    described = own_job(site)
-    if described is None or described.get("Partition") != site.description.slurm_partition:
+    job = own_job(site)
+    if job is None or job.get("Partition") != site.description.slurm_partition:
         return None
-    found = granted(site, described["JobId"], seed)
-    return found if found is not None and len(found.nodes) >= nodes else None
+    found = granted(site, job, seed)
+    return found if len(found.nodes) >= nodes else None
 
 
 @dataclass(frozen=True)
@@ -191,18 +186,18 @@ class Allocations:
         job.submit(_script(self._folder.path), self._options(wanted_s))
         job.started()
         self._waiting.over()
-        found = granted(self._site, job.job_id, self._seed)
-        if found is None:
+        running = running_job(self._site, job.job_id)
+        if running is None:
             raise InfrastructureError(f"allocation {job.job_id} ended as soon as it began")
-        return found
+        return granted(self._site, running, self._seed)
 
     def _options(self, wanted_s: float) -> list[str]:
-        minutes = max(1, int(wanted_s // 60))
+        minutes, seconds = divmod(int(wanted_s), 60)
         comment = f"--comment=assay-{self._work.name}"
         return [
             *self._site.description.access,
             *(comment, "--no-requeue", "--exclusive"),
-            *(f"--nodes={self._nodes}", f"--time={minutes}"),
+            *(f"--nodes={self._nodes}", f"--time={minutes}:{seconds:02}"),
         ]
 
     def _heard(self, state: QueueState) -> None:

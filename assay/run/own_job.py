@@ -13,15 +13,23 @@ from records.errors import AssayError
 from records.plan import Plan
 
 
+def running_job(site: Site, job: str) -> dict[str, str] | None:
+    """What Slurm says of a job that runs and holds nodes now; None of any other.
+
+    Raises InfrastructureError without Slurm.
+    """
+    described = fields(asked(site, "scontrol", "show", "job", "-o", job).stdout)
+    if described.get("JobState") != "RUNNING" or described.get("NodeList", "(null)") == "(null)":
+        return None
+    return described
+
+
 def own_job(site: Site) -> dict[str, str] | None:
     """What Slurm says of the job that this process runs in; None outside of the site's jobs."""
     job = os.environ.get("SLURM_JOB_ID")
     if job is None or os.environ.get("SLURM_CLUSTER_NAME") != _cluster(site):
         return None
-    described = fields(asked(site, "scontrol", "show", "job", "-o", job).stdout)
-    if described.get("JobState") != "RUNNING" or described.get("NodeList", "(null)") == "(null)":
-        return None
-    return described
+    return running_job(site, job)
 
 
 def refuse_own_nodes(site: Site, plan: Plan) -> None:

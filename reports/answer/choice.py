@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from math import log
 
@@ -25,6 +26,15 @@ _LADDER = (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
 _MARGIN = log(LEAST_DIFFERENCE)
 
 
+@dataclass(frozen=True)
+class _Shared:
+    """The environments that share the first place, those behind them, pairs of the former."""
+
+    leaders: list[Standing]
+    behind: list[Standing]
+    pairs: list[Pair]
+
+
 def choice(analysis: Analysis) -> Answer | None:
     """The answer of a run with an overall score; None without one."""
     score = analysis.comparisons.score
@@ -33,11 +43,13 @@ def choice(analysis: Analysis) -> Answer | None:
     leaders = [item for item in score.standings if item.best == 1]
     if len(leaders) == 1:
         return _one_leads(analysis, score)
-    behind = [item for item in score.standings if item.best > 1]
-    pairs = [_pair(score, a, b) for a, b in combinations(leaders, 2)]
-    if all(pair.judgement and pair.judgement.word == "equivalent" for pair in pairs):
-        return _equivalent(analysis, score, leaders, behind, pairs)
-    return _open(analysis, score, leaders, behind, pairs)
+    shared = _Shared(
+        leaders,
+        [item for item in score.standings if item.best > 1],
+        [_pair(score, a, b) for a, b in combinations(leaders, 2)],
+    )
+    alike = all(pair.judgement and pair.judgement.word == "equivalent" for pair in shared.pairs)
+    return (_equivalent if alike else _open)(analysis, score, shared)
 
 
 def _pair(score: OverallScore, first: Standing, second: Standing) -> Pair:
@@ -86,50 +98,38 @@ def _more(pair: Pair) -> str:
     return costs_more(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
 
 
-def _equivalent(
-    analysis: Analysis,
-    score: OverallScore,
-    leaders: list[Standing],
-    behind: list[Standing],
-    pairs: list[Pair],
-) -> Answer:
+def _equivalent(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     """All that share the first place are equivalent: any will do."""
-    names = listed([item.environment for item in leaders])
-    judged = [pair.judgement for pair in pairs if pair.judgement]
+    names = listed([item.environment for item in shared.leaders])
+    judged = [pair.judgement for pair in shared.pairs if pair.judgement]
     low, high = min(item.low for item in judged), max(item.high for item in judged)
     head = (
         f"{names} are equivalent within 3 % ({between(low, high, signed_percent)}); any of"
         " them will do"
     )
-    rest = _out(leaders, behind, score)
+    rest = _out(shared.leaders, shared.behind, score)
     sentence = fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}.")
     return Answer(State.DECIDED, sentence, details=_details(analysis))
 
 
-def _open(
-    analysis: Analysis,
-    score: OverallScore,
-    leaders: list[Standing],
-    behind: list[Standing],
-    pairs: list[Pair],
-) -> Answer:
+def _open(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     """Several may be the best: their costs, who is out, and how many blocks would decide."""
-    names = listed([item.environment for item in leaders])
-    costs = listed([fixed(item.score, 2) for item in leaders])
+    names = listed([item.environment for item in shared.leaders])
+    costs = listed([fixed(item.score, 2) for item in shared.leaders])
     head = f"{names} cannot yet be told apart (cost {costs} of {score.reference}'s)"
-    rest = _out(leaders, behind, score)
-    needed = blocks_needed(analysis.comparisons, score.n, pairs)
+    rest = _out(shared.leaders, shared.behind, score)
+    needed = blocks_needed(analysis.comparisons, score.n, shared.pairs)
     if score.n < LEAST_BLOCKS:
         why = f"which is best: {score.n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
     elif needed is None:
-        scatter = max(pair.effect.log_stddev for pair in pairs)
+        scatter = max(pair.effect.log_stddev for pair in shared.pairs)
         why = (
             f"which is best: {_LADDER[-1]} blocks would not tell, as their ratio scatters by"
             f" {percent(scatter, 0)} from block to block"
         )
     else:
         why = f"which is best, at n = {score.n} blocks; about {needed} would tell"
-    short = f"{len(leaders)} environments cannot yet be told apart at n = {score.n} blocks"
+    short = f"{len(shared.leaders)} environments cannot yet be told apart at n = {score.n} blocks"
     sentence = fitting(
         f"{head}; {rest}." if rest else f"{head}.",
         f"{head}.",

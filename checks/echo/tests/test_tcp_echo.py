@@ -27,12 +27,16 @@ def parse(text: str) -> json_lines.Output:
     return json_lines.parse(text, CHECK.metrics_by_name)
 
 
+def built(folder: Path, name: str) -> str:
+    """The program of this name, which needs no library."""
+    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/{name}"]
+    subprocess.run(command, check=True, capture_output=True)
+    return f"{folder}/{name}"
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("tcp")
-    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/tcp_echo"]
-    subprocess.run(command, check=True, capture_output=True)
-    return f"{folder}/tcp_echo"
+    return built(tmp_path_factory.mktemp("tcp"), "tcp_echo")
 
 
 @contextmanager

@@ -13,17 +13,13 @@ from pathlib import Path
 import pytest
 
 from checks.common import json_lines
-from checks.common.sources import LIBRARY
 from checks.echo import CHECK
-from checks.echo.tests.test_tcp_echo import outcome, parse, two_ends
+from checks.echo.tests.test_tcp_echo import built, outcome, parse, two_ends
 
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("udp")
-    command = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/udp_echo"]
-    subprocess.run(command, check=True, capture_output=True)
-    return f"{folder}/udp_echo"
+    return built(tmp_path_factory.mktemp("udp"), "udp_echo")
 
 
 def lost(output: json_lines.Output) -> dict[int, float]:
