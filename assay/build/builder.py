@@ -7,14 +7,14 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from assay.build import our_packages
+from assay.build import local_sources, our_packages
 from assay.build.commands import Say, SpackCommands
 from assay.build.facts import Lock
 from assay.build.our_packages import OUR_PACKAGES
@@ -32,7 +32,10 @@ NEEDED_BYTES = 2 * 10**9
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """What to build: a site's views (all, or those its environments `asked` need)."""
+    """What to build: a site's views (all, or those its environments `asked` need).
+
+    `sources`: packages that are built from a folder of the user's.
+    """
 
     site: str
     built: SpackDescription
@@ -40,6 +43,7 @@ class BuildRequest:
     offline: bool = False
     anew: bool = False
     jobs: int = 0
+    sources: Mapping[str, Path] = field(default_factory=dict)
 
     def views(self) -> list[str]:
         """Names of the views; raises AssayError for an environment that has none."""
@@ -77,6 +81,7 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     stopped. Raises AssayError and InfrastructureError.
     """
     commands = prepare(spack, request, say)
+    local_sources.develop(commands, request.sources)
     resolve(commands, request.anew)
     lock = Lock(commands.environment / "spack.lock")
     facts = _facts(request, lock, commands.environment)
@@ -86,8 +91,13 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
             path.unlink()
     roots = sorted({root for known in facts.values() for root in known["roots"]})
+    local_sources.refuse_unused(lock, roots, request.sources)
     ours = lock.hashes_of(OUR_PACKAGES, roots)
-    install(commands, roots, our_packages.changed(commands, ours), request.jobs)
+    changed = our_packages.changed(commands, ours)
+    for part in [known["roots"] for known in facts.values()] if request.sources else [roots]:
+        local_sources.lay_copies(commands.environment, request.sources)
+        again = [one for one in lock.hashes_of(OUR_PACKAGES, part) if one in changed]
+        install(commands, part, again, request.jobs)
     our_packages.note(commands, ours)
     if request.built.modules:
         commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
@@ -130,7 +140,12 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
                 " GB. Make room, or name another place with ASSAY_SPACK_HOME"
             )
         write_scope(spack, request.site, request.built, request.offline)
-        _lay_environment(request.built, folder, packages_files(request.site, request.built))
+        _lay_environment(
+            request.built,
+            folder,
+            packages_files(request.site, request.built),
+            request.sources,
+        )
     except OSError as error:
         raise InfrastructureError(
             f"{error.filename or folder}: {error.strerror}; make room or mend the rights, or name"
@@ -139,20 +154,25 @@ def prepare(spack: Spack, request: BuildRequest, say: Say) -> SpackCommands:
     return SpackCommands(spack, folder, say, alone=request.offline)
 
 
-def _lay_environment(built: SpackDescription, folder: Path, packages: list[Path]) -> None:
-    """Copy the environment, with its kept lock unless the site has a packages.yaml of its own.
+def _lay_environment(
+    built: SpackDescription, folder: Path, packages: list[Path], sources: Mapping[str, Path]
+) -> None:
+    """Copy the environment, with its kept lock unless the site has a packages.yaml of its own, or
+    packages come from local `sources`.
 
     `packages`: the packages.yaml files, the platform's last. A lock that follows from other files
-    is removed.
+    or sources is removed.
     """
     source = SPACK_ENV / "environments" / built.environment
     if not (source / "spack.yaml").is_file():
         known = sorted(path.parent.name for path in SPACK_ENV.glob("environments/*/spack.yaml"))
         raise AssayError(f"spack.environment {built.environment!r}: allowed is {', '.join(known)}")
     kept = [lock for lock in [source / f"{built.platform}.lock"] if lock.is_file()]
-    kept = kept if len(packages) == 1 else []
+    kept = kept if len(packages) == 1 and not sources else []
     given = [source / "spack.yaml", *packages, *kept]
-    digest = hashlib.sha256(b"\0".join(path.read_bytes() for path in given)).hexdigest()
+    parts = [path.read_bytes() for path in given]
+    parts += [f"{name}={place}".encode() for name, place in sorted(sources.items())]
+    digest = hashlib.sha256(b"\0".join(parts)).hexdigest()
     noted = folder / "chosen-from.sha256"
     if noted.is_file() and noted.read_text() == digest:
         return

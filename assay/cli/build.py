@@ -8,10 +8,12 @@ import argparse
 from assay.build.builder import BuildRequest, build, spack_section
 from assay.build.commands import say_with_time
 from assay.build.home_lock import building
+from assay.build.local_sources import local_sources
 from assay.build.paths import find_spack
 from assay.cli.doctor import tell
 from assay.cli.options import add_site
 from assay.doctor import machine_findings
+from assay.sites.builds import spack_home
 from records.errors import AssayError, ExitStatus
 
 
@@ -28,6 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="spack",
         help="spack (default); distribution: its packages, installed by make packages",
     )
+    parser.add_argument(
+        "--source",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="build package NAME from this folder, not from what its recipe fetches; repeatable",
+    )
     parser.add_argument("--offline", action="store_true", help="sources from the mirror only")
     parser.add_argument("--anew", action="store_true", help="choose all versions anew, not by lock")
     parser.add_argument("--jobs", type=int, default=0, help="at once; default: one a core")
@@ -36,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _build(arguments: argparse.Namespace) -> int:
     if arguments.builder == "distribution":
-        if arguments.offline or arguments.environments:
+        if arguments.offline or arguments.environments or arguments.source:
             raise AssayError(
-                "--with distribution takes neither --offline nor --environments: its packages are"
+                "--with distribution takes no --offline, --environments, --source: its packages are"
                 " installed as a whole by make packages, and our programs compiled as a run begins"
             )
         return tell(machine_findings())
@@ -50,6 +59,7 @@ def _build(arguments: argparse.Namespace) -> int:
         arguments.offline,
         arguments.anew,
         arguments.jobs,
+        local_sources(arguments.source, spack_home()),
     )
     request.views()
     spack = find_spack()

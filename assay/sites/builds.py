@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from assay import ROOT
-from assay.sites.description import EnvironmentDescription, SiteDescription
+from assay.sites.description import VIEW, EnvironmentDescription, SiteDescription
 from records.errors import AssayError, InfrastructureError
 
 #: Where `make spack` puts Spack and its package repository.
@@ -78,7 +78,10 @@ def with_spack(described: SiteDescription) -> SiteDescription:
                 "compiler": str(folder / "bin" / "mpicc"),
                 "mpirun": str(folder / "bin" / "mpirun"),
                 "ready_programs": str(folder / "libexec" / "assay"),
-                "programs": {program: str(folder / path) for program, path in _PROGRAMS.items()},
+                "programs": {
+                    **{program: str(folder / path) for program, path in _PROGRAMS.items()},
+                    **_named_of_view(like, folder),
+                },
                 "spack_view": view,
                 "variables": {**like.variables, **variables},
                 "device": described.spack.devices.get(view, ""),
@@ -90,6 +93,15 @@ def with_spack(described: SiteDescription) -> SiteDescription:
             }
             environments[described.spack.name_of(name)] = like.model_copy(update=served)
     return described.model_copy(update={"environments": environments})
+
+
+def _named_of_view(environment: EnvironmentDescription, folder: Path) -> dict[str, str]:
+    """The programs that the site itself names as part of the view."""
+    return {
+        program: path.replace(VIEW, str(folder))
+        for program, path in environment.programs.items()
+        if path.startswith(f"{VIEW}/")
+    }
 
 
 def replaced_by_spack(described: SiteDescription) -> dict[str, EnvironmentDescription]:

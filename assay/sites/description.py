@@ -30,6 +30,8 @@ from records.topology import TopologyDescription
 SCHEMA = 2
 #: Ending of the names of environments that Spack builds.
 SPACK_SUFFIX = "-spack"
+#: What stands for the folder of the Spack view in `programs`.
+VIEW = "{view}"
 #: What stands for the value in `options` and `variables` of a setting.
 VALUE = "{value}"
 
@@ -112,9 +114,10 @@ class EnvironmentKeys(Section):
     )
     programs: dict[str, Text] = key(
         "Paths of foreign programs built for it, by the name that checks ask for: hpl, su3_rmd,"
-        " osu, netpipe, netpipe-tcp. Variables such as $HOME are expanded. A case whose program is"
-        " not there is skipped, with the reason in the plan; a word without a slash is looked for"
-        " where launches run.",
+        " osu, netpipe, netpipe-tcp. Variables such as $HOME are expanded, and {view} at the"
+        " beginning is the folder of the Spack view that serves the environment, e.g."
+        " {view}/bin/xhpl. A case whose program is not there is skipped, with the reason in the"
+        " plan; a word without a slash is looked for where launches run.",
         default={},
     )
     settings: dict[str, SettingDescription] = key("What variants may change.", default={})

@@ -2,6 +2,7 @@
 """assay build without Spack: what it refuses, what it takes, and what it says when Spack fails."""
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, pr
 from assay.build.commands import SpackCommands
 from assay.build.facts import Lock
 from assay.build.failures import explained
+from assay.build.local_sources import lay_copies, local_sources, refuse_unused
 from assay.build.mirror import SourceArchive, _take
 from assay.build.our_packages import changed, note, sources_digest
 from assay.build.paths import SPACK_ENV, Spack, find_spack
@@ -20,7 +22,7 @@ from assay.build.scope import write_scope
 from assay.build.stale_builds import refuse_stale_builds
 from assay.cli.main import main
 from assay.sites import builds
-from assay.sites.builds import facts_file
+from assay.sites.builds import facts_file, view_folder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.sources import CHECKS
@@ -78,23 +80,75 @@ def test_too_little_room_is_told_before_anything_is_built(home, monkeypatch):
         prepare(spack, BuildRequest("virtual", virtual().spack), print)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["milc"], "'milc': allowed is NAME=DIR or NAME@VERSION=DIR"),
+        (["milc="], "allowed is NAME=DIR"),
+        (["Milc %={folder}"], "allowed is NAME=DIR"),
+        (["milc={folder}/none"], "none is no folder with files"),
+        (["milc={folder}/empty"], "empty is no folder with files"),
+        (["milc={folder}", "milc@1={folder}"], "milc is given twice"),
+        (["milc={above}"], "holds the Spack home"),
+    ],
+)
+def test_a_local_source_that_cannot_be_is_refused(tmp_path, home, words, told):
+    folder = tmp_path / "milc"
+    (folder / "empty").mkdir(parents=True)
+    given = [word.format(folder=folder, above=tmp_path) for word in words]
+    with pytest.raises(AssayError, match=re.escape(told)):
+        local_sources(given, home)
+
+
+def test_each_library_gets_a_fresh_copy_and_the_users_folder_stays(tmp_path, home):
+    folder = tmp_path / "milc=1"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "su3.c").write_text("int main;")
+    os.utime(folder / "su3.c", (1, 1))
+    sources = local_sources([f"milc@7.8.1={folder}"], home)
+    assert sources == {"milc@7.8.1": folder}
+    lay_copies(tmp_path, sources)
+    copy = tmp_path / "local-sources" / "milc"
+    (copy / "su3.o").write_text("of the first library")
+    lay_copies(tmp_path, sources)
+    assert [path.name for path in copy.iterdir()] == ["su3.c"]
+    assert (copy / "su3.c").stat().st_mtime == 1
+    assert not (folder / "su3.o").exists()
+
+
+def test_a_local_source_that_nothing_is_built_from_is_refused(tmp_path):
+    lock = Lock(LOCK)
+    roots = lock.roots_of("lam")
+    with pytest.raises(AssayError, match=r"no such package; it needs assay-benchmarks, .*netpipe"):
+        refuse_unused(lock, roots, {"milc-su3-rmd": tmp_path})
+    with pytest.raises(AssayError, match=r"needs netpipe 3\.7\.2; give netpipe@3\.7\.2=DIR"):
+        refuse_unused(lock, roots, {"netpipe@3.6": tmp_path})
+
+
+def test_a_wrong_local_source_is_told_before_spack_is_looked_for(capsys, home):
+    assert main(["build", "--site", "virtual", "--source", "milc=/nowhere"]) == 2
+    assert "--source milc: /nowhere is no folder" in capsys.readouterr().err
+
+
 def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     built, lock = virtual().spack, tmp_path / "spack.lock"
     platform = SPACK_ENV / "platforms" / "debian12" / "packages.yaml"
-    _lay_environment(built, tmp_path, [platform])
+    _lay_environment(built, tmp_path, [platform], {})
     assert lock.read_bytes() == LOCK.read_bytes()
     own = tmp_path / "packages.yaml"
     own.write_text("packages: {all: {require: [target=x86_64_v3]}}")
-    _lay_environment(built, tmp_path, [own, platform])
+    _lay_environment(built, tmp_path, [own, platform], {})
     assert not lock.exists()
     lock.write_text("chosen by the site's file")
-    _lay_environment(built, tmp_path, [own, platform])
+    _lay_environment(built, tmp_path, [own, platform], {})
     assert lock.exists()
     own.write_text("packages: {all: {require: [target=x86_64]}}")
-    _lay_environment(built, tmp_path, [own, platform])
+    _lay_environment(built, tmp_path, [own, platform], {})
     assert not lock.exists()
-    _lay_environment(built, tmp_path, [platform])
+    _lay_environment(built, tmp_path, [platform], {})
     assert lock.read_bytes() == LOCK.read_bytes()
+    _lay_environment(built, tmp_path, [platform], {"netpipe": tmp_path})
+    assert not lock.exists()
 
 
 def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
@@ -103,6 +157,18 @@ def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
     assert environments["openmpi5-prte"].compiler.startswith(str(home))
     stand_ins = SlurmSite(read_description("virtual-newer")).with_builds("spack")
     assert stand_ins.description.environments == environments
+
+
+def test_a_site_names_what_else_of_a_view_runs(home):
+    """HPL as netlib has it stands beside ours, in environments of its own."""
+    environments = read_description("virtual-newest").environments
+    view = view_folder("virtual-newest", "lam")
+    assert environments["lam-netlib"].programs["hpl"] == f"{view}/bin/xhpl"
+    assert environments["lam"].programs["su3_rmd"] == f"{view}/bin/milc_su3_rmd"
+    assert "hpl" not in environments["lam"].programs
+    # What the distribution has is not of the view.
+    virtual_lam = read_description("virtual").environments["lam-spack"]
+    assert all(path.startswith(str(home)) for path in virtual_lam.programs.values())
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeGuard
-
-from pydantic import model_validator
+from typing import Any, TypeGuard
 
 from checks.common.answer import Asked, Reading, mean_is_possible
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
@@ -19,26 +17,15 @@ from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S, Timed
 from checks.common.json_lines import Output, OutputError, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH
-from checks.common.parameters import (
-    MAX_RANKS,
-    ProfiledParameters,
-    RanksPerNode,
-    quantity,
-    ranks_per_node_field,
-)
+from checks.common.parameters import MAX_RANKS
 from checks.su3_rmd.metrics import METRICS, PRINTED, RANK_CPU_TIME, RELATIONS
+from checks.su3_rmd.parameters import FLOP_PER_SITE_STEP, MOST_EXTENT, Su3RmdParameters
 from records.metric import Metric
 
-#: Floating-point operations a site and step as the original counts them: force 10872, links 5616,
-#: reunitarisation 624.
-FLOP_PER_SITE_STEP = 17112
-#: The same a site and trajectory (the last half step of the links), and a site and measurement.
-FLOP_PER_SITE_TRAJECTORY, FLOP_PER_SITE_MEASUREMENT = 5616, 2592
 #: Double-precision bytes a site: four links and four momenta of 9 complex numbers, one work field.
 BYTES_PER_SITE = 3 * 4 * 144
 #: The lattice that grows with the memory to fill: many numbers of ranks cut it evenly.
 LEAST_FILLED = {"nx": 12, "ny": 12, "nz": 12, "nt": 24}
-MOST_EXTENT = 1024
 
 #: Greatest deviation of a link from SU(3) that is rounding, by precision.
 GREATEST_DEVIATION = {"double": 1e-12, "single": 1e-4}
@@ -51,101 +38,6 @@ WHICH = ("least", "mean", "greatest")
 
 #: Rank counts that a message names.
 COUNTS_SHOWN = 8
-
-Precision = Literal["single", "double"]
-Communication = Literal["isend", "ssend", "persistent"]
-#: Our own program, or the original of the MILC collaboration where a site has it.
-Implementation = Literal["assay", "milc"]
-Kernel = Literal["auto", "plain", "baseline", "avx2", "avx512"]
-
-
-def _extent(direction: str) -> Any:
-    return quantity(f"Lattice extent in {direction}.", "sites", ge=2, le=MOST_EXTENT)
-
-
-class Su3RmdParameters(ProfiledParameters):
-    """One run of the program: a lattice, its trajectories and how ranks communicate."""
-
-    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"implementation"}
-
-    nx: int = _extent("x")
-    ny: int = _extent("y")
-    nz: int = _extent("z")
-    nt: int = _extent("t")
-    ranks: int = quantity("Ranks that share the lattice.", "ranks", ge=1, le=MAX_RANKS)
-    ranks_per_node: RanksPerNode = ranks_per_node_field()
-    trajectories: int = quantity("Measured trajectories.", "trajectories", ge=1, le=1_000_000)
-    warmups: int = quantity("Trajectories before them.", "trajectories", 1, ge=0, le=1_000_000)
-    beta: float = quantity("Coupling 6/g².", "1", 6.0, gt=0, le=100)
-    step_size: float = quantity("Step size of the leapfrog.", "1", 0.01, gt=0, le=1)
-    steps: int = quantity("Steps of a trajectory.", "steps", 4, ge=1, le=100_000)
-    trajectories_between_measurements: int = quantity(
-        "Measure after every so many trajectories.", "trajectories", 1, ge=1, le=1_000_000
-    )
-    seed: int = quantity("Seed of the random numbers.", "none", 5682304, ge=0, le=2**31 - 1)
-    implementation: Implementation = quantity(
-        "Whose program: ours, or the original that the site names under `programs`.",
-        "none",
-        "assay",
-    )
-    precision: Precision = quantity("Precision of links and momenta.", "none", "double")
-    communication: Communication = quantity("How halos are sent.", "none", "isend")
-    overlap: bool = quantity("Whether halos travel during the interior's work.", "none", False)
-    kernel: Kernel = quantity("Instructions of the kernels.", "none", "auto")
-    plaquette: float = quantity(
-        "Last mean plaquette that is expected; unless told, any of a gauge field.",
-        "1",
-        0.5,
-        gt=0,
-        lt=1,
-    )
-    plaquette_tolerance: float = quantity(
-        "Greatest distance from it of a right answer.", "1", 0.5, gt=0, le=0.5
-    )
-
-    @property
-    def sites(self) -> int:
-        """Sites of the lattice."""
-        return self.nx * self.ny * self.nz * self.nt
-
-    @property
-    def measurements(self) -> int:
-        """How often the plaquette is measured."""
-        return self.trajectories // self.trajectories_between_measurements
-
-    @property
-    def site_steps(self) -> int:
-        """Sites times steps of all trajectories."""
-        return self.sites * self.steps * (self.warmups + self.trajectories)
-
-    @property
-    def operations(self) -> int:
-        """Floating-point operations as the original counts them: what `rate` stands for."""
-        trajectories = (self.warmups + self.trajectories) * FLOP_PER_SITE_TRAJECTORY
-        measurements = self.measurements * FLOP_PER_SITE_MEASUREMENT
-        return self.site_steps * FLOP_PER_SITE_STEP + self.sites * (trajectories + measurements)
-
-    @model_validator(mode="after")
-    def _measures(self) -> Su3RmdParameters:
-        if self.measurements == 0:
-            raise ValueError(
-                f"trajectories_between_measurements = {self.trajectories_between_measurements}"
-                f" leaves {self.trajectories} trajectories without a measurement, and a time"
-                " without a checked answer is refused; allowed are at most all trajectories"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _only_what_the_original_has(self) -> Su3RmdParameters:
-        own = {"communication": self.communication, "overlap": self.overlap, "kernel": self.kernel}
-        fields = type(self).model_fields
-        set_here = [name for name, value in own.items() if value != fields[name].default]
-        if self.implementation == "milc" and set_here:
-            raise ValueError(
-                f"implementation = milc has no {', '.join(set_here)}: leave out what only our own"
-                " program can choose"
-            )
-        return self
 
 
 class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):

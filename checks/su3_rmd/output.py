@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from checks.common.json_lines import OutputError, check_number
-from checks.su3_rmd import Su3RmdParameters, is_number
+from checks.su3_rmd import is_number
+from checks.su3_rmd.parameters import Su3RmdParameters
 
 _VALUE = r"-?\d\.\d+e[+-]\d\d+"
 _PAIR = rf"(?P<space>{_VALUE}) (?P<time>{_VALUE})"

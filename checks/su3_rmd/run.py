@@ -9,6 +9,7 @@ coupling, and the links are still SU(3).
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,11 @@ from checks.common.answer import Reading, died, longer_than_launch, option_words
 from checks.common.base import OwnProgram
 from checks.common.builds import Su3Rmd
 from checks.common.json_lines import Output, measured
-from checks.su3_rmd import CHECK, Su3RmdParameters, wrong_plaquette
+from checks.su3_rmd import CHECK, wrong_plaquette
 from checks.su3_rmd import output as milc
+from checks.su3_rmd.metrics import PRINTED_DIGITS
+from checks.su3_rmd.parameters import Su3RmdParameters
+from records.metric import Metric
 
 
 class Run(OwnProgram):
@@ -101,7 +105,19 @@ def read_own(asked: Su3RmdParameters, output: Output, text: str) -> Reading:
         wrong = f"the program printed {printed.time_s} s and reported {program_s} s"
     if not math.isclose(printed.plaquette, answer["plaquette"], rel_tol=1e-6):
         wrong = f"the program printed the plaquette {printed.plaquette}, not {answer['plaquette']}"
-    return Reading(wrong=wrong) if wrong else reading
+    if wrong:
+        return Reading(wrong=wrong)
+    return replace(reading, metrics=[*reading.metrics, *_kept(asked, printed)])
+
+
+def _kept(asked: Su3RmdParameters, printed: milc.Block) -> list[Metric]:
+    """The numbers of each measurement as they were printed, where the case keeps them."""
+    return [
+        Metric(one.name, one.unit, one.better, getattr(line, one.name), {"measurement": number})
+        for number, line in enumerate(printed.measurements, start=1)
+        for one in PRINTED_DIGITS
+        if asked.keep_measurements
+    ]
 
 
 def _place(note: Any) -> tuple[Any, Any]:
@@ -136,4 +152,4 @@ def read_original(asked: Su3RmdParameters, output: Output, text: str) -> Reading
         "launch": output.phase_s("launch_begin", "launch_end"),
     }
     metrics = [measured(CHECK.metrics_by_name[name], value) for name, value in values.items()]
-    return Reading(metrics, flags=[flag])
+    return Reading([*metrics, *_kept(asked, printed)], flags=[flag])

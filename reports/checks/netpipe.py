@@ -4,15 +4,13 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.checks.common.cells import name_cell
+from reports.checks.common.cells import name_cell, ratio_interval_cell
 from reports.checks.common.echo_times import ByBlock, echo_times, together
 from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.notation.units import ReadableUnit, bytes_text
-from reports.notation.values import between
 from reports.show.rows import measured_in, message_bytes, range_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Heading, Table, pivot
-from reports.statistics.signed_rank import LEAST_N, paired_effect
 
 #: Lengths of the comparison, in bytes.
 SIZES = (1, 1024, 65536, 1048576)
@@ -71,15 +69,6 @@ def comparison_table(analysis: Analysis) -> Table | None:
         " there. PVM's echo is that of InPlace by the direct route, as NetPIPE's.",
         group=1,
     )
-
-
-def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:
-    """Where the ratio lies, from the launches' scatter; too few of them tell nothing."""
-    if len(pairs) < LEAST_N:
-        return Cell("–", title=f"an interval needs {LEAST_N} launches of each, not {len(pairs)}")
-    effect = paired_effect(*zip(*pairs, strict=True))
-    title = f"{effect.interval.level:.1%} interval of n = {effect.n}: about {effect.ratio:.3f}"
-    return Cell(between(effect.interval.low, effect.interval.high, 3), title=title)
 
 
 def netpipe_times(analysis: Analysis, environment: str, transport: str) -> dict[int, ByBlock]:

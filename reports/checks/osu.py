@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU micro-benchmarks in one table: benchmark by environment, with the launches' spread."""
+"""The OSU micro-benchmarks: benchmark by environment, and our own measurements beside them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
 from reports.analysis import Analysis, Row, flags_of
-from reports.notation.units import bytes_text, readable_unit
+from reports.checks.common.cells import name_cell, ratio_interval_cell
+from reports.checks.common.echo_times import ByBlock, together
+from reports.notation.units import ReadableUnit, bytes_text, readable_unit
 from reports.show.rows import measured_in, message_bytes, range_cell
 from reports.show.section import Section
-from reports.show.tables import Cell, Column, Table, pivot
+from reports.show.tables import Cell, Column, Table, numeric, pivot
 
 _CHECK = "osu"
 #: What a benchmark is read by: the first of these that it has.
@@ -77,4 +83,101 @@ def _test(analysis: Analysis, row: Row) -> str:
     return str(analysis.case(row).params["test"])
 
 
-SECTION = Section(tables=(benchmarks_table,))
+@dataclass(frozen=True)
+class _Measured:
+    """A metric of a check: of cases with these parameters, at points with these coordinates."""
+
+    check: str
+    metric: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    at: Mapping[str, Any] = field(default_factory=dict)
+
+
+#: What we and the suite measure alike: its name and unit, ours, the suite's. OSU's windows are of
+#: 64 messages.
+_ALIKE = (
+    (
+        "half round trip",
+        ReadableUnit("µs", 1e-6),
+        _Measured(
+            "echo",
+            "half_round_trip",
+            {"placement": "between-nodes", "transport": "library", "distance": 1, "hops": 0},
+        ),
+        _Measured(_CHECK, "osu_latency", {"test": "osu_latency"}),
+    ),
+    (
+        "bandwidth of windows",
+        ReadableUnit("MB/s", 1e6),
+        _Measured(
+            "streams",
+            "window_rate",
+            {"placement": "between-nodes", "transport": "library", "window": 64},
+            {"direction": "one-way"},
+        ),
+        _Measured(_CHECK, "osu_bandwidth", {"test": "osu_bw"}),
+    ),
+    (
+        "allreduce",
+        ReadableUnit("µs", 1e-6),
+        _Measured("collectives", "collective_time", at={"operation": "allreduce"}),
+        _Measured(_CHECK, "osu_latency", {"test": "osu_allreduce"}),
+    ),
+)
+#: Environment, ranks, ranks a node, message length.
+_Place = tuple[str, int, int, int]
+
+
+def comparison_table(analysis: Analysis) -> Table | None:
+    """A line a quantity, length, layout and environment that both measured, with their ratio."""
+    lines: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]] = []
+    order = list(analysis.looks)
+    for title, unit, *both in _ALIKE:
+        ours, osu = (_values(analysis, measured) for measured in both)
+        places = sorted(ours.keys() & osu.keys(), key=lambda p: (p[1:], order.index(p[0])))
+        lines += [(title, unit, place, ours[place], osu[place]) for place in places]
+
+    def cells(line: list[tuple[str, ReadableUnit, _Place, ByBlock, ByBlock]]) -> list[Cell]:
+        _, unit, _, ours, osu = line[0]
+        pairs = together(ours, osu)
+        return [
+            *(range_cell(values.values(), unit) for values in (ours, osu)),
+            range_cell(one / other for one, other in pairs),
+            ratio_interval_cell(pairs),
+        ]
+
+    return pivot(
+        lines,
+        [
+            ("quantity", lambda line: f"{line[0]}, {line[1].label}"),
+            (Column("ranks", numeric=True), lambda line: str(line[2][1])),
+            (Column("message", numeric=True), lambda line: bytes_text(line[2][3])),
+            ("environment", lambda line: name_cell(line[2][0])),
+        ],
+        [(numeric("ours", "OSU", "ours / OSU", "95 % interval"), cells)],
+        anchor="table-osu-beside-ours",
+        title="Our measurements beside the suite's",
+        note="Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
+        " block, its interval is that of Hodges and Lehmann's estimate. Ours are medians over"
+        " repetitions, of an allreduce the longest over the ranks of each; OSU's are means, of an"
+        " allreduce over the ranks: a disturbance, and ranks that do not leave together, weigh"
+        " differently.",
+        group=2,
+    )
+
+
+def _values(analysis: Analysis, measured: _Measured) -> dict[_Place, ByBlock]:
+    """What was measured, by place and block. A parameter that a run does not know is right."""
+    found: dict[_Place, ByBlock] = {}
+    for row in analysis.rows_of(measured.check, measured.metric):
+        case, point = analysis.case(row), dict(row.series.at)
+        right = all(
+            case.params.get(name, value) == value for name, value in measured.params.items()
+        )
+        if right and all(point.get(name) == value for name, value in measured.at.items()):
+            place = case.environment, case.ranks, case.ranks_per_node, message_bytes(row)
+            found.setdefault(place, {}).update(row.series.by_block())
+    return found
+
+
+SECTION = Section(tables=(comparison_table, benchmarks_table))

@@ -11,6 +11,7 @@ import pytest
 from records.metric import schema_1_register
 from reports.analysis import Analysis, analyse
 from reports.checks import netpipe, node
+from reports.checks.common.cells import ratio_interval_cell
 from reports.load.loading import load_run
 from reports.show.tables import Table
 from reports.tests.synthetic import case, write_run
@@ -132,10 +133,10 @@ def test_tcp_alone_has_a_witness_of_its_own(analysis: Analysis) -> None:
 def test_the_witness_ratio_has_an_interval_from_three_launches_on() -> None:
     # Of six ratios the exact interval nearest to 95 % goes from the least to the greatest.
     pairs = [(ratio, 1.0) for ratio in (0.9, 0.95, 1.0, 1.02, 1.1, 1.2)]
-    cell = netpipe.ratio_interval_cell(pairs)
+    cell = ratio_interval_cell(pairs)
     assert cell.text == "0.900 … 1.200"
     assert "96.9% interval of n = 6" in cell.title
-    assert netpipe.ratio_interval_cell(pairs[:2]).text == "–"
+    assert ratio_interval_cell(pairs[:2]).text == "–"
 
 
 def test_without_such_checks_there_are_no_tables(tmp_path: Path) -> None:

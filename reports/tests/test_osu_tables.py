@@ -67,3 +67,54 @@ def test_a_line_a_benchmark_and_length_with_a_column_an_environment(analysis: An
 def test_a_run_without_osu_has_no_such_table(tmp_path: Path) -> None:
     analysis = analyse(load_run(write_run(tmp_path / "quick", blocks=1)))
     assert osu_tables.benchmarks_table(analysis) is None
+
+
+ALIKE: tuple[tuple[str, dict[str, Any], str, str, dict[str, str], float], ...] = (
+    ("echo", {"placement": "between-nodes"}, "half_round_trip", "s", {}, 3e-6),
+    ("osu", {"test": "osu_latency"}, "osu_latency", "s", {}, 2e-6),
+    ("streams", {"window": 64}, "window_rate", "bytes/s", {"direction": "one-way"}, 1e8),
+    ("osu", {"test": "osu_bw"}, "osu_bandwidth", "bytes/s", {}, 2e8),
+    (
+        *("collectives", {"operations": ["allreduce"]}, "collective_time", "s"),
+        *({"operation": "allreduce"}, 8e-6),
+    ),
+    ("osu", {"test": "osu_allreduce"}, "osu_latency", "s", {}, 4e-6),
+    # Of other windows, and on one node: not measured alike.
+    ("streams", {"window": 32}, "window_rate", "bytes/s", {"direction": "one-way"}, 1e6),
+    ("echo", {"placement": "within-node"}, "half_round_trip", "s", {}, 1e-7),
+)
+
+
+def test_ours_stands_beside_what_the_suite_measures_alike(tmp_path: Path) -> None:
+    cases = [case(check, "mpich", params) for check, params, *_ in ALIKE]
+    values = {
+        item["id"]: (name, unit, at, value)
+        for item, (_, _, name, unit, at, value) in zip(cases, ALIKE, strict=True)
+    }
+
+    def measured(record: dict[str, Any]) -> dict[str, Any]:
+        name, unit, at, value = values[record["case_id"]]
+        metric = {
+            "name": name,
+            "unit": unit,
+            "better": "lower" if unit == "s" else "higher",
+            "value": record["block"] * value,
+            "at": {**at, "message_bytes": 8},
+        }
+        return record | {"metrics": [metric]}
+
+    analysis = analyse(load_run(write_run(tmp_path / "run", cases, blocks=6, edit=measured)))
+    table = osu_tables.comparison_table(analysis)
+    assert table is not None
+    found = [[cell.text for cell in row] for row in table.rows]
+    assert [(row[0], row[2], row[7]) for row in found] == [
+        ("half round trip, µs", "8 B", "1.500 … 1.500"),
+        ("bandwidth of windows, MB/s", "8 B", "0.500 … 0.500"),
+        ("allreduce, µs", "8 B", "2.000 … 2.000"),
+    ]
+    assert found[2][6].startswith("2.0")
+    assert found[0][4:6] == ["10.5 (3.0 … 18.0)", "7.0 (2.0 … 12.0)"]
+
+
+def test_the_suite_alone_stands_beside_nothing(analysis: Analysis) -> None:
+    assert osu_tables.comparison_table(analysis) is None

@@ -5,8 +5,8 @@ import pytest
 
 from checks.common import json_lines
 from checks.common.sources import CHECKS
-from checks.su3_rmd import Su3RmdParameters
 from checks.su3_rmd import output as milc
+from checks.su3_rmd.parameters import Su3RmdParameters
 from checks.su3_rmd.run import read_original
 
 DATA = CHECKS / "su3_rmd" / "src" / "proof" / "data"
@@ -47,6 +47,20 @@ def test_a_real_output_gives_time_and_rate_and_says_whose_program_it_was(text, a
     assert values["rate"] * time_s == pytest.approx(work)
     assert values["site_step_time"] == pytest.approx(time_s / (4**3 * 8 * 40))
     assert values["launch"] == 1
+
+
+def test_measurements_are_kept_as_they_were_printed_where_they_are_asked_for():
+    assert all(metric.at is None for metric in reading(DOUBLE).metrics)
+    kept = [m for m in reading(DOUBLE, keep_measurements=True).metrics if m.at is not None]
+    numbers = [f"{metric.value:e}" for metric in kept]
+    lines = [line.split() for line in DOUBLE.splitlines() if line.startswith("GMES")]
+    assert numbers == [number for words in lines for number in (*words[1:3], *words[4:])]
+    assert [metric.at for metric in kept[::4]] == [{"measurement": n} for n in range(1, 11)]
+
+
+def test_more_measurements_than_a_record_keeps_are_refused():
+    with pytest.raises(ValueError, match="allowed are at most 100"):
+        Su3RmdParameters(**ASKED | {"trajectories": 101}, keep_measurements=True)
 
 
 def test_every_cut_output_is_refused():

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from assay.sites.facts import SiteFacts
 from checks.common import json_lines
 from checks.common.registry import CHECKS
-from checks.su3_rmd import Su3RmdParameters, divides, fitting_counts
+from checks.su3_rmd import divides, fitting_counts
+from checks.su3_rmd.parameters import Su3RmdParameters
 from checks.su3_rmd.run import read_own
 
 OUTPUT = (Path(__file__).parents[1] / "samples" / "mpich.2ranks.out").read_text()
@@ -41,6 +42,14 @@ def test_real_output_gives_times_and_rate():
     assert values["launch"] > values["program_time"]
     assert 0 <= values["communication_share"] < 1
     assert values["cpu_time"] / 2 <= values["rank_cpu_time"] <= values["cpu_time"]
+
+
+def test_our_measurements_are_kept_as_they_were_printed():
+    kept = [m for m in reading(OUTPUT, keep_measurements=True).metrics if m.at is not None]
+    lines = [line.split() for line in OUTPUT.splitlines() if line.startswith("GMES")]
+    assert [f"{metric.value:e}" for metric in kept] == [
+        number for words in lines for number in (*words[1:3], *words[4:])
+    ]
 
 
 @pytest.mark.parametrize(

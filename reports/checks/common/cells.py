@@ -5,9 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from reports.notation.values import between
 from reports.show.tables import Cell
+from reports.statistics.signed_rank import LEAST_N, paired_effect
 
 
 def name_cell(environment: str, flags: Iterable[str] = ()) -> Cell:
     """An environment's name with its sign, and what marks its launches."""
     return Cell(environment, environment=environment, badges=tuple(flags))
+
+
+def ratio_interval_cell(pairs: list[tuple[float, float]]) -> Cell:
+    """Where the ratio lies, from the launches' scatter; too few of them tell nothing."""
+    if len(pairs) < LEAST_N:
+        return Cell("–", title=f"an interval needs {LEAST_N} launches of each, not {len(pairs)}")
+    effect = paired_effect(*zip(*pairs, strict=True))
+    title = f"{effect.interval.level:.1%} interval of n = {effect.n}: about {effect.ratio:.3f}"
+    return Cell(between(effect.interval.low, effect.interval.high, 3), title=title)

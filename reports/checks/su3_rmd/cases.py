@@ -58,21 +58,21 @@ def lattice_cases(analysis: Analysis) -> tuple[LatticeCase, ...]:
 
     def key(item: LatticeCase) -> tuple[int, str, int, int]:
         case = item.case
-        return item.sites, _settings(case, EXTENTS), case.ranks, order[case.environment]
+        return item.sites, settings_text(case, EXTENTS), case.ranks, order[case.environment]
 
     return tuple(sorted(cases, key=key))
 
 
 def strong_series(analysis: Analysis) -> list[list[LatticeCase]]:
     """Cases of one lattice and environment that differ in their ranks only, by ascending ranks."""
-    return _series(analysis, lambda item: _settings(item.case, ()))
+    return _series(analysis, lambda item: settings_text(item.case, ()))
 
 
 def weak_series(analysis: Analysis) -> list[list[LatticeCase]]:
     """Cases of one environment with equal sites a rank, other settings alike."""
     return _series(
         analysis,
-        lambda item: f"{item.sites / item.case.ranks} {_settings(item.case, EXTENTS)}",
+        lambda item: f"{item.sites / item.case.ranks} {settings_text(item.case, EXTENTS)}",
     )
 
 
@@ -86,7 +86,8 @@ def _series(analysis: Analysis, key: Callable[[LatticeCase], str]) -> list[list[
     return [series for series in found if len(series) > 1]
 
 
-def _settings(case: PlannedCase, without: tuple[str, ...]) -> str:
+def settings_text(case: PlannedCase, without: tuple[str, ...]) -> str:
+    """The settings of the problem as one text, less those named."""
     kept: dict[str, Any] = {
         name: value
         for name, value in case.params.items()

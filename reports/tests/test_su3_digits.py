@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Digits of our lattice program and the original: what agrees, which number differs first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reports.analysis import analyse
+from reports.checks.su3_rmd.digits import AGREE, NUMBERS, digits_table, first_difference
+from reports.load.loading import load_run
+from reports.show.tables import Cell
+from reports.tests.synthetic import case, write_run
+
+LATTICE = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "seed": 8352, "keep_measurements": True}
+METRICS = [
+    {"name": name, "unit": "1", "better": "higher", "definition": name, "measured": False}
+    for name in NUMBERS
+]
+CHECK = {"name": "su3_rmd", "title": "su3_rmd", "deciding": "program_time", "shown": "rate"}
+#: The first two lines of measurements of the original's sample.
+LINES = (
+    (2.946865e00, 3.346524e-04, 2.975384e00, 2.975037e00),
+    (2.887389e00, 8.270037e-04, 2.951300e00, 2.949240e00),
+)
+Change = Callable[[dict[str, Any], list[list[float]]], None]
+
+
+def lattice_case(
+    environment: str, ranks: int, implementation: str, **changed: Any
+) -> dict[str, Any]:
+    params = {**LATTICE, "ranks": ranks, "implementation": implementation, **changed}
+    return case("su3_rmd", environment, params, ranks)
+
+
+CASES = [
+    lattice_case(environment, ranks, implementation)
+    for environment in ("mpich", "lam")
+    for ranks in (1, 2)
+    for implementation in ("assay", "milc")
+]
+
+
+def judged(
+    folder: Path, change: Change | None = None, cases: list[dict[str, Any]] = CASES
+) -> dict[tuple[str, str], Cell] | None:
+    """The last cell of each line of the table, by ranks and environment."""
+
+    def printed(record: dict[str, Any]) -> dict[str, Any]:
+        lines = [list(line) for line in LINES]
+        if change:
+            change(record, lines)
+        metrics = [
+            {
+                "name": name,
+                "unit": "1",
+                "better": "higher",
+                "value": value,
+                "at": {"measurement": n},
+            }
+            for n, line in enumerate(lines, start=1)
+            for name, value in zip(NUMBERS, line, strict=True)
+        ]
+        return record | {"metrics": metrics}
+
+    write_run(folder, cases, blocks=3, edit=printed)
+    plan = json.loads((folder / "plan.json").read_text())
+    plan |= {"schema": 2, "metrics": METRICS, "checks": [CHECK]}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    table = digits_table(analyse(load_run(folder)))
+    if table is None:
+        return None
+    return {(row[2].text, row[3].text): row[-1] for row in table.rows}
+
+
+def is_original(record: dict[str, Any]) -> bool:
+    return bool(record["params"]["implementation"] == "milc")
+
+
+def test_equal_digits_of_all_launches_agree(tmp_path: Path) -> None:
+    found = judged(tmp_path)
+    assert found is not None
+    assert {place: cell.text for place, cell in found.items()} == {
+        (ranks, environment): AGREE for ranks in "12" for environment in ("mpich", "lam")
+    }
+
+
+@pytest.mark.parametrize("block", [1, 3])
+def test_one_digit_in_one_launch_is_named(tmp_path: Path, block: int) -> None:
+    def change(record: dict[str, Any], lines: list[list[float]]) -> None:
+        here = (record["environment"], record["params"]["ranks"], record["block"])
+        if is_original(record) and here == ("lam", 2, block):
+            lines[1][2] += 1e-6
+
+    found = judged(tmp_path, change)
+    assert found is not None
+    cell = found.pop(("2", "lam"))
+    assert cell.text == (
+        "differ first in measurement 2, plaquette in space: ours 2.951300e+00, the original"
+        " 2.951300e+00 and 2.951301e+00"
+    )
+    assert cell.badges == ("digits differ",)
+    assert cell.title == "1 number differs of 8"
+    assert {other.text for other in found.values()} == {AGREE}
+
+
+def test_what_is_below_the_printed_digits_is_no_difference(tmp_path: Path) -> None:
+    def change(record: dict[str, Any], lines: list[list[float]]) -> None:
+        lines[0][0] += 4e-8 * is_original(record)
+
+    found = judged(tmp_path, change)
+    assert found is not None
+    assert {cell.text for cell in found.values()} == {AGREE}
+
+
+def test_a_case_without_the_original_is_judged_by_nothing(tmp_path: Path) -> None:
+    """Nor is one of another seed, or on another number of ranks."""
+    cases = [
+        *CASES[:2],
+        lattice_case("mpich", 2, "assay"),
+        lattice_case("lam", 1, "assay"),
+        lattice_case("lam", 1, "milc", seed=1),
+    ]
+    found = judged(tmp_path, cases=cases)
+    assert found is not None
+    assert {place: cell.text for place, cell in found.items()} == {
+        ("1", "mpich"): AGREE,
+        ("2", "mpich"): "–",
+        ("1", "lam"): "–",
+    }
+
+
+def test_a_run_of_ours_alone_has_no_such_table(tmp_path: Path) -> None:
+    assert judged(tmp_path, cases=[lattice_case("lam", 1, "assay")]) is None
+
+
+def test_a_number_that_one_lacks_differs() -> None:
+    ours = {(1, 0): {"1.000000e+00"}, (1, 1): {"2.000000e+00"}}
+    assert first_difference(ours, ours) is None
+    assert first_difference(ours, {(1, 0): {"1.000000e+00"}}) == ((1, 1), ["2.000000e+00"], [])
