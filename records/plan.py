@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -32,7 +32,8 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     `params` are complete (defaults filled in, sizes explicit); cases that differ only in their
     environment share the object. `cpus_per_task` and `resources` are what the job asks for beside
     nodes; `alone`, whether no other launch of the allocation may run meanwhile, None: as it shares
-    the network with them.
+    the network with them; `switches`, whether its nodes lie at one switch or at several, None:
+    anywhere.
     """
 
     id: str
@@ -47,6 +48,7 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     cpus_per_task: Annotated[int, msgspec.Meta(ge=1)] | None = None
     resources: dict[str, dict[str, Scalar]] = {}
     alone: bool | None = None
+    switches: Literal["one", "several"] | None = None
     skipped: str | None
 
 

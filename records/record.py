@@ -31,11 +31,13 @@ Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
 
 
 class Neighbour(msgspec.Struct, frozen=True):
-    """A launch that ran at the same time in the same allocation, and its nodes."""
+    """A launch that ran at the same time in the same allocation, its nodes, and their switches
+    where the site declares them."""
 
     case_id: str
     block: Count
     nodes: list[str]
+    switches: list[str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +46,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     `block` counts from 1; a case that cannot run on the site has one `skipped` record with block 0.
     `flags` are short words shown beside the numbers, e.g. "oversubscribed". `profile` is the MPI
     profile by ascending rank, there when the case asked for it. `neighbours` are launches that ran
-    meanwhile on other nodes; without it, none did. `chain` is set by the writer.
+    meanwhile on other nodes; without it, none did. `drawn_alone` is there where others might have:
+    whether the seed drew that none should. `chain` is set by the writer.
     """
 
     schema: int = SCHEMA
@@ -68,6 +71,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     artifacts: dict[str, str]
     profile: list[RankProfile] | msgspec.UnsetType = msgspec.UNSET
     neighbours: list[Neighbour] | msgspec.UnsetType = msgspec.UNSET
+    drawn_alone: bool | msgspec.UnsetType = msgspec.UNSET
     chain: str | msgspec.UnsetType = msgspec.UNSET
 
 

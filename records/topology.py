@@ -41,6 +41,11 @@ class Topology(ABC):
     def pairs(self) -> Iterator[Pair]:
         """Pairs of nodes, among them at least one of every hop count that there is."""
 
+    @property
+    def leaves(self) -> dict[str, list[str]]:
+        """The nodes at each switch that has nodes, but those that are left out; none in a torus."""
+        return {}
+
     def pair_at(self, hops: int, cores: Mapping[str, list[int]]) -> Pair | None:
         """Two nodes so many hops apart; None if there are none.
 
@@ -163,6 +168,15 @@ class SwitchTree(Topology):
                         " in a tree"
                     )
         self._paths = {name: self._path(name) for name in self._leaves}
+
+    @property
+    def leaves(self) -> dict[str, list[str]]:
+        """The nodes at each switch that has nodes, but those that are left out."""
+        found = {
+            name: [node for node in nodes if node not in self._left_out]
+            for name, nodes in self._leaves.items()
+        }
+        return {name: nodes for name, nodes in found.items() if nodes}
 
     def _path(self, switch: str) -> list[str]:
         """The switches from this one to the top."""

@@ -33,7 +33,10 @@ def add_narrowing(parser: argparse.ArgumentParser) -> None:
         " the checks of that folder outside the tree, as does ASSAY_CHECKS; may be repeated",
     )
     group.add_argument(
-        "--nodes", metavar="N", type=_count, help="launches use so many nodes at most"
+        "--nodes",
+        metavar="N",
+        type=_count,
+        help="launches use so many nodes at most; with --in-one-job so many are asked for",
     )
     group.add_argument("--blocks", metavar="N", type=_count, help="so many blocks")
     group.add_argument(

@@ -2,7 +2,7 @@
 """From a campaign and a site to every case, its layout, its cost and its place in each block."""
 
 from assay.plan.narrowing import WHOLE, Narrowing
-from assay.plan.order import block_order
+from assay.plan.order import block_order, runs_alone
 from assay.plan.planner import launch_limit_s, make_plan
 from assay.plan.render import render_plan
 from assay.plan.short import measured_in
@@ -15,4 +15,5 @@ __all__ = [
     "make_plan",
     "measured_in",
     "render_plan",
+    "runs_alone",
 ]

@@ -69,9 +69,9 @@ def expand(campaign: Campaign, site: SiteFacts) -> tuple[list[Case], list[str]]:
                 if owner.job != combination.job:
                     raise AssayError(
                         f"{campaign.place(combination.entry)} and {campaign.place(owner.entry)}"
-                        f" differ in resources or cpus_per_task only: {combination.check} in"
-                        f" {environment} with {brief(combination.params)}; a report could not tell"
-                        " them apart: write two campaigns"
+                        " differ in resources, switches or cpus_per_task only:"
+                        f" {combination.check} in {environment} with {brief(combination.params)};"
+                        " a report could not tell them apart: write two campaigns"
                     )
                 if owner.relative or combination.relative:
                     continue
@@ -104,7 +104,11 @@ def _combinations(
         definition, environments = CHECKS[entry.check], campaign.environments_of(entry)
         if not environments:
             continue
-        asked = {"cpus_per_task": entry.cpus_per_task, "resources": entry.resources}
+        asked = {
+            "cpus_per_task": entry.cpus_per_task,
+            "resources": entry.resources,
+            "switches": entry.switches,
+        }
         job = {name: value for name, value in asked.items() if value}
         site = whole_site.with_cpus_per_task(entry.cpus_per_task)
         for given in combinations(entry):

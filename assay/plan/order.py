@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The seeded random order of a block."""
+"""What the seed draws: the order of a block, and which launches of it run alone."""
 
 from __future__ import annotations
 
@@ -17,3 +17,14 @@ def block_order(case_ids: Iterable[str], seed: int, block: int) -> list[str]:
         case_ids,
         key=lambda case_id: hashlib.sha256(f"{seed}:{block}:{case_id}".encode()).digest(),
     )
+
+
+def runs_alone(case_id: str, seed: int, block: int, at_once: int) -> bool:
+    """Whether a launch that others may run beside runs alone even so, always the same for one seed.
+
+    One of `at_once` + 1 does, at random: together they take about the time of all others side by
+    side. By them a report tests whether neighbours mattered; the draw owes nothing to what is
+    measured.
+    """
+    digest = hashlib.sha256(f"alone:{seed}:{block}:{case_id}".encode()).digest()
+    return int.from_bytes(digest[:8]) % (at_once + 1) == 0

@@ -14,6 +14,7 @@ from assay.schema.problems import listed
 from assay.sites.facts import SiteFacts
 from checks.common.registry import CHECKS, descriptions_of, folders_of, metrics_of
 from checks.common.resources import unknown_resource
+from checks.common.switches import unfit_switches
 from records.errors import AssayError
 from records.plan import Plan, PlannedCase, Totals
 
@@ -102,12 +103,15 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
         if combination is not previous:
             previous = combination
             definition = CHECKS[combination.check]
-            cpus, resources = (combination.job.get(k) for k in ("cpus_per_task", "resources"))
+            asked = ("cpus_per_task", "resources", "switches")
+            cpus, resources, switches = map(combination.job.get, asked)
             slots = site.with_cpus_per_task(cpus)
             layout = definition.layout(combination.parameters, slots.cores_per_node)
             unfit = definition.infeasible(combination.parameters, layout, slots)
             if unfit and cpus:
                 unfit = f"with {cpus} CPUs a rank: {unfit}"
+            leaves = site.topology.leaves if site.topology else {}
+            unfit = unfit_switches(switches, layout.nodes, leaves, site.name) or unfit
             unfit = unknown_resource(resources or {}, site.resources, site.name) or unfit
             if unfit and by_option and layout.nodes > site.nodes:
                 unfit += " by --nodes"
@@ -127,6 +131,7 @@ def _lay_out(cases: list[Case], site: SiteFacts, by_option: bool) -> Iterator[Pl
             cpus_per_task=cpus,
             resources=resources or {},
             alone=combination.alone,
+            switches=switches,
             skipped=_lacks(case, missing, site)
             if missing
             else _gone(case, definition.site_program, site) or unfit,

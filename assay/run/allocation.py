@@ -24,8 +24,9 @@ from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import ENDING_S, Allocation
 from checks.common.slurm_answers import slurm_seconds
+from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
-from records.plan import PlannedCase
+from records.plan import Plan, PlannedCase
 from records.queue_state import QueueState
 
 #: Seconds between two beats, and after which a script that hears none ends.
@@ -53,25 +54,35 @@ done
 
 def granted(site: Site, job: dict[str, str], seed: int) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs."""
+    nodes = answer_of(site, "scontrol", "show", "hostnames", job["NodeList"]).split()
+    topology = site.description.topology
     return Allocation(
         job_id=job["JobId"],
-        nodes=answer_of(site, "scontrol", "show", "hostnames", job["NodeList"]).split(),
+        nodes=nodes,
         ends_at=slurm_seconds(job.get("EndTime", "")) or sys.float_info.max,
         seed=seed,
         cores=site.description.shared_cores,
+        leaves={
+            switch: here
+            for switch, at in (topology.topology().leaves if topology else {}).items()
+            if (here := [node for node in at if node in nodes])
+        },
     )
 
 
 def own_allocation(site: Site, nodes: int, seed: int) -> Allocation | None:
     """The job that this process runs in, where launches of `nodes` nodes have room in it.
 
-    None outside a job of the site's cluster, and in one of fewer nodes.
+    None outside a job of the site's cluster, in one of fewer nodes, and in one that does not have
+    them whole: others' ranks could run beside the measured ones.
     """
     job = own_job(site)
     if job is None or job.get("Partition") != site.description.slurm_partition:
         return None
     found = granted(site, job, seed)
-    return found if len(found.nodes) >= nodes else None
+    cores = len(found.nodes) * site.description.cores_per_node
+    whole = job.get("OverSubscribe") == "NO" or int(job.get("NumCPUs", 0)) >= max(1, cores)
+    return found if whole and len(found.nodes) >= nodes else None
 
 
 @dataclass(frozen=True)
@@ -91,11 +102,17 @@ def widest(cases: Iterable[PlannedCase]) -> int:
     return max((case.nodes for case in cases), default=1)
 
 
-def nodes_at_once(cases: Iterable[PlannedCase], site: Site) -> int:
-    """How many nodes an allocation needs: those of the widest launch, or of several at a time."""
-    cases = list(cases)
+def nodes_at_once(plan: Plan, site: Site) -> int:
+    """How many nodes an allocation needs: as --nodes says, else those of the widest launch, or of
+    several at a time, and as many as leave no doubt that launches lie at switches as they ask."""
+    if said := plan.narrowed.get("nodes"):
+        return int(str(said))
+    cases = [case for case in plan.cases if case.skipped is None]
+    topology = site.description.topology
+    leaves = topology.topology().leaves if topology else {}
+    sure = max((nodes_to_be_sure(c.switches, c.nodes, leaves) for c in cases), default=1)
     side_by_side = min(site.description.concurrency, len(cases)) * widest(cases)
-    return max(widest(cases), min(site.facts().nodes, side_by_side))
+    return max(widest(cases), min(site.facts().nodes, max(side_by_side, sure)))
 
 
 class Allocations:

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 
 from msgspec import UNSET
 
-from assay.plan import block_order, launch_limit_s
 from assay.run.allocation import Allocations, InOneJob, nodes_at_once
+from assay.run.coming import Launch, launches_to_come
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interims import judge
 from assay.run.interruption import Interruption
@@ -25,19 +25,18 @@ from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
 from assay.run.provenance import with_facts
 from assay.run.raw_output import keep_raw
-from assay.run.session import Launch, Session
+from assay.run.session import Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.allocation import Allocation
+from checks.common.allocation import ENDING_S, Allocation
 from checks.common.job_limits import HALTING_S, limits_s
 from checks.common.outcome import BuildFailure, Outcome
 from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
-from records.interims import Interim, asked_blocks
-from records.plan import Plan, PlannedCase
-from records.record import CASE_ID, Neighbour, Record, RecordWriter, latest_attempts
+from records.plan import PlannedCase
+from records.record import Neighbour, Record, RecordWriter
 from records.run_directory import RunDirectory
 from records.withheld import masked
 
@@ -54,41 +53,6 @@ FAULTS_IN_A_ROW = 3
 PAUSE_S = 20.0
 #: The run stops after so many rounds with a fault and without a result.
 ROUNDS_WITHOUT_RESULT = 2
-
-
-def launches_to_come(
-    plan: Plan, records: Iterable[Record], interims: Sequence[Interim] = ()
-) -> Iterator[Launch]:
-    """The launches still to be run, in the order of the seed; lost ones get a further attempt.
-
-    In a sequential design they reach up to the next judgement, without what does not go on.
-    """
-    cases = {case.id: case for case in plan.cases if case.skipped is None}
-    done, asked = latest_attempts(records, CASE_ID), asked_blocks(plan, interims)
-    index = 0
-    for block in range(1, max(asked.values(), default=0) + 1):
-        for case_id in block_order(cases, plan.seed, block):
-            case, before = cases[case_id], done.get((case_id, block))
-            if block > asked[case.environment, case.check]:
-                continue
-            if before is None or before.status == "lost":
-                yield Launch(
-                    index=index,
-                    case_id=case.id,
-                    check=case.check,
-                    environment=case.environment,
-                    params=case.params,
-                    ranks=case.ranks,
-                    ranks_per_node=case.ranks_per_node,
-                    nodes=case.nodes,
-                    block=block,
-                    attempt=before.attempt + 1 if before else 1,
-                    limit_s=launch_limit_s(plan, case),
-                    undisturbed=case.nodes > 1 if case.alone is None else case.alone,
-                    cpus_per_task=case.cpus_per_task,
-                    resources=case.resources,
-                )
-                index += 1
 
 
 class _PauseError(Exception):
@@ -122,8 +86,17 @@ class Driver:
             self.allocations = Allocations(
                 *(site, self.work, self.waiting, interruption.sleep, in_one_job),
                 seed=self.plan.seed,
-                nodes=nodes_at_once([case for case in self.plan.cases if not case.skipped], site),
+                nodes=nodes_at_once(self.plan, site),
             )
+            if (longest_s := site.description.longest_job_s) is not None:
+                # What a launch may take; the allocation's end is kept free of launches.
+                self.site = site.with_longest_job(int(longest_s - ENDING_S))
+        topology = site.description.topology
+        self._switch_of = {
+            node: switch
+            for switch, nodes in (topology.topology().leaves if topology else {}).items()
+            for node in nodes
+        }
         #: Records made of each launch by this driver.
         self._made: Counter[tuple[str, int]] = Counter()
         #: How many of these are not lost.
@@ -230,7 +203,10 @@ class Driver:
         return [
             launch
             for launch in launches_to_come(
-                self.plan, self.run_directory.records(), self.run_directory.interims()
+                self.plan,
+                self.run_directory.records(),
+                self.run_directory.interims(),
+                1 if self.allocations is None else self.site.description.concurrency,
             )
             if self._made[launch.key] <= retries and launch.key not in unbuilt
         ]
@@ -381,8 +357,9 @@ class Driver:
         assert outcome.status is not None
         if isinstance(asked, Launch):
             case_id, block, attempt = asked.case_id, asked.block, asked.attempt
+            drawn = asked.drawn_alone
         else:
-            case_id, block, attempt = asked.id, 0, 1
+            case_id, block, attempt, drawn = asked.id, 0, 1, None
         return Record(
             run_id=self.run_directory.run_id,
             case_id=case_id,
@@ -405,12 +382,18 @@ class Driver:
             artifacts=artifacts,
             profile=UNSET if outcome.profile is None else outcome.profile,
             neighbours=self._neighbours(outcome) or UNSET,
+            drawn_alone=UNSET if drawn is None else drawn,
         )
 
     def _neighbours(self, outcome: Outcome) -> list[Neighbour]:
         """The launches of this session that ran meanwhile."""
         return [
-            Neighbour(one.case_id, one.block, beside.nodes)
+            Neighbour(
+                one.case_id,
+                one.block,
+                beside.nodes,
+                sorted({at for node in beside.nodes if (at := self._switch_of.get(node))}) or UNSET,
+            )
             for beside in outcome.beside
             if (one := self._batch.get(beside.launch_index)) is not None
         ]

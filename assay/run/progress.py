@@ -14,7 +14,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from assay.run.session import Launch
+from assay.run.coming import Launch
 from assay.run.time_left import TimeLeft, time_text
 from assay.terminal import own_stderr
 from checks.common.registry import register

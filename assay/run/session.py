@@ -17,13 +17,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from assay import ROOT
+from assay.run.coming import Launch
 from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site
@@ -38,31 +37,6 @@ ENDING_S = 30.0
 #: A message has an outcome's samples and profile, or the output of a build that failed.
 GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
-
-
-@dataclass(frozen=True)
-class Launch:
-    """One launch to come: a case's content, its layout, block and attempt."""
-
-    index: int
-    case_id: str
-    check: str
-    environment: str
-    params: dict[str, Any]
-    ranks: int
-    ranks_per_node: int
-    nodes: int
-    block: int
-    attempt: int
-    limit_s: float
-    undisturbed: bool = True
-    cpus_per_task: int | None = None
-    resources: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    @property
-    def key(self) -> tuple[str, int]:
-        """Case and block: what gets one record that counts."""
-        return self.case_id, self.block
 
 
 class Session:
@@ -87,8 +61,7 @@ class Session:
         launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
         self._output = work.write_control("reframe.out", "")
         archive = self.site.hpl_source()
-        beside = allocation is not None and site.description.concurrency > 1
-        policy = "async" if beside else "serial"
+        policy = "serial" if allocation is None else "async"
         variables = {
             "ASSAY_SITE_FILE": str(site_file),
             "ASSAY_LAUNCHES_FILE": str(launches_file),

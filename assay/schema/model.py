@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, PrivateAttr, Tag, model_validator
 
 from checks.common.resources import CpusPerTask, Resources
+from checks.common.switches import Switches
 from records.sections import Name, Section, key
 
 SCHEMA = 1
@@ -54,6 +55,12 @@ class CaseEntry(Section):
     alone: bool | None = key(
         "Whether no other launch runs meanwhile where several share an allocation; without it those"
         " of several nodes run alone, those of one node side by side.",
+        default=None,
+    )
+    switches: Switches | None = key(
+        "Where the nodes of a launch lie, by the switches of the site's `topology`: one, all at one"
+        " switch; several, dealt out over as many as can be; without it anywhere. Where the site's"
+        " switches do not allow it the cases are skipped.",
         default=None,
     )
     once: bool = key(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.run.driver import launches_to_come
+from assay.run.coming import launches_to_come
 from assay.run.interims import judge
 from assay.run.status import run_status
 from assay.screens.screen import Screen

@@ -15,8 +15,8 @@ from rich.cells import cell_len
 
 from assay.cli import main
 from assay.cli.run_ending import end
+from assay.run.coming import Launch
 from assay.run.progress import Progress
-from assay.run.session import Launch
 from assay.run.status import run_status
 from assay.run.time_left import TimeLeft, time_text
 from assay.screens.screen import MOST, WIDTH, Column, Screen

@@ -13,6 +13,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from checks.common.switches import Switches, drawn_at
+
 #: Environment variable with the allocation as JSON.
 ALLOCATION = "ASSAY_ALLOCATION"
 #: Seconds that Slurm needs at the end of an allocation; no launch is started within them.
@@ -33,23 +35,45 @@ class Allocation(BaseModel):
     seed: int = 0
     #: The cores of nodes that share one machine, by node.
     cores: dict[str, list[int]] = {}
+    #: Its nodes at each switch, where the site declares switches.
+    leaves: dict[str, list[str]] = {}
 
-    def step(self, script: str, nodes: Sequence[str], ranks: int, ranks_per_node: int) -> list[str]:
-        """What stands before a command to run it in a step; `script` is launch/allocated.sh."""
+    def step(
+        self,
+        script: str,
+        nodes: Sequence[str],
+        ranks: int,
+        ranks_per_node: int,
+        files: tuple[str, str] = ("-", "-"),
+    ) -> list[str]:
+        """What stands before a command to run it in a step; `script` is launch/allocated.sh.
+
+        `files` get the command's stdout and stderr; without them they are the step's own.
+        """
         step = ["srun", f"--jobid={self.job_id}", "--overlap", "--mpi=none", "--cpu-bind=none"]
         step += ["--nodes=1", "--ntasks=1", f"--nodelist={nodes[0]}"]
-        return [*step, script, ",".join(nodes), str(ranks), str(ranks_per_node)]
+        return [*step, script, ",".join(nodes), str(ranks), str(ranks_per_node), *files]
 
-    def drawn(self, count: int, free: Collection[str], place: int) -> list[str]:
+    def drawn(
+        self, count: int, free: Collection[str], place: int, switches: Switches | None = None
+    ) -> list[str] | None:
         """`count` of the `free` nodes, at random by the seed and the launch's place in the run.
 
         In the order of the allocation, as Slurm gives nodes to jobs. Nodes that share cores are
-        drawn together only where it cannot be helped.
+        drawn together only where it cannot be helped. None: the free ones do not suffice, or do
+        not lie at `switches` as asked.
         """
         dice = random.Random(f"{self.seed}.{place}")  # noqa: S311  not for secrets
-        draws = [dice.sample(sorted(free), count) for _ in range(_DRAWS)]
-        chosen = min(draws, key=self._sharing)
-        return sorted(chosen, key=self.nodes.index)
+        if count > len(free):
+            return None
+        draws = [
+            dice.sample(sorted(free), count)
+            if switches is None
+            else drawn_at(switches, count, free, self.leaves, dice)
+            for _ in range(_DRAWS)
+        ]
+        chosen = min(filter(None, draws), key=self._sharing, default=None)
+        return None if chosen is None else sorted(chosen, key=self.nodes.index)
 
     def _sharing(self, nodes: Sequence[str]) -> int:
         """How often a core is that of a further node."""

@@ -8,10 +8,13 @@ that is to be undisturbed waits until no other runs, and the others wait for it.
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import select
 import subprocess
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +24,67 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 from checks.common.allocation import ALLOCATION, ENDING_S, Allocation, without_slurm
 from checks.common.faults import Loss
 from checks.common.queue_reasons import last_words
-from checks.common.scheduler import END_MARKER, HEARTBEAT_S, tell
+from checks.common.scheduler import HEARTBEAT_S, tell
 from checks.common.slurm_answers import cancel, described, fields
 
-#: File in the job's working folder in which its step leaves its name.
-_STEP = "launch.step"
-#: File beside it with what srun itself says.
+#: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"
 #: Seconds that srun has to end its step, once it is told to.
 _CANCELLING_S = 10.0
+#: What a step says: its name in Slurm's words, then how its command ended.
+_SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
+#: Characters of it that are kept.
+_KEPT = 1000
+
+
+class _Step:
+    """A launch's step: srun, and what launch/allocated.sh says through it."""
+
+    def __init__(self, argv: list[str], folder: Path) -> None:
+        with (folder / _SRUN).open("wb") as said:
+            self.process = subprocess.Popen(
+                argv,
+                cwd=folder,
+                env=without_slurm(os.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=said,
+            )
+        assert self.process.stdout is not None
+        self._pipe = self.process.stdout.fileno()
+        os.set_blocking(self._pipe, False)
+        self._said = b""
+        self.name = ""
+        self.status: int | None = None
+
+    def over(self) -> bool:
+        """Whether the launch has ended, though srun may still be at its step's end."""
+        gone = self.process.poll() is not None
+        while (text := self._read()) and len(self._said) < _KEPT:
+            self._said += text
+        for name, status in _SAID.findall(self._said[: self._said.rfind(b"\n") + 1]):
+            self.name = name.decode().replace("-", ".") or self.name
+            self.status = int(status) if status else self.status
+        return gone or self.status is not None
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self._pipe, _KEPT)
+        except BlockingIOError:
+            return b""
+
+    def watched_by(self, news: select.poll) -> None:
+        """`news` wakes when the step says something."""
+        news.register(self._pipe, select.POLLIN)
+
+    def end(self) -> None:
+        """End it: srun ends its step when it is told to end itself."""
+        self.process.terminate()
+        try:
+            self.process.wait(_CANCELLING_S)
+        except subprocess.TimeoutExpired:
+            cancel(*filter(None, [self.name]))
+            self.process.kill()
 
 
 @register_scheduler("assay-allocation")
@@ -38,7 +93,7 @@ class AllocationScheduler(SqueueJobScheduler):
 
     Adds to a job: `slurm` and `loss`, as assay-slurm does, and `neighbours`: the nodes of each
     launch that ran beside it, by its index. A check may set `launch_index`, `asked_nodes`,
-    `undisturbed` and `needs_s`, the longest time that it may take.
+    `switches`, `undisturbed` and `needs_s`, the longest time that it may take.
     """
 
     def __init__(self) -> None:
@@ -46,13 +101,15 @@ class AllocationScheduler(SqueueJobScheduler):
         self._allocation = Allocation.model_validate_json(os.environ[ALLOCATION])
         self._waiting: list[Any] = []
         self._running: list[Any] = []
+        #: Steps of launches that have ended, whose srun has not.
+        self._ending: list[_Step] = []
         self._handed_in = 0
 
     def submit(self, job: Any) -> None:
         """Put the job behind those that wait; it begins as soon as its nodes are free."""
         self._handed_in += 1
         job._jobid, job._state = f"{self._allocation.job_id}.{self._handed_in}", "PENDING"
-        job.slurm, job.loss, job.neighbours, job.process = {}, None, {}, None
+        job.slurm, job.loss, job.neighbours, job.step = {}, None, {}, None
         job.handed_in = job._submit_time = time.time()
         job.told_at = time.monotonic()
         job.place = getattr(job, "launch_index", -1)
@@ -61,7 +118,8 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def poll(self, *jobs: Any) -> None:
         """Take over what has ended, and begin what waits."""
-        for job in [job for job in self._running if job.process.poll() is not None]:
+        self._ending = [step for step in self._ending if step.process.poll() is None]
+        for job in [job for job in self._running if job.step.over()]:
             self._running.remove(job)
             self._take_over(job)
         self._begin_next()
@@ -69,26 +127,28 @@ class AllocationScheduler(SqueueJobScheduler):
             if time.monotonic() - job.told_at > HEARTBEAT_S:
                 tell(job, "running", "")
 
+    def await_news(self, most_s: float) -> None:
+        """Sleep until a launch begins or ends, but no longer than `most_s`."""
+        news = select.poll()
+        for job in self._running:
+            job.step.watched_by(news)
+        news.poll(1000 * most_s)
+
     def cancel_many(self, jobs: Any) -> None:
-        """End jobs: srun ends its step when it is told to end itself."""
+        """End jobs, those that wait without having begun."""
         for job in jobs:
             job._is_cancelling = True
             if job in self._waiting:
                 self._waiting.remove(job)
                 job._state = "CANCELLED"
-            elif job.process is not None and job.process.poll() is None:
-                job.process.terminate()
-                try:
-                    job.process.wait(_CANCELLING_S)
-                except subprocess.TimeoutExpired:
-                    cancel(*self._step_of(job))
-                    job.process.kill()
+            elif job.step is not None and job.step.process.poll() is None:
+                job.step.end()
 
     def wait(self, job: Any) -> None:
         """Wait until the job has ended."""
         while not self.finished(job):
             self.poll(job)
-            time.sleep(0.05)
+            self.await_news(0.05)
 
     def _begin_next(self) -> None:
         """Begin the jobs whose turn it is, as many as there are nodes for."""
@@ -118,15 +178,16 @@ class AllocationScheduler(SqueueJobScheduler):
                 self._end(job, Loss(f"{self._named()} lacks {_list(lacking)}", "refused", False))
                 return []
             return list(asked) if set(asked) <= set(free) else None
-        per_node = job.num_tasks_per_node or 1
-        count = -(-(job.num_tasks or 1) // per_node)
-        if count > len(self._allocation.nodes):
-            said = f"{self._named()} has {len(self._allocation.nodes)} nodes, {count} are needed"
-            self._end(job, Loss(said, "refused", ran=False))
+        per_node, everything = job.num_tasks_per_node or 1, self._allocation.nodes
+        count, switches = -(-(job.num_tasks or 1) // per_node), getattr(job, "switches", None)
+        if self._allocation.drawn(count, everything, job.place, switches) is None:
+            where = {"one": " at one switch", "several": " at several switches"}.get(
+                str(switches), ""
+            )
+            said = f"{self._named()}, {_list(everything)}, lacks {count} nodes{where}"
+            self._end(job, Loss(f"{said}: ask for more --nodes", "refused", ran=False))
             return []
-        if count > len(free):
-            return None
-        return self._allocation.drawn(count, free, job.place)
+        return self._allocation.drawn(count, free, job.place, switches)
 
     def _too_late_for(self, job: Any) -> str | None:
         """Why the job might not end before the allocation does; None: it will."""
@@ -137,57 +198,42 @@ class AllocationScheduler(SqueueJobScheduler):
         return f"{self._named()} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
 
     def _begin(self, job: Any, nodes: list[str]) -> None:
-        per_node = job.num_tasks_per_node or 1
-        step = self._allocation.step("./allocated.sh", nodes, job.num_tasks or 1, per_node)
-        step[1:1] = [f"--job-name={job.name}", f"--output={job.stdout}", f"--error={job.stderr}"]
+        per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))
+        step = self._allocation.step("./allocated.sh", nodes, job.num_tasks or 1, per_node, files)
+        # A minute: in which Slurm counts.
+        minutes = math.ceil(getattr(job, "needs_s", 0.0) / 60) + 1
+        step[1:1] = [f"--job-name={job.name}", f"--time={minutes}"]
         job._nodelist, job._nodespec, job._state = nodes, ",".join(nodes), "RUNNING"
         for other in self._running:
             other.neighbours[job.place] = nodes
             job.neighbours[other.place] = other._nodelist
-        with (Path(job.workdir) / _SRUN).open("wb") as said:
-            job.process = subprocess.Popen(
-                [*step, "bash", job.script_filename],
-                cwd=job.workdir,
-                env=without_slurm(os.environ),
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=subprocess.STDOUT,
-            )
+        job.step = _Step([*step, "bash", job.script_filename], Path(job.workdir))
         self._running.append(job)
 
     def _take_over(self, job: Any) -> None:
-        """What has become of a job whose step is over."""
-        job._exitcode = job.process.returncode
-        if (Path(job.workdir) / END_MARKER).exists():
-            job._state = "FAILED" if job._exitcode else "COMPLETED"
-        else:
-            ran = (Path(job.workdir) / _STEP).exists()
-            told = fields(described("job", self._allocation.job_id).stdout)
-            state = told.get("JobState", "RUNNING")
-            if state != "RUNNING":
-                loss = Loss(f"{self._named()} ended {state}", "allocation", ran=ran)
-            elif not ran:
-                said = last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
-                loss = Loss(f"Slurm did not start the step: {said}", "slurm", ran=False)
-            else:
-                loss = None
-            self._end(job, loss)
-        job._jobid = (self._step_of(job) or [job._jobid])[0]
+        """What has become of a job whose launch has ended."""
+        step = job.step
+        self._ending.append(step)
+        job._jobid = step.name or job._jobid
+        job._exitcode = step.process.returncode if step.status is None else step.status
+        if step.status == 0:
+            job._state = "COMPLETED"
+            return
+        told = fields(described("job", self._allocation.job_id).stdout)
+        state, loss = told.get("JobState", "RUNNING"), None
+        if state != "RUNNING":
+            loss = Loss(f"{self._named()} ended {state}", "allocation", ran=bool(step.name))
+        elif not step.name:
+            said = last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
+            loss = Loss(f"Slurm did not start the step: {said}", "slurm", ran=False)
+        self._end(job, loss)
 
     def _end(self, job: Any, loss: Loss | None) -> None:
         job.loss, job._state = loss, "FAILED"
-
-    def _step_of(self, job: Any) -> list[str]:
-        """The step in Slurm's words, e.g. 12.7; nothing where it has not begun."""
-        try:
-            step = (Path(job.workdir) / _STEP).read_text().strip()
-        except OSError:
-            return []
-        return [step.replace("-", ".")] if re.fullmatch(r"\d+-\d+", step) else []
 
     def _named(self) -> str:
         return f"allocation {self._allocation.job_id}"
 
 
-def _list(names: set[str]) -> str:
+def _list(names: Iterable[str]) -> str:
     return ", ".join(sorted(names))

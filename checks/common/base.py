@@ -9,11 +9,14 @@ request), ok. Only an ok launch gives measurements.
 
 from __future__ import annotations
 
+import os
 import shlex
 import time
 import traceback
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import reframe as rfm
@@ -23,6 +26,7 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.logging import getlogger
 
 from checks.common import json_lines
+from checks.common.allocation import ALLOCATION
 from checks.common.answer import Reading
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
@@ -34,12 +38,13 @@ from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.preparation import NO_MODULE
 from checks.common.printed import Printed, last_line, read_printed
-from checks.common.scheduler import job_loss, run_options
-from checks.common.slurm_answers import dead_nodes, leaves_processes
+from checks.common.scheduler import RUN_ID, job_loss, run_options
+from checks.common.slurm_answers import dead_nodes, leaves_processes, up_nodes
+from checks.common.switches import drawn_among
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
-from records.topology import Pair, Topology, TopologyDescription
+from records.topology import Topology, TopologyDescription
 
 #: How session.sh ends where the launcher itself is not there: statuses of `timeout`, and its words.
 _NOT_RUN, _NO_LAUNCHER = (126, 127), "timeout: failed to run command"
@@ -68,6 +73,8 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
     launch_limit_s = variable(float, value=120.0)
     #: Whether no other launch may run meanwhile, on other nodes of the same allocation.
     undisturbed = variable(bool, value=True)
+    #: Whether its nodes must lie at one switch, or at several; "": anywhere.
+    switches = variable(str, value="")
     #: Place in the campaign's list of launches; -1 when run by hand.
     launch_index = variable(int, value=-1)
 
@@ -110,7 +117,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         nodes = self.job.asked_nodes = self.nodes_asked()
         if nodes:
             self.job.options.append(f"--nodelist={','.join(nodes)}")
-        self.job.undisturbed = self.undisturbed
+        self.job.undisturbed, self.job.switches = self.undisturbed, self.switches or None
         self.job.needs_s = self.launch_limit_s + HALTING_S
         launcher = getlauncher(extras["launcher"])()
         launcher.limit_s = self.launch_limit_s
@@ -167,12 +174,18 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         """Name of the site's own program to run (`programs` of the environment); None: ours."""
         return None
 
-    def nodes_asked(self) -> Pair | None:
-        """The nodes that the launch must have, so many hops apart; None: as Slurm places it."""
+    def nodes_asked(self) -> Sequence[str] | None:
+        """The nodes that the launch must have, so many hops apart or at `switches`; None: as Slurm
+        places it. In an allocation they are drawn when they are free."""
         hops, topology = self.definition.hops_asked(self.params), self.declared_topology()
-        if not hops or topology is None:
+        if hops and topology is not None:
+            return topology.pair_at(hops, self.current_partition.extras["shared_cores"])
+        if not self.switches or topology is None or ALLOCATION in os.environ:
             return None
-        return topology.pair_at(hops, self.current_partition.extras["shared_cores"])
+        up = up_nodes(self.current_partition.extras["slurm_partition"]) or set()
+        dice = Random(f"{os.environ.get(RUN_ID)}.{self.launch_index}")  # noqa: S311  no secret
+        count = -(-self.ranks // self.ranks_per_node)
+        return drawn_among(self.switches, count, up, topology.leaves, dice)
 
     def declared_topology(self) -> Topology | None:
         """How the site's nodes are joined, where it says so."""

@@ -24,6 +24,7 @@ from checks.common.outcome import outcome_pipe, report_refusal
 from checks.common.parameters import MAX_RANKS
 from checks.common.registry import CHECKS
 from checks.common.resources import CpusPerTask, Resources
+from checks.common.switches import Switches
 
 #: Environment variable with the path of the list of launches.
 LAUNCHES_FILE = "ASSAY_LAUNCHES_FILE"
@@ -46,6 +47,7 @@ class LaunchAsked(BaseModel):
     block: int = Field(ge=0)
     limit_s: float = Field(gt=0, le=1e7)
     undisturbed: bool = True
+    switches: Switches | None = None
     cpus_per_task: CpusPerTask | None = None
     resources: Resources = {}
 
@@ -79,6 +81,7 @@ def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: 
         "ranks_per_node": launch.ranks_per_node,
         "launch_limit_s": launch.limit_s,
         "undisturbed": launch.undisturbed,
+        "switches": launch.switches or "",
         "cpus_per_task": launch.cpus_per_task or 0,
         "resources": launch.resources,
         **{name: value for name, value in dict(params).items() if name not in RESOLVED},

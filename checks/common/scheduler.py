@@ -40,8 +40,8 @@ from checks.common.slurm_answers import (
     described,
     down_nodes,
     fields,
-    nodes_not_down,
     slurm_seconds,
+    up_nodes,
 )
 from records.queue_state import QueueState, State
 
@@ -226,8 +226,8 @@ def _missing_nodes(job: Any, reason: str) -> str | None:
     if getattr(job, "down_nodes_return", True):
         return None
     needed = job.slurm.get("NumNodes", "").split("-")[0]
-    up = nodes_not_down(job.slurm.get("Partition", ""))
-    if up is None or not needed.isdigit() or up >= int(needed):
+    up = up_nodes(job.slurm.get("Partition", ""))
+    if up is None or not needed.isdigit() or len(up) >= int(needed):
         return None
     return f"{needed} nodes asked for, not enough of them are up"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import deque
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,14 @@ from reframe.frontend.executors.policies import (
 )
 from reframe.frontend.printer import PrettyPrinter
 
+from checks.common.allocation_scheduler import AllocationScheduler
 from checks.common.base import MpiCheck
 from checks.common.builds import MakeBuild
 from checks.common.faults import fault_of
 from checks.common.outcome import BuildFailure, outcome_pipe, report_build_failure, report_refusal
+
+#: Seconds without news after which launches, and builds, are looked at.
+LOOK_S, BUILD_LOOK_S = 1.0, 0.05
 
 
 class Reporter(TaskEventListener):
@@ -57,25 +62,58 @@ class ReportingPolicy(SerialExecutionPolicy):
         self.task_listeners.append(Reporter())
 
 
-class SideBySidePolicy(AsynchronousExecutionPolicy):
-    """Several tests at a time, as ReFrame's own; none runs while programs are built."""
+class InAllocationPolicy(AsynchronousExecutionPolicy):
+    """Launches as steps of an allocation, as many at a time as the site says, in their order.
+
+    ReFrame's own, which looks at every test again and again, gets to see only those that run and
+    as many that are set up meanwhile: the next launch begins as soon as its nodes are free. None
+    runs while programs are built. It sleeps until a launch says something.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.task_listeners.append(Reporter())
+        self._coming: deque[Any] = deque()
+        self._pollctl = self
 
-    def _advance_startup(self, task: Any) -> int:
-        """Set up launches when all programs are built, in their order, no more than may soon run.
+    def runcase(self, case: Any) -> None:
+        """Put a test behind the others."""
+        super().runcase(case)
+        task = self._task_index[case]
+        self._current_tasks.remove(task)
+        self._coming.append(task)
 
-        Each has a folder.
-        """
-        if isinstance(task.check, MpiCheck):
-            ready = sum(one.state != "startup" for one in self._current_tasks)
-            built = not any(isinstance(one.check, MakeBuild) for one in self._current_tasks)
-            if not built or ready >= 2 * max(self._max_jobs.values()):
-                return 0
-        moved: int = super()._advance_startup(task)
-        return moved
+    def exit(self) -> None:
+        """Run all tests."""
+        self._admit()
+        super().exit()
+
+    def _advance_all(self, tasks: Any, timeout: float | None = None) -> None:
+        super()._advance_all(tasks, timeout)
+        self._admit()
+
+    def _admit(self) -> None:
+        """Let ReFrame see the next tests: builds, or as many launches as may soon run."""
+        most = 2 * max(self._max_jobs[name] for name in self._schedulers if name != "_rfm_local")
+        while self._coming:
+            launches = sum(isinstance(task.check, MpiCheck) for task in self._current_tasks)
+            builds = len(self._current_tasks) - launches
+            is_launch = isinstance(self._coming[0].check, MpiCheck)
+            if launches >= most or (builds if is_launch else launches):
+                return
+            self._current_tasks.add(self._coming.popleft())
+
+    def reset_poll_rate(self) -> None:
+        """Nothing is polled at a rate."""
+
+    def snooze(self) -> None:
+        """Sleep until there is something to do, in place of ReFrame's poll controller."""
+        launches = [task for task in self._current_tasks if isinstance(task.check, MpiCheck)]
+        if any(task.state in ("startup", "completing") for task in launches):
+            return
+        for scheduler in self._schedulers.values():
+            if isinstance(scheduler, AllocationScheduler):
+                scheduler.await_news(LOOK_S if launches else BUILD_LOOK_S)
 
 
 def _no_report(*_: Any, **__: Any) -> None:
@@ -86,5 +124,5 @@ if __name__ == "__main__":
     outcome_pipe()  # before anything is started that would inherit its name
     PrettyPrinter.failure_report = _no_report
     tempfile.tempdir = str(Path.cwd())
-    cli.SerialExecutionPolicy, cli.AsynchronousExecutionPolicy = ReportingPolicy, SideBySidePolicy
+    cli.SerialExecutionPolicy, cli.AsynchronousExecutionPolicy = ReportingPolicy, InAllocationPolicy
     sys.exit(cli.main())

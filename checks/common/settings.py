@@ -86,6 +86,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 memory_bytes_per_second=site["memory_bytes_per_second"],
             ),
             "shared_cores": site["shared_cores"],
+            "slurm_partition": site["slurm_partition"],
             "longest_job_s": site["longest_job_s"],
             "down_nodes_return": site.get("down_nodes_return", True),
         },

@@ -127,13 +127,13 @@ def is_down(state: str) -> bool:
     return _DOWN.search(state) is not None
 
 
-def nodes_not_down(partition: str) -> int | None:
-    """How many nodes of a partition are not down; None where Slurm does not tell."""
+def up_nodes(partition: str) -> set[str] | None:
+    """The nodes of a partition that are not down; None where Slurm does not tell."""
     answer = said(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
     states = dict(line.split() for line in answer.stdout.splitlines() if len(line.split()) == 2)
     if answer.returncode or not states:
         return None
-    return sum(not is_down(state) for state in states.values())
+    return {name for name, state in states.items() if not is_down(state)}
 
 
 def dead_nodes(names: Collection[str]) -> str | None:

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections import Counter
 
 from reports.analysis import Analysis
+from reports.neighbours import neighbours_of
 from reports.notation.units import count_text
 
 
 def not_known(analysis: Analysis) -> list[str]:
-    """Environments that are not ranked, blocks that hang together, shared cores, a virtual site."""
-    return [*_not_ranked(analysis), *_dependent(analysis), *_not_real(analysis)]
+    """Environments that are not ranked, blocks that hang together, launches that disturbed each
+    other, shared cores, a virtual site."""
+    told = (_not_ranked, _dependent, _disturbed, _not_real)
+    return [text for tell in told for text in tell(analysis)]
 
 
 def _not_ranked(analysis: Analysis) -> list[str]:
@@ -37,6 +40,13 @@ def _dependent(analysis: Analysis) -> list[str]:
     if dependence is None or not dependence.found:
         return []
     return ["how sure it is: neighbouring blocks are alike, so that they count for fewer"]
+
+
+def _disturbed(analysis: Analysis) -> list[str]:
+    found = neighbours_of(analysis)
+    if found is None or not found.mattered:
+        return []
+    return [f"the speed alone: launches beside others were {found.percent()}"]
 
 
 def _not_real(analysis: Analysis) -> list[str]:

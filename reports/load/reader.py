@@ -124,6 +124,8 @@ class Reader:
                 line.job_id if kept else None,
                 line.started_at if kept else None,
                 self._artifacts(line) if with_artifacts else None,
+                beside=bool(line.neighbours),
+                drawn_alone=None if line.drawn_alone is msgspec.UNSET else line.drawn_alone,
             )
         )
 

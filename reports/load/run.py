@@ -24,7 +24,11 @@ AtKey = tuple[tuple[str, Any], ...]
 
 
 class Launch(msgspec.Struct, gc=False):
-    """One launch as recorded; `counted` is false when a later attempt replaced it."""
+    """One launch as recorded; `counted` is false when a later attempt replaced it.
+
+    `beside`: others ran meanwhile; `drawn_alone`: whether the seed drew that none should, None
+    where it was not drawn.
+    """
 
     case: int
     block: int
@@ -36,6 +40,8 @@ class Launch(msgspec.Struct, gc=False):
     started_at: str | None
     artifacts: dict[str, str] | None
     counted: bool = True
+    beside: bool = False
+    drawn_alone: bool | None = None
 
 
 class Series(msgspec.Struct, frozen=True, eq=False, gc=False):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from reports.analysis import Analysis
 from reports.choice.leaders import Ranking, rankings
+from reports.neighbours import neighbours_of
 from reports.notation.units import count_text
 from reports.show.choice.sentences import Sentence, choice_sentences
 from reports.show.rows import measured_in
@@ -37,6 +38,8 @@ def summary_sentences(analysis: Analysis) -> list[Sentence]:
             " and are marked where they stand."
         )
         tail.append(Sentence(text, "#launches", "warning"))
+    if found := neighbours_of(analysis):
+        tail.append(Sentence(found.told(), "#launches", "warning" if found.mattered else "plain"))
     if analysis.invalid:
         text = (
             "Point-to-point launches that reply before the wait are wrong on purpose: they show"

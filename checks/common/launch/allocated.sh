@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# allocated.sh NODES RANKS RANKS_PER_NODE COMMAND...: a step of an allocation becomes like a job of its own.
+# allocated.sh NODES RANKS RANKS_PER_NODE OUT ERR COMMAND...: a step of an allocation becomes like a job of
+# its own.
 #   NODES           names of the step's nodes, separated by commas; the step itself runs on the first
 #   RANKS           ranks of the launch
 #   RANKS_PER_NODE  ranks on each node
+#   OUT ERR         files of COMMAND's output; the step's own then says when COMMAND begins and has ended,
+#                   which srun passes on at once, long before the step is over. -: COMMAND gets the step's own
 # What Slurm says of the step is replaced by what sbatch would say to a job of these nodes; steps that
 # COMMAND starts stay on them, through the `srun` of in-allocation/. ASSAY_LAUNCH_ID tells launches of
 # one allocation apart.
-nodes=$1 ranks=$2 per_node=$3
-shift 3
+nodes=$1 ranks=$2 per_node=$3 out=$4 err=$5
+shift 5
 here=$(dirname "$(readlink -f "$0")")
 export ASSAY_LAUNCH_ID=$SLURM_JOB_ID-$SLURM_STEP_ID
 cpus=$(nproc --all)
@@ -27,5 +30,8 @@ export SLURM_JOB_NUM_NODES=$count SLURM_NNODES=$count SLURM_CPUS_ON_NODE=$cpus
 export SLURM_NTASKS=$ranks SLURM_NPROCS=$ranks SLURM_NTASKS_PER_NODE=$per_node
 export SLURM_TASKS_PER_NODE="$per_node(x$count)" SLURM_JOB_CPUS_PER_NODE="$cpus(x$count)"
 export PATH=$here/in-allocation:$PATH
-printf '%s\n' "$ASSAY_LAUNCH_ID" >launch.step
-exec "$@"
+[ "$out" != - ] || exec "$@"
+printf 'begun %s\n' "$ASSAY_LAUNCH_ID"
+trap : TERM INT HUP
+"$@" >"$out" 2>"$err"
+printf 'ended %s\n' $?

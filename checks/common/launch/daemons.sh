@@ -10,7 +10,10 @@
 
 boot() {
     hosts_file=$daemons.hosts
-    export ASSAY_STEPKEEPER=$here/stepkeeper ASSAY_NODE_TMP=/tmp/assay-$daemons-${ASSAY_LAUNCH_ID:-$SLURM_JOB_ID}
+    # Nobody else on the host can take a name that nobody can guess.
+    export ASSAY_STEPKEEPER=$here/stepkeeper
+    ASSAY_NODE_TMP=/tmp/assay-$daemons-${ASSAY_LAUNCH_ID:-$SLURM_JOB_ID}-$(od -An -N4 -tx4 /dev/urandom | tr -d ' ')
+    export ASSAY_NODE_TMP
     node_tmp=$ASSAY_NODE_TMP-$(hostname)
     mkdir -m 700 "$node_tmp" || failed "cannot make $node_tmp"
     export TMPDIR=$node_tmp

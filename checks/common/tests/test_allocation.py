@@ -3,8 +3,12 @@
 
 from collections import Counter
 from itertools import combinations
+from random import Random
+
+import pytest
 
 from checks.common.allocation import Allocation, without_slurm
+from checks.common.switches import drawn_at, nodes_to_be_sure, unfit_switches
 
 NODES = [f"n{number}" for number in range(1, 9)]
 
@@ -36,3 +40,53 @@ def test_a_step_is_told_nothing_of_the_job_around_it():
     caller = {"SLURM_NTASKS": "1", "SLURMD_NODENAME": "x", "SRUN_DEBUG": "1", "SBATCH_QOS": "q"}
     kept = {"SLURM_CONF": "/etc/slurm.conf", "PATH": "/bin", "SLUR": "1"}
     assert without_slurm({**caller, **kept}) == kept
+
+
+LEAVES = {"s1": NODES[:4], "s2": NODES[4:7], "s3": NODES[7:]}
+
+
+def at(nodes):
+    return [next(s for s, there in LEAVES.items() if node in there) for node in nodes]
+
+
+def test_nodes_lie_at_one_switch_or_at_several_as_asked():
+    joined = allocation(seed=3, leaves=LEAVES)
+    one = [joined.drawn(3, NODES, place, "one") for place in range(100)]
+    assert {tuple(set(at(nodes))) for nodes in one} == {("s1",), ("s2",)}
+    several = [joined.drawn(2, NODES, place, "several") for place in range(100)]
+    assert all(len(set(at(nodes))) == 2 for nodes in several)
+    assert len({pair for nodes in several for pair in nodes}) == 8, "every node comes"
+    assert Counter(at(joined.drawn(5, NODES, 0, "several"))) == {"s1": 2, "s2": 2, "s3": 1}
+    assert joined.drawn(4, NODES[1:], 0, "one") is None
+    assert joined.drawn(2, NODES[:4], 0, "several") is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "nodes", "leaves", "said"),
+    [
+        ("one", 4, LEAVES, None),
+        ("one", 5, LEAVES, "the launch has 5 nodes, and the largest switch of site x, s1, has 4"),
+        ("several", 8, LEAVES, None),
+        ("several", 1, LEAVES, "has 1 of the 8 nodes"),
+        ("several", 2, {"s1": NODES}, "at 1 of its switches"),
+        ("one", 2, {}, "site x declares no switches"),
+        (None, 2, {}, None),
+    ],
+)
+def test_what_the_switches_of_a_site_do_not_allow_is_told_with_arithmetic(
+    asked, nodes, leaves, said
+):
+    found = unfit_switches(asked, nodes, leaves, "x")
+    assert (found is None) if said is None else said in str(found)
+
+
+@pytest.mark.parametrize(("asked", "nodes"), [("one", 2), ("one", 3), ("several", 2)])
+def test_so_many_nodes_lie_as_asked_whichever_they_are_and_fewer_may_not(asked, nodes):
+    sure = nodes_to_be_sure(asked, nodes, LEAVES)
+    dice = Random(0)  # noqa: S311
+
+    def serves(count):
+        return [drawn_at(asked, nodes, held, LEAVES, dice) for held in combinations(NODES, count)]
+
+    assert all(serves(sure))
+    assert not all(serves(sure - 1))

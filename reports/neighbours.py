@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether launches that ran side by side in one allocation were slower for it.
+
+The seed draws some launches to run alone that others might have run beside. Each launch counts
+once: by the mean, over its points, of the logarithm of its check's deciding metric.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from reports.analysis import Analysis
+from reports.notation.units import count_text
+from reports.show.headline import deciding_metric
+from reports.statistics.stratified import LEAST_OF_EACH, Shift, stratified_shift
+
+#: Two-sided error below which neighbours are said to have mattered.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Launches `alone` and `beside` others, and by what factor these were worse; `why` there is
+    none. `drawn`: which is which was drawn, else it is what happened."""
+
+    alone: int
+    beside: int
+    drawn: bool
+    worse: Shift | None
+    why: str | None
+
+    @property
+    def mattered(self) -> bool:
+        """Whether they were worse, or better, beyond chance."""
+        return self.worse is not None and self.worse.p < ALPHA
+
+    def told(self) -> str:
+        """One sentence with number and interval, or why it cannot be tested."""
+        if self.worse is None:
+            return f"Whether neighbours mattered cannot be tested: {self.why}."
+        alone = count_text(self.worse.others, "launch", "launches")
+        said = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
+        rest = "; as they were drawn by the seed, no environment gains by it" * self.mattered
+        return (
+            f"{said}: launches beside others were {self.percent()} than the same cases alone"
+            f" ({self._interval()}, n = {alone} alone, {self.worse.n} beside others)"
+            f"{rest if self.drawn else '; which ran alone was not drawn'}."
+        )
+
+    def percent(self) -> str:
+        """ "3.1 % worse"."""
+        value = 0.0 if self.worse is None else 100 * math.expm1(self.worse.value)
+        return f"{abs(value):.1f} % {'worse' if value >= 0 else 'better'}"
+
+    def _interval(self) -> str:
+        assert self.worse is not None
+        ends = (100 * math.expm1(min(end, 50.0)) for end in (self.worse.low, self.worse.high))
+        return f"{' … '.join(f'{end:+.1f}' for end in ends)} %"
+
+
+def neighbours_of(analysis: Analysis) -> Neighbours | None:
+    """What a run tells of neighbours; None where launches had jobs of their own."""
+    run = analysis.run
+    good = [one for one in run.counted() if one.status == "ok"]
+    if not run.provenance.site.in_one_job or not good:
+        return None
+    drawn = any(one.drawn_alone is not None for one in good)
+    kinds = {
+        (one.case, one.block): one.drawn_alone is False if drawn else one.beside
+        for one in good
+        if one.drawn_alone is not None or not drawn
+    }
+    values = {key: value for key, value in _launch_values(analysis).items() if key in kinds}
+    beside = sum(one.beside for one in good)
+    alone = len(good) - beside
+    shift = None
+    if values:
+        cases, blocks = np.array(list(values), dtype=np.int64).T
+        marked = np.array([kinds[key] for key in values], dtype=bool)
+        shift = stratified_shift(cases, blocks, np.array(list(values.values())), marked)
+    return Neighbours(alone, beside, drawn, shift, None if shift else _why(alone, beside))
+
+
+def _why(alone: int, beside: int) -> str:
+    if not beside:
+        return f"all {count_text(alone, 'launch', 'launches')} ran alone"
+    if not alone:
+        return f"all {count_text(beside, 'launch', 'launches')} ran beside others"
+    return f"it takes {LEAST_OF_EACH} launches alone and beside others, in cases that have both"
+
+
+def _launch_values(analysis: Analysis) -> dict[tuple[int, int], float]:
+    """The value of each launch, by position of its case and block; a greater one is worse."""
+    sums: dict[tuple[int, int], list[float]] = {}
+    for check in analysis.checks:
+        metric = deciding_metric(analysis, check)
+        if not metric:
+            continue
+        sign = 1.0 if analysis.register.metrics[metric].better == "lower" else -1.0
+        for row in analysis.rows_of(check, metric):
+            series = row.series
+            if (series.values <= 0).any():
+                continue
+            logs = sign * np.log(series.values)
+            centred = logs - np.median(logs)
+            for block, value in zip(series.blocks.tolist(), centred.tolist(), strict=True):
+                sums.setdefault((series.case, block), []).append(value)
+    return {key: float(np.mean(found)) for key, found in sums.items()}
