@@ -18,6 +18,8 @@ from records.topology import Pair
 P = TypeVar("P", bound=Parameters)
 
 Placement = Literal["between-nodes", "within-node"]
+#: The placement of one end on a node of the job, the other where the harness runs.
+LOGIN_NODE = "login-node"
 #: What carries messages between two hosts: the library (MPI or PVM), or TCP without it.
 Transport = Literal["library", "tcp"]
 
@@ -134,6 +136,10 @@ class SocketsDefinition(TwoRankDefinition[P]):
         """Over sockets another program than over MPI."""
         return self.without_library.get(params.transport, self.name)
 
+    def beside_job(self, params: Any) -> bool:
+        """Whether the other end runs on the login node (the harness's host), beside the job."""
+        return bool(params.placement == LOGIN_NODE)
+
     def ends(self, params: Any) -> list[str]:
         """Over sockets also that which starts it."""
         own = [self.program(params)]
@@ -143,22 +149,36 @@ class SocketsDefinition(TwoRankDefinition[P]):
         """Over sockets the program of two ends, started on the hosts of two ranks."""
         if params.transport == "library":
             return super().command(params, built)
-        options = option_words(self.options(params))
+        program, *options = self.end(params, built)
+        other = [] if self.beside_job(params) else ["--port=@port", "--host=@host"]
+        return [str(built / TCP_PAIR), *two_ends(program, options, ["--port=@port"], other)]
+
+    def end(self, params: Any, built: Path) -> list[str]:
+        """The program of each end and its arguments, without the address."""
         program = str((built / self.program(params)).resolve())
-        ends = two_ends(program, options, ["--port=@port"], ["--port=@port", "--host=@host"])
-        return [str(built / TCP_PAIR), *ends]
+        return [program, *option_words(self.options(params))]
 
     def notes(self, params: Any, hosts: Sequence[str]) -> Mapping[str, Any]:
         """That the payload was checked; over sockets the address that was connected."""
         notes = {"payload_verified": str}
-        sockets = {"peer_address": str, "carried_by": "sockets of the hosts of ranks 0 and 1"}
-        return notes if params.transport == "library" else {**notes, **sockets}
+        if params.transport == "library":
+            return notes
+        if self.beside_job(params):
+            carried_by, further = "sockets of rank 0's host and of another", {"own_address": str}
+        else:
+            carried_by, further = "sockets of the hosts of ranks 0 and 1", {}
+        return {**notes, "peer_address": str, "carried_by": carried_by, **further}
 
     def conclude(self, params: Any, output: Output) -> Reading:
-        """Between nodes the connection must have gone to another host."""
-        peer = str(output.notes.get("peer_address", ""))
+        """Between nodes, and from the login node, the connection must have joined two hosts."""
+        peer, own = (str(output.notes.get(f"{end}_address", "")) for end in ("peer", "own"))
         if params.placement == "between-nodes" and peer.startswith("127."):
             return Reading(wrong=f"the connection went to {peer}, not to another node")
+        if self.beside_job(params) and (peer == own or peer.startswith("127.")):
+            return Reading(
+                wrong=f"the connection came from {peer}, the node itself; start assay on a login"
+                " node, outside the job"
+            )
         return super().conclude(params, output)
 
 

@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from checks.common.answer import Asked, length_over
 from checks.common.definition import Layout, SiteCapacity
-from checks.common.layouts import (
-    SocketsDefinition,
-    TwoRankParameters,
-)
+from checks.common.durations import Timed
+from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
 from checks.common.messages import (
     EchoesDefinition,
     Sizes,
@@ -31,7 +30,7 @@ from checks.common.metrics import (
 from checks.common.parameters import iterations_field, quantity, seed_field, warmup_field
 from records.metric import Metric, MetricDefinition
 
-EchoPlacement = Literal["self", "within-node", "between-nodes"]
+EchoPlacement = Literal["self", "within-node", "between-nodes", "login-node"]
 #: What carries the messages: the MPI library, or sockets without it.
 EchoTransport = Literal["library", "tcp", "udp"]
 #: Bytes in one UDP datagram over IPv4.
@@ -53,7 +52,10 @@ class EchoParameters(TwoRankParameters):
         "library",
     )
     placement: EchoPlacement = quantity(
-        "Which ranks: one with itself, two on a node, or two on two nodes.", "none", "between-nodes"
+        "Which ranks: one with itself, two on a node, or two on two nodes; or, over TCP or UDP, one"
+        " and a process on the login node.",
+        "none",
+        "between-nodes",
     )
     distance: int = quantity(
         "How far apart the two nodes lie in the job's order of nodes; those between them sleep.",
@@ -82,7 +84,12 @@ class EchoParameters(TwoRankParameters):
 
     @model_validator(mode="after")
     def _sockets_join_two_hosts(self) -> EchoParameters:
-        fitting = {"placement": ("within-node", "between-nodes"), "distance": (1,)}
+        if self.transport == "library" and self.placement == LOGIN_NODE:
+            raise ValueError(
+                f"placement = {LOGIN_NODE} does not go with transport = library; allowed are tcp,"
+                " udp"
+            )
+        fitting = {"placement": ("within-node", "between-nodes", LOGIN_NODE), "distance": (1,)}
         for name, allowed in (fitting | {"mpi_profile": (False,)}).items():
             found = getattr(self, name)
             if self.transport != "library" and found not in allowed:
@@ -188,8 +195,17 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         return round_trips_s(metrics) + params.iterations * loops_s
 
     def ranks(self, params: EchoParameters) -> int:
-        """One with itself, two on a node, or one on each node from one end to the other."""
-        return {"self": 1, "within-node": 2, "between-nodes": params.distance + 1}[params.placement]
+        """One with itself or beside the login node, two on a node, or one on each node from one end
+        to the other."""
+        alone = {"self": 1, LOGIN_NODE: 1, "within-node": 2}
+        return alone.get(params.placement, params.distance + 1)
+
+    def soonest(
+        self, params: EchoParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[Timed]:
+        """As of every echo; between a node and the login node too there is the network."""
+        hosts = 2 if params.placement == LOGIN_NODE else layout.nodes
+        return super().soonest(params, replace(layout, nodes=hosts), site)
 
     def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

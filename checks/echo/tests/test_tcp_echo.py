@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from checks.common import json_lines
 from checks.common.sources import LIBRARY
 from checks.common.tests.evidence_of import evidence_of
+from checks.common.tests.judged import Launch
 from checks.common.tests.program_runs import COMPILERS, built_programs, run_each
 from checks.echo import CHECK
 
@@ -179,3 +181,38 @@ def reading(program, placement):
 def test_a_connection_within_the_node_is_no_measurement_between_nodes(program):
     assert reading(program, "within-node").wrong is None
     assert "not to another node" in reading(program, "between-nodes").wrong
+
+
+def test_an_echo_from_the_login_node_joins_two_hosts():
+    launch = Launch("echo", "login.mpich")
+    assert launch.outcome(launch.text).status == "ok"
+    for own in ("10.77.0.1", "127.0.0.1"):
+        one = re.sub(r'("key":"peer_address","value":")[^"]*', rf"\g<1>{own}", launch.text)
+        one = re.sub(r'("key":"own_address","value":")[^"]*', rf"\g<1>{own}", one)
+        said = launch.outcome(one)
+        assert said.status == "wrong"
+        assert f"came from {own}, the node itself" in str(said.reason)
+
+
+def test_no_library_joins_a_login_node_to_a_node():
+    with pytest.raises(ValueError, match="placement = login-node does not go with transport = lib"):
+        CHECK.parameters.model_validate({"placement": "login-node"})
+
+
+def test_the_end_on_the_login_node_waits_for_the_other_or_the_end_of_the_launch(program, tmp_path):
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    script = str(Path(CHECK.folder, "login-end.sh"))
+    waiting = subprocess.Popen([script, program, *FEW], cwd=tmp_path, stdout=-1, text=True)
+    asking = subprocess.Popen([program, f"--port={port}", *FEW], stdout=-1, text=True)
+    with Path("/proc/net/tcp").open() as table:
+        while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
+            table.seek(0)
+    (tmp_path / "listening").write_text(f"localhost {port}\n")
+    assert outcome(asking)[0] == 0
+    assert outcome(waiting) == (0, "")
+    (tmp_path / "listening").unlink()
+    idle = subprocess.Popen([script, program, *FEW], cwd=tmp_path, stdout=-1, text=True)
+    (tmp_path / "launch.ended").touch()
+    assert outcome(idle) == (0, "")

@@ -77,11 +77,22 @@ void connection_receive(int socket, void *message, size_t bytes) {
     }
 }
 
+static void address_text(int wrong, const struct sockaddr_in *address, char *text, size_t size) {
+    fail_if(wrong || getnameinfo((const struct sockaddr *)address, sizeof *address, text,
+                                 (socklen_t)size, NULL, 0, NI_NUMERICHOST) != 0,
+            __func__, "the address of an end is unknown");
+}
+
 void connection_peer(int socket, char *text, size_t size) {
     struct sockaddr_in address;
     socklen_t length = sizeof address;
     int wrong = getpeername(socket, (struct sockaddr *)&address, &length);
-    fail_if(wrong || getnameinfo((struct sockaddr *)&address, length, text, (socklen_t)size, NULL,
-                                 0, NI_NUMERICHOST) != 0,
-            __func__, "the other end's address is unknown");
+    address_text(wrong, &address, text, size);
+}
+
+void connection_own(int socket, char *text, size_t size) {
+    struct sockaddr_in address;
+    socklen_t length = sizeof address;
+    int wrong = getsockname(socket, (struct sockaddr *)&address, &length);
+    address_text(wrong, &address, text, size);
 }

@@ -19,5 +19,6 @@ void connection_send(int socket, const void *message, size_t bytes);
 /* A connection closed by the other end is an error too. */
 void connection_receive(int socket, void *message, size_t bytes);
 
-/* The other end's address as text. */
+/* The other end's address as text, and this end's. */
 void connection_peer(int socket, char *text, size_t size);
+void connection_own(int socket, char *text, size_t size);

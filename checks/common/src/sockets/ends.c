@@ -24,9 +24,11 @@ void ends_agree(int *batch, void *connection) {
 }
 
 void ends_report(const char *program, const struct timer *timer, int connection) {
-    char peer[64];
+    char peer[64], own[64];
     connection_peer(connection, peer, sizeof peer);
+    connection_own(connection, own, sizeof own);
     report_timer(timer);
     report_note_text("peer_address", peer);
+    report_note_text("own_address", own);
     report_end(program, 1);
 }

@@ -32,5 +32,5 @@ int ends_connect(const char *program);
 /* Tell the other end the batch; agree of a struct sampling, with a pointer to the connection. */
 void ends_agree(int *batch, void *connection);
 
-/* The asking end: notes of the timer and of the other end's address, and the last line. */
+/* The asking end: notes of the timer and of both ends' addresses, and the last line. */
 void ends_report(const char *program, const struct timer *timer, int connection);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _POSIX_C_SOURCE 200809L /* nanosleep, gethostname */
 /* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the listening
- * end, then rank 1 the other one. Their messages do not pass through MPI, which only places the
- * ranks and provides the evidence of where they ran. tcp_pair PROGRAM [WORD…] @listening [WORD…]
- * @other [WORD…] Words before @listening are for both ends; @host and @port in a word stand for the
- * address of the listening end. */
+ * end, then rank 1 the other one. A rank alone writes the listening end's host and port into the
+ * file PLACE of its working folder, for who starts the other end elsewhere. Their messages do not
+ * pass through MPI, which only places the ranks and provides the evidence of where they ran.
+ * tcp_pair PROGRAM [WORD…] @listening [WORD…] @other [WORD…] Words before @listening are for both
+ * ends; @host and @port in a word stand for the address of the listening end. */
 #include "assay/buffer.h"
 #include "assay/child.h"
 #include "assay/fail.h"
@@ -26,6 +27,7 @@
 #define HOST_BYTES 256
 #define WORDS 64
 #define PATIENCE_S 20
+#define PLACE "listening"
 
 /* The address of the listening end. */
 struct place {
@@ -78,8 +80,16 @@ static void choose_words(char **argv, const char *own, const struct place *place
     words[count] = NULL;
 }
 
-/* Start the listening end on a free port and tell rank 1 where it is. */
-static pid_t start_listening(char **argv) {
+/* The file appears with all that it says. */
+static void write_place(const struct place *place) {
+    FILE *file = fopen(PLACE ".new", "w");
+    int wrong = !file || fprintf(file, "%s %d\n", place->host, place->port) < 0;
+    wrong |= file && fclose(file) != 0;
+    fail_if(wrong || rename(PLACE ".new", PLACE) != 0, PROGRAM, "cannot write the file %s", PLACE);
+}
+
+/* Start the listening end on a free port; returns where it is. */
+static struct place start_listening(char **argv, pid_t *started) {
     const struct timespec nap = {0, 5000000};
     char *words[WORDS];
     struct place place = {0, ""};
@@ -95,15 +105,14 @@ static pid_t start_listening(char **argv) {
     place.port = ntohs(address.sin_port);
     gethostname(place.host, sizeof place.host - 1);
     choose_words(argv, "@listening", &place, words);
-    pid_t child = child_start(words);
+    pid_t child = *started = child_start(words);
     for (int naps = 0; !listens(place.port); naps++) {
         fail_if(child_has_ended(child), PROGRAM, "%s ended at once", words[0]);
         fail_if(naps > PATIENCE_S * 200, PROGRAM, "%s does not listen on port %d", words[0],
                 place.port);
         nanosleep(&nap, NULL);
     }
-    MPI_Send(&place, (int)sizeof place, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
-    return child;
+    return place;
 }
 
 int main(int argc, char **argv) {
@@ -111,15 +120,19 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    fail_all(ranks != 2, PROGRAM, "found %d ranks, allowed are exactly 2", ranks);
+    fail_all(ranks > 2, PROGRAM, "found %d ranks, allowed are 1 and 2", ranks);
     fail_all(argc < 2 || argc > WORDS, PROGRAM,
              "found %d words, allowed are PROGRAM and at most %d more", argc - 1, WORDS - 2);
     pid_t child;
+    struct place place;
     if (rank == 0) {
-        child = start_listening(argv);
+        place = start_listening(argv, &child);
+        if (ranks == 1)
+            write_place(&place);
+        else
+            MPI_Send(&place, (int)sizeof place, MPI_BYTE, 1, TAG, MPI_COMM_WORLD);
     } else {
         char *words[WORDS];
-        struct place place;
         MPI_Status status;
         MPI_Recv(&place, (int)sizeof place, MPI_BYTE, 0, TAG, MPI_COMM_WORLD, &status);
         choose_words(argv, "@other", &place, words);
@@ -129,7 +142,8 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         putchar('\n'); /* the child's text may lack its last newline */
-        report_note_text("carried_by", "sockets of the hosts of ranks 0 and 1");
+        report_note_text("carried_by", ranks == 1 ? "sockets of rank 0's host and of another"
+                                                  : "sockets of the hosts of ranks 0 and 1");
         report_end(PROGRAM, 1);
     }
     MPI_Finalize();
