@@ -12,6 +12,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 from records.errors import AssayError
 from records.sections import Name, Scalar, Section, key
 from records.units import UNITS
+from reports.models.collectives import Form
 from reports.studies import FOLDER, rows
 
 #: Where in a run a quantity or a key is found: of the case, or of the point inside a launch.
@@ -36,6 +37,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "inverse": (),
     "aggregated": ("axes",),
     "lead": ("names",),
+    "law": ("axes", "forms", "gives"),
 }
 
 
@@ -46,19 +48,25 @@ class Step(Section):
     """
 
     do: Literal[
-        "best", "mean", "pick", "relative", "less", "line", "inverse", "aggregated", "lead"
+        "best", "mean", "pick", "relative", "less", "line", "inverse", "aggregated", "lead", "law"
     ] = key(
         "best, mean: of the values along an axis. pick: those at a point. relative: the value at a"
         " point over each. less: each less the value at a point. line: a straight line by least"
         " squares along an axis of lengths. inverse: 1 over each. aggregated: bytes that a"
         " collective operation moves in all over its time. lead: one name's value over another's."
+        " law: a·f(p) + b + (c·g(p) + d)·m by least squares, with given forms."
     )
     along: list[str] = key("Axes that the step takes away.", default=[])
     at: dict[str, Scalar] = key("Point: axis → value, `least` or `greatest`.", default={})
-    gives: Literal["start_up", "per_byte", "half_length", ""] = key("What of the line.", default="")
+    gives: Literal["start_up", "per_byte", "half_length", "a", "b", "c", "d", "r_infinity", ""] = (
+        key("What of the line: the first three; or of the law.", default="")
+    )
     up_to: float | None = key("Greatest length that the line goes through.", "bytes", None)
     axes: list[str] = key("Axes of operation, number of ranks and length.", default=[])
     names: list[str] = key("The one that leads, and the other.", default=[])
+    forms: dict[str, Annotated[list[Form], Field(min_length=1, max_length=2)]] = key(
+        "Operation → the forms f of start-up and g of delay in a law.", default={}
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> Step:

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Closed forms of papers, evaluated: rows of printed coefficients become rows of points."""
+"""Closed forms of papers: rows of printed coefficients become rows of points, and measured times
+become coefficients of the same forms."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 
-from reports.models.collectives import Law, aggregated_factor
+import numpy as np
+
+from reports.models.collectives import FORMS, Form, Law, aggregated_factor
+from reports.models.shared_luck import Vector
 from reports.papers.definition import ClosedForm
 
 _Row = Mapping[str, str]
 _At = Mapping[str, float]
 #: Columns that a law adds to a row; without a value, "".
 _Law = Callable[[_Row, _At], dict[str, float | None]]
+#: A line through fewer numbers of nodes meets them whatever its form is.
+LEAST_COUNTS = 3
 
 
 def expanded(rows: Iterable[_Row], law: ClosedForm) -> Iterator[dict[str, str]]:
@@ -70,3 +77,43 @@ LAWS: dict[str, _Law] = {
     "half_length": _half_length,
     "latency_and_rate": _latency_and_rate,
 }
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """T(m, p) = a·f(p) + b + (c·g(p) + d)·m, in s; no delay for an operation without a length."""
+
+    startup: Law
+    delay: Law | None
+
+    def rate(self, operation: str, p: float) -> float | None:
+        """R∞(p) in bytes/s; None where no delay above 0 is known."""
+        per_byte = self.delay.at(p) if self.delay else 0.0
+        return aggregated_factor(operation, p) / per_byte if per_byte > 0 else None
+
+
+def fitted(
+    times_s: Mapping[tuple[float, float], float], forms: Sequence[Form]
+) -> Coefficients | None:
+    """The coefficients of times by (p, m), with the forms f and g, by plain least squares.
+
+    As Hwang, Wang and Wang (1996) did: T0 is the time of the shortest message, D = T − T0 of the
+    others. None with times at fewer than LEAST_COUNTS p.
+    """
+    shortest = min(m for _, m in times_s)
+    first = {p: time for (p, m), time in times_s.items() if m == shortest}
+    counts = np.array(sorted(first))
+    if len(counts) < LEAST_COUNTS:
+        return None
+    startup = _line(forms[0], counts, np.ones_like(counts), np.array([first[p] for p in counts]))
+    rest = [(p, m, time - first[p]) for (p, m), time in times_s.items() if m > shortest]
+    if len({p for p, _, _ in rest}) < LEAST_COUNTS:
+        return Coefficients(startup, None)
+    return Coefficients(startup, _line(forms[-1], *np.array(rest).T))
+
+
+def _line(form: Form, p: Vector, m: Vector, values: Vector) -> Law:
+    """values = (slope·form(p) + offset)·m by least squares."""
+    design = np.column_stack([FORMS[form](p) * m, m])
+    slope, offset = np.linalg.lstsq(design, values, rcond=None)[0]
+    return Law(form, float(offset), float(slope))

@@ -13,6 +13,7 @@ from records.sections import Scalar
 from reports.models.collectives import aggregated_factor
 from reports.models.point_to_point import plain_line
 from reports.papers.definition import Step
+from reports.papers.laws import Coefficients, fitted
 from reports.papers.matching import Point, plain_value
 
 #: Fewer lengths make no line.
@@ -215,6 +216,44 @@ def _aggregated(field: Field, step: Step) -> Field:
     return Field(field.axes, found)
 
 
+def _law(field: Field, step: Step) -> Field:
+    """A coefficient of a law over numbers of ranks and lengths, or R∞ at each number of ranks."""
+    operation, count, length = (field.axes.index(axis) for axis in step.axes)
+    taken = [length] if step.gives == "r_infinity" else [count, length]
+    groups: dict[tuple[Point, str], dict[Point, Values]] = {}
+    for point, values in field.values.items():
+        for name, one in values.items():
+            if point[operation] in step.forms:
+                groups.setdefault((_without(point, [count, length]), name), {})[point] = one
+    found: dict[Point, dict[str, Values]] = {}
+    for (_, name), line in groups.items():
+        # An operation without a length has none.
+        at = [(float(p[count]), 0.0 if p[length] == NOWHERE else float(p[length])) for p in line]
+        for kept, point in {_without(point, taken): point for point in line}.items():
+            part = _part_of_law(step, point[operation], float(point[count]), at)
+            made = computed(part, *line.values())
+            if made:
+                found.setdefault(kept, {})[name] = made
+    return Field(_without(field.axes, taken), found)
+
+
+def _part_of_law(
+    step: Step, operation: str, ranks: float, at: Sequence[tuple[float, float]]
+) -> Callable[..., float]:
+    def part(*times_s: float) -> float:
+        law = fitted(dict(zip(at, times_s, strict=True)), step.forms[operation])
+        if law is None:
+            return math.nan
+        if step.gives == "r_infinity":
+            return law.rate(operation, ranks) or math.nan
+        one = law.startup if step.gives in ("a", "b") else law.delay
+        if one is None:
+            return math.nan
+        return one.slope if step.gives in ("a", "c") else one.offset
+
+    return part
+
+
 def _lead(field: Field, step: Step) -> Field:
     """One name's value over another's, under the first name."""
     ahead, behind = step.names
@@ -238,4 +277,5 @@ _STEPS: dict[str, Callable[[Field, Step], Field]] = {
     "inverse": _inverse,
     "aggregated": _aggregated,
     "lead": _lead,
+    "law": _law,
 }

@@ -115,9 +115,12 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
         for name in dict.fromkeys(name for one in found for name in one.across)
     ]
     begun = len(rows)
+    lacking: list[str] = []
     kinds = [("", found)] if not table.variants else []
     kinds += [(kind.title, of_variant(found, kind)) for kind in table.variants]
     for title, own in kinds:
+        if title and not any(one.now for one in own):
+            lacking.append(_lacking(title, own))
         for name in environments(analysis, (n for one in own for n in one.environments)):
             cells = (_now_cells(one, (), name)[0] for one in own)
             badges = (title,) if title else ()
@@ -125,7 +128,7 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     notes = [f"{one.column.title}: {one.column.were}" for one in found]
     notes += [f"{o.column.title} of today: {o.column.without}" for o in found if o.column.without]
     below = ["Below: this cluster, mean ± s of launches"] if begun < len(rows) else []
-    note = ". ".join([*notes, *below]) + "."
+    note = ". ".join([*notes, *below, *lacking]) + "."
     groups = frozenset({begun}) if begun < len(rows) else frozenset()
     return Table(
         anchor,
@@ -136,6 +139,13 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
         len(rows),
         groups,
     )
+
+
+def _lacking(title: str, own: Sequence[Beside]) -> str:
+    """That no row is of this kind, and why."""
+    asked = [one.column.ours for one in own if one.column.ours]
+    why = next((why for one in asked if (why := why_absent(own[0].analysis, one))), "")
+    return f"No row {title!r}: this run did not measure it{f' ({why})' if why else ''}"
 
 
 def _heading(one: Beside) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from math import log2
 from operator import truediv
 
 import pytest
@@ -51,6 +52,51 @@ def test_a_line_goes_through_short_messages_only_and_needs_three():
     step = Step(do="line", along=["m"], gives="start_up", up_to=1024)
     assert values(stepped(Field(("case", "m"), bent), [step]), "a") == pytest.approx([4e-5, 8e-5])
     assert not stepped(FIELD, [Step(do="line", along=["m"], gives="start_up", up_to=128)]).values
+
+
+#: T = 5 µs·p + 20 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, of which the delay holds beyond 8 B.
+LAW = Field(
+    ("operation", "ranks", "m"),
+    {
+        ("scan", str(p), str(m)): {
+            "lam": Values({1: 5e-6 * p + 2e-5 + (0 if m == 8 else (2e-9 * log2(p) + 1e-9) * m)})
+        }
+        for p in (2, 3, 4)
+        for m in (8, 1024, 65536)
+    },
+)
+
+
+@pytest.mark.parametrize(("gives", "expected"), [("a", 5e-6), ("b", 2e-5), ("c", 2e-9), ("d", 1e-9)])
+def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(gives, expected):
+    step = Step(do="law", gives=gives, axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]})
+    made = stepped(LAW, [step])
+    assert made.axes == ("operation",)
+    assert values(made, "scan") == pytest.approx([expected])
+    two = {point: one for point, one in LAW.values.items() if point[1] != "3"}
+    assert not stepped(Field(LAW.axes, two), [step]).values
+
+
+def test_the_aggregated_rate_follows_from_the_law_at_each_number_of_ranks():
+    step = Step(
+        do="law", gives="r_infinity", axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]}
+    )
+    made = stepped(LAW, [step])
+    assert made.axes == ("operation", "ranks")
+    assert values(made, "scan", "4") == pytest.approx([3 / 5e-9])
+
+
+def test_an_operation_without_a_length_has_no_delay():
+    barrier = {
+        ("barrier", str(p), "None"): {"lam": Values({1: 1e-6 * log2(p) + 3e-6})} for p in (2, 3, 4)
+    }
+    law = {"axes": list(LAW.axes), "forms": {"barrier": ["log2_p"]}}
+    found = {
+        gives: stepped(Field(LAW.axes, barrier), [Step(do="law", gives=gives, **law)])
+        for gives in ("a", "c")
+    }
+    assert values(found["a"], "barrier") == pytest.approx([1e-6])
+    assert not found["c"].values
 
 
 def test_steps_pick_reduce_and_compare():
@@ -165,7 +211,7 @@ def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(tmp_path):
     assert one.si(("broadcast", "4", "65536"), "SP2") is not None
     assert "At 4 nodes; the paper's is at 32" in one.table.note
     bandwidth = next(one for one in study.tables if one.number == "Figure 5")
-    (rate,) = besides(study, bandwidth, analysis)
+    rate, by_law = besides(study, bandwidth, analysis)
     found = rate.now["broadcast", "3"]["mpich"].summary
     assert (found.n, found.mean) == (3, pytest.approx(2 * 65536 / (2e-8 * 65532)))
 
