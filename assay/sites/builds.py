@@ -85,6 +85,7 @@ def with_spack(described: SiteDescription) -> SiteDescription:
                 "spack_view": view,
                 "variables": {**like.variables, **variables},
                 "device": described.spack.devices.get(view, ""),
+                "settings": described.spack.settings.get(view, like.settings),
                 "modules": modules,
                 "modules_folder": str(modules_folder(described.name)) if modules else None,
                 "preload": "",

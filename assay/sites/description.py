@@ -191,6 +191,11 @@ class SpackDescription(Section):
         " the environment which the view serves is not its own.",
         default={},
     )
+    settings: dict[str, dict[str, SettingDescription]] = key(
+        "What variants may change of a view's library, in place of the `settings` of the"
+        " environment that it serves: another device has other variables.",
+        default={},
+    )
     modules: dict[str, list[str]] = key(
         "Module files to load for a view in place of its folder on PATH; assay build writes them"
         " below the Spack home, for the site's modules_system.",

@@ -277,6 +277,39 @@ def test_shipped_campaigns_fit_the_sites_they_are_written_for() -> None:
     assert study.totals.cases == 2 * (51 + 17 + 4 + 7 + 1)
 
 
+@pytest.mark.parametrize(
+    "site",
+    [
+        WYEAST,
+        dataclasses.replace(
+            WYEAST, name="wide", nodes=64, cores_per_node=128, memory_bytes_per_node=2**38
+        ),
+    ],
+    ids=lambda site: site.name,
+)
+def test_the_study_of_2003_lies_on_wider_nodes_as_on_its_own(site) -> None:
+    plan = make_plan(load_campaign("wyeast-2003"), site)
+    assert [case.skipped for case in plan.cases if case.skipped] == []
+    for case in plan.cases:
+        messages = case.check in ("pt2pt", "echo")
+        on_node = 1 if messages else min(2, case.ranks)
+        assert (case.ranks_per_node, case.nodes) == (on_node, -(-case.ranks // on_node)), case
+    assert max(case.nodes for case in plan.cases) == 12
+    assert len({(c.params["p"], c.params["q"]) for c in plan.cases if c.check == "hpl"}) == 9
+
+
+def test_what_of_the_study_of_2003_does_not_fit_is_skipped_with_the_arithmetic() -> None:
+    four = dataclasses.replace(WYEAST, name="four", nodes=4, cores_per_node=1)
+    plan = make_plan(load_campaign("wyeast-2003"), four)
+    skipped = {case.ranks: str(case.skipped) for case in plan.cases if case.check == "startup"}
+    assert skipped[4] == "None"
+    assert skipped[24] == "24 ranks at 1 a node need 24 nodes; site four has 4"
+    little = dataclasses.replace(WYEAST, memory_bytes_per_node=2**28)
+    plan = make_plan(load_campaign("wyeast-2003"), little)
+    largest = next(c for c in plan.cases if c.params.get("n") == 25000)
+    assert "N = 25000 needs 8·N² = 5 GB over 12 nodes" in str(largest.skipped)
+
+
 STUDIES = ("collectives-1996", "hypercube-1988", "ornl-1996", "pvm-1995", "wyeast-2003")
 
 

@@ -100,6 +100,14 @@ def test_an_environment_like_another_states_only_what_differs(here):
     assert environments["lam-tcp-spack"].launcher_options == ["-ssi", "rpi", "tcp"]
 
 
+def test_what_spack_builds_may_have_settings_of_its_own(here):
+    own = "{of_spack: {description: s, unit: bytes, least: 1, greatest: 7}}"
+    here(GOOD.replace("  views:", f"  settings: {{lam: {own}}}\n  views:"))
+    environments = read_description("here").environments
+    assert list(environments["lam"].settings) == ["short"]
+    assert list(environments["lam-spack"].settings) == ["of_spack"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -163,6 +171,7 @@ def test_all_faults_are_told_each_once_with_its_line(here):
         ("{lam: [lam, lam-tcp]}", "{lam: [lan]}", 'spack.views.lam[0]: found "lan" (text) (did'),
         ("{lam: [lam, lam-tcp]}", "{a: [lam], b: [lam]}", "lam is served more than once; keep one"),
         ("views:", "modules: {m: [x]}\n  views:", 'spack.modules.m: found "m" (text); allowed'),
+        ("views:", "settings: {m: {}}\n  views:", 'spack.settings.m: found "m" (text); allowed'),
         ("  lam-lamd:", "  lam-spack:", "name of its build, lam-spack, is taken by an environment"),
         (
             "spack:",

@@ -135,7 +135,10 @@ def contradictions(evidence: Evidence | None, claim: Claim) -> list[str]:
         )
     if claim.device and not is_device(evidence.device, claim.device):
         said = f"is {evidence.device:.100}" if evidence.device else "is not told by the library"
-        found.append(f"the device {said}; the site demands {claim.device}")
+        found.append(
+            f"the device {said}; the site demands {claim.device}: use a build of the library with"
+            " it or settings that choose it, or change `device` of the environment in site.yaml"
+        )
     for name, value in claim.seen.items():
         seen = evidence.variables.get(name)
         if seen != value:

@@ -96,7 +96,10 @@ LAUNCHERS = {
     ),
     "assay-openmpi": Launcher("Open MPI's mpirun or mpiexec", _openmpi, "mpirun"),
     "assay-hydra": Launcher(
-        "mpiexec.hydra of MPICH, Intel MPI or MVAPICH", _hydra, "mpiexec.hydra"
+        "mpiexec.hydra of MPICH, Intel MPI or MVAPICH; over srun, or with launcher_options"
+        " [-launcher, ssh] over a remote shell to each node",
+        _hydra,
+        "mpiexec.hydra",
     ),
     "assay-prte": Launcher("PRRTE's prun on daemons of its own", _prte, "prun", "prte"),
     "assay-lam": Launcher("LAM's mpirun on its daemons", _lam, "mpirun", "lam"),

@@ -13,7 +13,7 @@ from records.sections import Scalar
 from reports.models.collectives import aggregated_factor
 from reports.models.point_to_point import plain_line
 from reports.papers.definition import Step
-from reports.papers.laws import Coefficients, fitted
+from reports.papers.laws import fitted
 from reports.papers.matching import Point, plain_value
 
 #: Fewer lengths make no line.

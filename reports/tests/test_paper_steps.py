@@ -54,7 +54,7 @@ def test_a_line_goes_through_short_messages_only_and_needs_three():
     assert not stepped(FIELD, [Step(do="line", along=["m"], gives="start_up", up_to=128)]).values
 
 
-#: T = 5 µs·p + 20 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, of which the delay holds beyond 8 B.
+#: T = 5 µs·p + 20 µs + (2 ns·log₂p + 1 ns)·m on 2, 3 and 4 ranks, without delay at 8 bytes.
 LAW = Field(
     ("operation", "ranks", "m"),
     {
@@ -67,7 +67,9 @@ LAW = Field(
 )
 
 
-@pytest.mark.parametrize(("gives", "expected"), [("a", 5e-6), ("b", 2e-5), ("c", 2e-9), ("d", 1e-9)])
+@pytest.mark.parametrize(
+    ("gives", "expected"), [("a", 5e-6), ("b", 2e-5), ("c", 2e-9), ("d", 1e-9)]
+)
 def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(gives, expected):
     step = Step(do="law", gives=gives, axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]})
     made = stepped(LAW, [step])
@@ -78,9 +80,7 @@ def test_coefficients_of_a_law_are_found_from_three_numbers_of_ranks(gives, expe
 
 
 def test_the_aggregated_rate_follows_from_the_law_at_each_number_of_ranks():
-    step = Step(
-        do="law", gives="r_infinity", axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]}
-    )
+    step = Step(do="law", gives="r_infinity", axes=list(LAW.axes), forms={"scan": ["p", "log2_p"]})
     made = stepped(LAW, [step])
     assert made.axes == ("operation", "ranks")
     assert values(made, "scan", "4") == pytest.approx([3 / 5e-9])
@@ -211,7 +211,7 @@ def test_a_figure_held_at_32_nodes_takes_the_nearest_that_a_run_has(tmp_path):
     assert one.si(("broadcast", "4", "65536"), "SP2") is not None
     assert "At 4 nodes; the paper's is at 32" in one.table.note
     bandwidth = next(one for one in study.tables if one.number == "Figure 5")
-    rate, by_law = besides(study, bandwidth, analysis)
+    rate, _ = besides(study, bandwidth, analysis)
     found = rate.now["broadcast", "3"]["mpich"].summary
     assert (found.n, found.mean) == (3, pytest.approx(2 * 65536 / (2e-8 * 65532)))
 

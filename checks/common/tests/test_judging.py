@@ -62,6 +62,24 @@ def test_a_real_launch_is_ok(check, variant):
     assert judged(launch(check, variant).text, check, variant)[0] == "ok"
 
 
+@pytest.mark.parametrize(
+    ("check", "variant", "device", "other"),
+    [
+        ("cholesky", "mpich", "ch4:ucx", "ch3:nemesis:tcp"),
+        ("one_sided", "lock.openmpi", "ob1:tcp", "ucx"),
+        ("one_sided", "fence.lam", "sysv", "lamd"),
+    ],
+)
+def test_a_launch_on_another_device_than_the_site_demands_is_wrong(check, variant, device, other):
+    one = launch(check, variant)
+    one.current_environ.extras["device"] = device
+    assert one.outcome(one.text).status == "ok"
+    one.current_environ.extras["device"] = other
+    outcome = one.outcome(one.text)
+    assert outcome.status == "wrong"
+    assert f"the site demands {other}: use a build" in str(outcome.reason)
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The places in a JSON value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value)
