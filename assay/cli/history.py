@@ -31,6 +31,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_group(check)
     add_judging(check)
+    text = "tell those whom the history names (docs/monitoring.md)"
+    check.add_argument("--notify", action="store_true", help=text)
+    silent = _command(
+        commands, "silent", "assay.cli.history_judging:silent", "whether a night did not come"
+    )
+    silent.add_argument(
+        "--after",
+        metavar="TIME",
+        default="36h",
+        help="silent from so long on; default: %(default)s",
+    )
+    silent.add_argument("--notify", action="store_true", help=text)
+    silent.add_argument("--campaign", metavar="CAMPAIGN", help="default: all")
+    add_site(silent, None, "default: all")
     show = _command(commands, "show", "assay.cli.history_judging:show", "what the history holds")
     _add_group(show)
     show.add_argument("--changes", action="store_true", help="the changes that were found")
@@ -40,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     accept.add_argument(
         "--reason", help="why it is as it should be; a terminal is asked where it is left out"
     )
-    for command in (add, show, accept):
+    for command in (add, silent, show, accept):
         add_json(command)
 
 

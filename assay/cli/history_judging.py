@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay history check` and `show`; what judges nights is slow to load."""
+"""`assay history check`, `silent` and `show`; what judges nights is slow to load."""
 
 from __future__ import annotations
 
 import argparse
 from collections import Counter
+from datetime import UTC, datetime
 from typing import Any
 
-from assay.machine.nights import HistoryShown
+from assay.machine.nights import HistoryShown, HistorySilent
 from assay.nightly.judging import judge_nights
+from assay.nightly.notifying import Notifier, notices_of
+from assay.nightly.silence import duration, heard, silence_notices
 from records.errors import AssayError, ExitStatus
 from records.history.model import Change, History
 from records.history.reading import read_history
@@ -20,13 +23,20 @@ def check(arguments: argparse.Namespace) -> int:
     """`assay history check`: judge the nights; gives the exit status."""
     if not 0 < arguments.alarms_a_month <= 100:
         raise AssayError("--alarms-a-month must be above 0 and at most 100")
+    notifier = Notifier(arguments.history) if arguments.notify else None
     with Store(arguments.history) as store:
-        return judge(store, *_group(arguments, store), arguments)
+        return judge(store, *_group(arguments, store), arguments, notifier)
 
 
-def judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace) -> int:
+def judge(
+    store: Store,
+    site: str,
+    campaign: str,
+    arguments: argparse.Namespace,
+    notifier: Notifier | None,
+) -> int:
     """Judge the nights as the options of `add_judging` say; gives the exit status."""
-    return judge_nights(
+    checked = judge_nights(
         store,
         site,
         campaign,
@@ -34,7 +44,27 @@ def judge(store: Store, site: str, campaign: str, arguments: argparse.Namespace)
         rerun=arguments.rerun,
         out=arguments.out,
         json=arguments.json,
-    ).status
+    )
+    if notifier is not None:
+        notifier.send(notices_of(checked))
+    return checked.status
+
+
+def silent(arguments: argparse.Namespace) -> int:
+    """`assay history silent`: which nights did not come; FAIL where one did not."""
+    after, now = duration(arguments.after), datetime.now(UTC)
+    with Store(arguments.history) as store:
+        found = list(heard(store, arguments.site, arguments.campaign, after, now))
+    if not found:
+        raise AssayError(f"{arguments.history} holds no nights of this; see: assay history show")
+    if arguments.json:
+        silent_for = after.total_seconds()
+        print(HistorySilent.of(after_s=silent_for, campaigns=found).text())
+    else:
+        print("\n".join(one.sentence for one in found))
+    if arguments.notify:
+        Notifier(arguments.history).send(silence_notices(found))
+    return ExitStatus.FAIL if any(one.silent for one in found) else ExitStatus.PASS
 
 
 def show(arguments: argparse.Namespace) -> int:

@@ -22,6 +22,8 @@ COMMANDS = {
     "report": ("assay.cli.report", "tables, plots and verdicts of a run"),
     "compare": ("assay.cli.compare", "two runs of one campaign side by side"),
     "paper": ("assay.cli.paper", "a study of the past beside a run: tables, figures, claims"),
+    "predict": ("assay.cli.predict", "time on node counts that a run did not measure"),
+    "export": ("assay.cli.export", "a run or a history for Prometheus and InfluxDB"),
     "history": ("assay.cli.history", "nightly series: is tonight worse, since when"),
     "site": ("assay.cli.site", "write a site's configuration, or prove it again"),
     "nightly": ("assay.cli.nightly", "the nightly run and its schedule"),

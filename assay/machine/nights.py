@@ -126,6 +126,32 @@ class HistoryShown(Form):
     """Every change that was found."""
 
 
+class CampaignHeard(Part):
+    """A campaign on a site and its newest night."""
+
+    site: str
+    """The site."""
+    campaign: str
+    """The campaign."""
+    newest: str
+    """When the newest night began (UTC)."""
+    age_s: float
+    """How long ago that is, s."""
+    silent: bool
+    """Whether that is longer than it may be."""
+    why: str
+    """The newest night since then that could not run, and its reason; empty: none is known."""
+
+
+class HistorySilent(Form):
+    """`assay history silent`: nights that did not come."""
+
+    after_s: float
+    """From how long on a campaign is silent, s."""
+    campaigns: list[CampaignHeard]
+    """Each campaign that was asked for."""
+
+
 class ContextChanged(Part):
     """Something that changed since the night before."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from assay import ROOT
-from assay.machine import acceptances, nights, plans, runs, sites, verdicts
+from assay.machine import acceptances, nights, plans, predictions, runs, sites, verdicts
 
 FOLDER = ROOT / "docs" / "schemas"
 #: Form → what makes its JSON Schema. A command's words are joined by "-".
@@ -21,10 +21,12 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "history-accept-change": nights.Accepted.json_schema,
     "history-add": nights.NightAdded.json_schema,
     "history-show": nights.HistoryShown.json_schema,
+    "history-silent": nights.HistorySilent.json_schema,
     "night": nights.NightTold.json_schema,
     "paper": runs.Studied.json_schema,
     "plan": plans.plan_schema,
     "plan-risks": plans.PlanRisks.json_schema,
+    "predict": predictions.PredictionTold.json_schema,
     "report": runs.Report.json_schema,
     "run": runs.Ran.json_schema,
     "site-check": sites.SiteChecked.json_schema,

@@ -29,6 +29,7 @@ from records.errors import ExitStatus
 from records.run_directory import open_run
 from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
+from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
 
 Capture = pytest.CaptureFixture[str]
@@ -85,6 +86,38 @@ def test_forms_of_a_run(place: Path, capsys: Capture) -> None:
     assert validated("run", capsys.readouterr().out)["report"]["answer"]["sentence"]
 
 
+def test_the_form_of_a_prediction(place: Path, capsys: Capture) -> None:
+    run = str(machine_run(Path("results/quick/machine"), (1, 2, 4)))
+    (Path(run) / "campaign.yaml").write_text("schema: 1\n")
+    words = ("predict", run, "--nodes", "64", "--leave-out", "4", "--pictures", "pictures")
+    found = told(capsys, "predict", *words)
+    assert (found["held_out"], len(found["pictures"])) == (2, 2)
+    assert all(Path(path).stat().st_size > 1000 for path in found["pictures"])
+    assert main(list(words)) == 0
+    shown = capsys.readouterr().out
+    assert f"{found['inside']} of 2 measured points that were left out lie in" in shown
+    assert told(
+        capsys,
+        "predict",
+        "predict",
+        run,
+        "--nodes",
+        "1000",
+        "--leave-out",
+        "2",
+        "--leave-out",
+        "4",
+        status=3,
+    )["missing"]
+    for wrong in (
+        (),
+        ("--nodes", "0"),
+        ("--leave-out", "3"),
+        ("--nodes", "2", "--environment", "x"),
+    ):
+        assert main(["predict", run, *wrong]) == 2
+
+
 def test_forms_of_a_history(place: Path, capsys: Capture) -> None:
     for number in range(1, 13):
         run = write_night(place, number)
@@ -101,6 +134,8 @@ def test_forms_of_a_history(place: Path, capsys: Capture) -> None:
     assert [one["nights"] for one in shown["groups"]] == [13]
     assert [one["state"] for one in shown["changes"]] == ["open", "open"]
     numbers = [str(one["id"]) for one in shown["changes"]]
+    silent = told(capsys, "history-silent", "history", "silent", status=1)["campaigns"]
+    assert [one["silent"] for one in silent] == [True]
     accept = ["history", "accept-change", *numbers, "--author", "me", "--reason", "new"]
     assert told(capsys, "history-accept-change", *accept)["author"] == "me"
     assert told(capsys, "history-show", "history", "show")["changes"][0]["state"] == "accepted"
@@ -148,7 +183,7 @@ def test_an_older_plan_is_still_read_by_status(capsys: Capture) -> None:
 
 
 #: Commands that act, or print what is a file itself; what they say is for people.
-WITHOUT = {"build", "mirror create", "schema", "completion", "nightly install", "cluster"}
+WITHOUT = {"build", "mirror create", "schema", "completion", "nightly install", "cluster", "export"}
 
 
 def options(parser: ArgumentParser, words: str) -> dict[str, set[str]]:

@@ -17,7 +17,11 @@ import pytest
 
 from assay.machine.register import FOLDER, FORMS, form_schema, key_table
 from assay.machine.verdicts import Verdicts
+from records.history.store import Store
+from records.history.tables import SCHEMA as HISTORY_SCHEMA
+from reports.nightly.night import read_night
 from reports.tests.synthetic import case, quick_cases, write_run
+from reports.tests.test_nightly_history import write_night
 from reports.write.columns import COMMON
 from reports.write.frames import CSV_COLUMNS, PARQUET_COLUMNS, SCHEMA
 from reports.write.report import build_report
@@ -35,10 +39,11 @@ def named(title: str) -> set[str]:
     return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
 
 
-def example(language: str) -> str:
-    found = re.search(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-    assert found
-    return found[1]
+def example(language: str, of: str) -> str:
+    """The page's example in a language that reads a file."""
+    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (found,) = [block for block in blocks if of in block]
+    return str(found)
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +66,17 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     cases += [case("hpl", name, odd | {"p": 1, "q": 1}) for name in ("mpich", "lam")]
     build_report(write_run(folder / "run", cases), out, formats=("csv", "json", "parquet"))
     return out
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two nights with two series each."""
+    folder = tmp_path_factory.mktemp("history")
+    for number in (1, 2):
+        run = write_night(folder, number)
+        with Store(folder / "history.sqlite", create=True) as store:
+            store.add(*read_night(run))
+    return folder / "history.sqlite"
 
 
 def test_the_page_names_every_column() -> None:
@@ -147,7 +163,7 @@ def test_the_example_of_polars_runs(report: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(report)
     names: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as said:
-        exec(example("python"), names)  # noqa: S102
+        exec(example("python", "values.parquet"), names)  # noqa: S102
     assert "message_bytes" in said.getvalue()
     assert names["factors"]["factor"].min() == 1
     assert len(names["factors"]) == len(names["medians"]) > 50
@@ -156,15 +172,63 @@ def test_the_example_of_polars_runs(report: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_example_of_duckdb_runs(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     duckdb = pytest.importorskip("duckdb", reason="no DuckDB: pip install duckdb")
     monkeypatch.chdir(report)
-    rows = duckdb.sql(example("sql")).fetchall()
+    rows = duckdb.sql(example("sql", "summary.csv")).fetchall()
     assert {row[4] for row in rows} <= {"mpich", "openmpi", "lam", "lam-lamd"}
     assert all(row[5] >= 1 for row in rows)
+    rows = duckdb.sql(example("sql", "values.parquet")).fetchall()
+    assert all(row[3] == sorted(row[3]) and row[2] > 0 for row in rows)
+
+
+def test_the_page_names_every_column_of_a_history(history: Path) -> None:
+    cells = re.findall(
+        r"^\|([^|]*)\| ([^|]*) \|", section("Tables of history.sqlite"), flags=re.MULTILINE
+    )
+    named: dict[str, set[str]] = {}
+    table = ""
+    for first, second in cells[1:]:
+        table = first.strip("` ") or table
+        named.setdefault(table, set()).update(re.findall(r"`(\w+)`", second))
+    with Store(history) as store:
+        tables = store.database.execute("SELECT name FROM sqlite_master WHERE type='table'")
+        found = {
+            name: {row["name"] for row in store.database.execute(f"PRAGMA table_info({name})")}
+            for (name,) in tables.fetchall()
+        }
+    assert named == found
+    assert f"`PRAGMA user_version`: {HISTORY_SCHEMA}" in section("Tables of history.sqlite")
+
+
+def test_the_example_of_polars_reads_a_history(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(history.parent)
+    names: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(example("python", "history.sqlite"), names)  # noqa: S102
+    assert len(names["shares"]) == 4
+    assert names["shares"]["share"].to_list() == pytest.approx([1, 1, 1, 1], rel=0.3)
+
+
+def test_the_example_of_duckdb_reads_a_history(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="no DuckDB: pip install duckdb")
+    monkeypatch.chdir(history.parent)
+    try:
+        duckdb.sql("LOAD sqlite")
+    except duckdb.Error as error:
+        pytest.skip(f"DuckDB's extension sqlite is not installed: {error}")
+    assert duckdb.sql(example("sql", "history.sqlite")).fetchall() == []
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="no R: apt-get install r-base-core")
 def test_the_example_of_r_runs(report: Path) -> None:
     done = subprocess.run(
-        ["Rscript", "-e", example("r")], cwd=report, capture_output=True, text=True, check=True
+        ["Rscript", "-e", example("r", "summary.csv")],
+        cwd=report,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "message_bytes" in done.stdout
 

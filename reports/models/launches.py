@@ -50,7 +50,7 @@ def with_launches(
     ]
     n = fewest_launches(launches)
     if n >= LEAST_LAUNCHES:
-        medians = _resampled_medians(launches, seed)
+        medians = resampled_medians(launches, seed)
         tail = float(special.ndtr(-special.stdtrit(n - 1, 0.975) * math.sqrt(n / (n - 1))))
         lines = [
             _with_intervals(line, m[low:high], medians[:, low:high], tail, n)
@@ -105,7 +105,7 @@ def lack_of_fit(line: Line, sizes: Vector, launches: Matrix) -> float | None:
     return float(special.fdtrc(epsilon * q, epsilon * (n - 1) * q, squares / scatter))
 
 
-def _resampled_medians(launches: Matrix, seed: int) -> Matrix:
+def resampled_medians(launches: Matrix, seed: int) -> Matrix:
     """Medians of resampled blocks, a row a resample; the own median where no launch was drawn."""
     blocks = launches.shape[1]
     drawn = np.random.default_rng(seed).integers(0, blocks, (RESAMPLES, blocks))

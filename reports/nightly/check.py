@@ -117,6 +117,14 @@ def check_history(store: Store, site: str, campaign: str, alarms_a_month: float 
     return Checked(replace(history, changes=changes), judgement, rules, str(store.path))
 
 
+def newest_night(history: History, history_file: str = "") -> Checked:
+    """The newest night by what the history holds; nothing is kept."""
+    rules = rules_for(len(history.series))
+    place = len(history.nights) - 1
+    judgement = NightJudge(history, rules).judge(place, _before(history.changes, history, place))
+    return Checked(history, judgement, rules, history_file)
+
+
 def _before(changes: list[Change], history: History, place: int) -> list[Change]:
     """The changes as they were known before a night; what somebody accepted stays."""
     night = history.nights[place].id

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Half round trips between neighbouring nodes, whichever check measured them."""
+"""Half round trips between neighbouring nodes or ranks, whichever check measured them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ ByBlock = dict[int, float]
 #: check has several.
 _ECHOES = {"echo": None, "pt2pt": "Send/Recv", "pvm_echo": "InPlace"}
 _PLAIN = {
-    "placement": "between-nodes",
     "distance": 1,
     "route": "direct",
     "reply_before_wait": False,
@@ -19,9 +18,12 @@ _PLAIN = {
 
 
 def echo_times(
-    analysis: Analysis, environment: str, transport: str = "library"
+    analysis: Analysis,
+    environment: str,
+    transport: str = "library",
+    placement: str = "between-nodes",
 ) -> dict[int, ByBlock]:
-    """Half round trips in s between neighbouring nodes, by message length and block.
+    """Half round trips in s between neighbouring nodes, or within one, by message length and block.
 
     Those of our echo; where a campaign has none, of pt2pt's Send/Recv or of PVM's InPlace on the
     direct route.
@@ -36,6 +38,7 @@ def echo_times(
                 and row.series.at_value("construct") == construct
                 and params.get("transport", "library") == transport
                 and params.get("hops", 0) <= 1
+                and params.get("placement", "between-nodes") == placement
                 and all(params.get(name, value) == value for name, value in _PLAIN.items())
             ):
                 times.setdefault(message_bytes(row), {}).update(row.series.by_block())

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work of `assay export`; its libraries are slow to load."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from records.errors import AssayError, ExitStatus, InfrastructureError
+from records.files import write_whole
+from records.history.model import History, Missed
+from records.history.reading import read_history
+from records.history.store import Store
+from records.run_directory import open_run
+from reports.analysis import analyse
+from reports.export.families import Families
+from reports.export.of_history import add_night, night_points
+from reports.export.of_run import run_families, run_points
+from reports.export.points import line_protocol
+from reports.load.loading import load_run
+from reports.nightly.check import newest_night
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print or write the export."""
+    source = Path(arguments.source)
+    told = _history(arguments, source) if _is_history(source) else _run(arguments)
+    if arguments.output is None:
+        print(told, end="")
+        return ExitStatus.PASS
+    try:
+        write_whole(arguments.output, told.encode())
+    except OSError as error:
+        raise InfrastructureError(
+            f"{arguments.output}: could not be written ({error.strerror}); give another file"
+        ) from error
+    return ExitStatus.PASS
+
+
+def _is_history(source: Path) -> bool:
+    """Whether a history is meant: a file, or the name of one."""
+    return source.is_file() or source.suffix == ".sqlite"
+
+
+def _run(arguments: argparse.Namespace) -> str:
+    analysis = analyse(load_run(open_run(arguments.source).path))
+    if arguments.format == "influx":
+        return line_protocol(run_points(analysis, every=arguments.every))
+    return run_families(analysis, every=arguments.every).text()
+
+
+def _history(arguments: argparse.Namespace, source: Path) -> str:
+    with Store(source) as store:
+        groups = list(_groups(arguments, store))
+    if not groups:
+        raise AssayError(f"{source} holds no nights of this; see: assay history show")
+    if arguments.format == "influx":
+        return "".join(line_protocol(night_points(*group)) for group in groups)
+    families = Families()
+    for history, missed in groups:
+        add_night(families, newest_night(history, str(source)), missed)
+    return families.text()
+
+
+def _groups(arguments: argparse.Namespace, store: Store) -> Iterator[tuple[History, list[Missed]]]:
+    """Each history in the file that is meant, with its nights that could not run."""
+    for site, campaign, _ in store.groups():
+        if arguments.site in (None, site) and arguments.campaign in (None, campaign):
+            yield read_history(store, site, campaign), store.missed(site, campaign)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay predict`: time and efficiency of a run's applications on node counts not measured."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from assay.cli.options import add_json, add_run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_run(parser, optional=True)
+    parser.add_argument(
+        "--nodes", metavar="N", type=int, action="append", default=[], help="may be repeated"
+    )
+    parser.add_argument(
+        "--leave-out",
+        metavar="N",
+        type=int,
+        action="append",
+        default=[],
+        help="predict this measured node count from the others, beside what was measured; may be"
+        " repeated",
+    )
+    parser.add_argument(
+        "--environment", metavar="NAME", action="append", default=[], help="may be repeated"
+    )
+    parser.add_argument(
+        "--pictures", metavar="DIR", type=Path, help="write pictures into DIR, as SVG and PNG"
+    )
+    add_json(parser)
+    parser.set_defaults(run="assay.cli.predict_run:run")

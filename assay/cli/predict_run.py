@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The work of `assay predict`; its libraries are slow to load."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from assay.machine.predicting import prediction_told
+from assay.screens.prediction import show_prediction
+from assay.screens.screen import Screen
+from records.errors import AssayError, ExitStatus
+from records.run_directory import latest_run, open_run
+from reports.analysis import Analysis, analyse
+from reports.load.loading import load_run
+from reports.prediction.picture import prediction_picture
+from reports.prediction.predict import Outcome, predict
+from reports.show.canvas import styled
+from reports.show.slides import write_pictures
+
+#: More nodes than any machine has.
+MOST_NODES = 1_000_000
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Predict; INCONCLUSIVE where nothing can be predicted."""
+    nodes, left_out = sorted(set(arguments.nodes)), sorted(set(arguments.leave_out))
+    if not nodes and not left_out:
+        raise AssayError("predict: for how many nodes? Give --nodes N, or --leave-out N")
+    for count in (*nodes, *left_out):
+        if not 1 <= count <= MOST_NODES:
+            raise AssayError(f"predict: {count} nodes; allowed are 1 to {MOST_NODES}")
+    found = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    analysis = analyse(load_run(found.path))
+    _check_names(analysis, left_out, arguments.environment)
+    outcome = predict(analysis, nodes, left_out, environments=arguments.environment)
+    pictures = _pictures(analysis, outcome, arguments.pictures)
+    told = prediction_told(analysis, outcome, nodes, left_out, pictures)
+    if arguments.json:
+        print(told.text())
+    else:
+        show_prediction(Screen(), told)
+        for path in pictures:
+            print(path, file=sys.stderr)
+    return ExitStatus.PASS if outcome.predicted else ExitStatus.INCONCLUSIVE
+
+
+def _check_names(analysis: Analysis, left_out: list[int], environments: list[str]) -> None:
+    """Raise AssayError for a count or an environment that the run does not have."""
+    counts = {case.nodes for case in analysis.run.plan.cases}
+    if unknown := set(left_out) - counts:
+        raise AssayError(
+            f"--leave-out {min(unknown)}: the run has no case on so many nodes; it has"
+            f" {', '.join(map(str, sorted(counts)))}"
+        )
+    if odd := [name for name in environments if name not in analysis.looks]:
+        raise AssayError(
+            f"--environment {odd[0]}: not in the run; it has {', '.join(analysis.looks)}"
+        )
+
+
+def _pictures(analysis: Analysis, outcome: Outcome, folder: Path | None) -> list[str]:
+    if folder is None:
+        return []
+    with styled(as_png=True):
+        picture = prediction_picture(analysis, outcome)
+    pictures = [] if picture is None else [picture]
+    return [str(path) for path in write_pictures(pictures, analysis.looks, folder)]

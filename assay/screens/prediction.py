@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions for people: a table for each problem, what was left out, what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.machine.predictions import Estimated, PredictedPoint, PredictedSubject, PredictionTold
+from assay.screens.screen import Column, Screen, Toned
+from reports.notation.units import ReadableUnit, percent, readable_unit, three_digits
+from reports.notation.values import between
+from reports.prediction.predict import scaling_words
+
+_BEWARE = (
+    "No law knows what no measured count shows: a further level of switches, a full trunk. The"
+    " interval holds the trend of the measured counts and what it leaves open."
+)
+
+
+def show_prediction(screen: Screen, told: PredictionTold) -> None:
+    """All of it."""
+    for subject in told.subjects:
+        _subject(screen, subject)
+    if told.held_out:
+        screen.line(
+            (f"{told.inside} of {told.held_out}", "good" if _covers(told) else "bad"),
+            " measured points that were left out lie in their 95 % intervals.",
+        )
+    if told.missing:
+        screen.line(("Cannot be predicted:", "head"))
+    for one in told.missing:
+        name = " ".join(filter(None, (one.check, one.environment)))
+        screen.line(f"{name}, {one.what}: {one.why}.", indent=2, hang=2)
+        screen.line(("To do: ", "quiet"), f"{one.add}.", indent=4, hang=2)
+    if told.subjects:
+        screen.line((_BEWARE, "quiet"))
+
+
+def _covers(told: PredictionTold) -> bool:
+    return told.inside >= 0.9 * told.held_out
+
+
+def _subject(screen: Screen, subject: PredictedSubject) -> None:
+    words = scaling_words(subject.scaling)
+    head = f"{subject.check}, {subject.environment}, {subject.title}: {words}"
+    screen.line((head, "head"), hang=2)
+    screen.line(_learnt(subject), indent=2, hang=2)
+    unit = readable_unit("s", [one.time_s.value for one in subject.points])
+    columns = [
+        Column("nodes", numeric=True),
+        Column(f"time / {unit.label} (95 %)", numeric=True),
+        Column("efficiency (95 %)", numeric=True),
+        Column("msgs", numeric=True),
+    ]
+    if any(one.measured for one in subject.points):
+        columns += [Column(f"seen / {unit.label}", numeric=True), Column("")]
+    rows = [[*_cells(one, unit)][: len(columns)] for one in subject.points]
+    screen.table(columns, rows)
+    for one in subject.points:
+        screen.line(_problem(one), indent=2, hang=2)
+    screen.blank()
+
+
+def _learnt(subject: PredictedSubject) -> str:
+    counts = ", ".join(map(str, subject.learnt_from))
+    errors = ", ".join(f"{name} {percent(error)}" for name, error in subject.errors.items())
+    return "; ".join(
+        [f"learnt from {counts} nodes", f"error of a node count: {errors}", *subject.notes]
+    )
+
+
+def _problem(one: PredictedPoint) -> str:
+    """What runs on a node count, and what was measured there."""
+    text = f"{one.nodes} nodes, {one.ranks} ranks: {one.problem}"
+    if one.measured is None:
+        return text
+    learnt = "left out" if one.measured.left_out else "learnt from"
+    return "; ".join([text, f"measured n = {one.measured.n}, {learnt}", *one.measured.flags])
+
+
+def _cells(one: PredictedPoint, unit: ReadableUnit) -> Iterator[Toned]:
+    yield str(one.nodes)
+    yield _with_ends(one.time_s, unit)
+    yield _with_ends(one.efficiency, ReadableUnit("", 0.01)) + " %"
+    yield percent(one.communication_share, 0)
+    seen = one.measured
+    yield three_digits(seen.value / unit.factor) if seen else ""
+    yield ("inside", "good") if seen and seen.inside else ("outside" if seen else "", "bad")
+
+
+def _with_ends(estimate: Estimated, unit: ReadableUnit) -> str:
+    def text(value: float) -> str:
+        return three_digits(value / unit.factor)
+
+    return f"{text(estimate.value)} ({between(estimate.low, estimate.high, text)})"

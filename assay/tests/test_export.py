@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes out for monitoring: OpenMetrics by a foreign parser, line protocol, the dashboard."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as older_text
+
+from assay import ROOT
+from assay.cli import main
+from reports.export.families import UNITS, Families
+from reports.export.points import Point, line_protocol
+from reports.tests.synthetic import case, write_run
+from reports.tests.test_nightly_history import write_night
+
+DASHBOARD = ROOT / "docs/examples/grafana-dashboard.json"
+NIGHTS = 5
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history of a few nights, and a run with values of every usual unit."""
+    folder = tmp_path_factory.mktemp("export")
+    for number in range(1, NIGHTS + 1):
+        run = write_night(folder, number)
+        history = folder / "results/history.sqlite"
+        assert main(["history", "add", str(run), "--history", str(history)]) == 0
+    params = {"p": 1, "q": 2, "n": 1000, "nb": 100, "ranks_per_node": 1}
+    sizes = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [8]}
+    cases = [case("hpl", "mpich", params), case("pt2pt", "mpich", sizes)]
+    run = write_run(folder / "results/quick/run", cases, blocks=7)
+    (run / "campaign.yaml").write_text("schema: 1\n")
+    return folder
+
+
+def exported(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    capsys.readouterr()
+    assert main(["export", *words]) == 0
+    return capsys.readouterr().out
+
+
+def history_of(folder: Path) -> str:
+    return str(folder / "results/history.sqlite")
+
+
+def run_of(folder: Path) -> str:
+    return str(folder / "results/quick/run")
+
+
+def test_an_independent_parser_reads_both_and_so_does_a_node_exporter(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for source, least in ((history_of(folder), 9), (run_of(folder), 6)):
+        text = exported(folder, capsys, source)
+        families = list(openmetrics(text))
+        assert len(families) >= least
+        assert text.endswith("# EOF\n")
+        for family in families:
+            assert family.type == "gauge"
+            assert family.documentation
+            assert family.name.startswith("assay_")
+            assert family.name.endswith(family.unit)
+            assert all(sample.timestamp is None for sample in family.samples)
+        # The textfile collector reads the format before OpenMetrics: the same samples.
+        older = {s for family in older_text(text) for s in map(repr, family.samples)}
+        assert older == {repr(s) for family in families for s in family.samples}
+
+
+def test_values_of_a_night_and_of_a_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    night = {
+        family.name: family for family in openmetrics(exported(folder, capsys, history_of(folder)))
+    }
+    states = {one.labels["state"]: one.value for one in night["assay_night_state"].samples}
+    assert sum(states.values()) == 1
+    (begun,) = night["assay_night_started_timestamp_seconds"].samples
+    assert begun.value == datetime(2026, 1, NIGHTS, 2, tzinfo=UTC).timestamp()
+    medians = night["assay_night_median_flops_per_second"].samples
+    references = night["assay_night_reference_flops_per_second"].samples
+    assert {one.labels["case"] for one in medians} == {one.labels["case"] for one in references}
+    run = {family.name: family for family in openmetrics(exported(folder, capsys, run_of(folder)))}
+    kinds = ("low", "", "high")
+    names = [f"assay_run_median_{kind}_seconds".replace("__", "_") for kind in kinds]
+    low, median, high = (run[name].samples[0].value for name in names)
+    assert low < median < high
+    assert run["assay_run_launches"].samples[0].labels["status"] == "ok"
+    few = exported(folder, capsys, run_of(folder))
+    assert len(exported(folder, capsys, run_of(folder), "--every")) > len(few)
+
+
+def test_hostile_labels_come_back_as_they_were() -> None:
+    families = Families()
+    odd = 'a "quoted\\" one\nwith = , {lines}'
+    families.of("odd", 'Help with \\ and\nlines and "quotes".').add(math.inf, text=odd, none="")
+    families.of("nothing", "No sample, no family.")
+    (family,) = openmetrics(families.text())
+    (sample,) = family.samples
+    assert (sample.labels, sample.value) == ({"text": odd}, math.inf)
+    assert set(UNITS) == {"s", "bytes", "bytes/s", "flop/s", "1/s", "1"}
+
+
+def test_line_protocol_escapes_and_has_times(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    point = Point(
+        "m",
+        {"a b": "", "tag": "x, y=z \\"},
+        {"n": 3, "value": 1.5, "text": 'say "it" \\'},
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    expected = 'm,tag=x\\,\\ y\\=z n=3i,value=1.5,text="say \\"it\\" \\\\" 1767225600000000000\n'
+    assert line_protocol([point]) == expected
+    lines = exported(folder, capsys, history_of(folder), "--format", "influx").splitlines()
+    pattern = re.compile(r"assay_\w+(,\w+=(\\.|[^\\, =])+)* \w+=[^ ]+(,\w+=[^ ]+)* \d{19}")
+    assert all(pattern.fullmatch(line) for line in lines)
+    assert len({line.rsplit(" ", 1)[1] for line in lines}) == NIGHTS
+    told = exported(folder, capsys, run_of(folder), "--format", "influx")
+    same = exported(folder, capsys, run_of(folder)).count("\nassay_run_values{")
+    assert told.count("\nassay_run_value,") == same > 10
+
+
+def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "assay.prom"
+    assert main(["export", history_of(folder), "--output", str(file)]) == 0
+    assert list(tmp_path.iterdir()) == [file]
+    assert main(["export", history_of(folder), "--output", str(tmp_path / "no/x.prom")]) == 4
+    assert main(["export", history_of(folder), "--campaign", "other"]) == 2
+    assert main(["export", str(tmp_path / "none.sqlite")]) == 2
+
+
+def names_in(node: Any) -> set[str]:
+    """The metrics that the queries of a dashboard name."""
+    if isinstance(node, dict):
+        texts = [node[key] for key in ("expr", "query") if isinstance(node.get(key), str)]
+        found = {name for text in texts for name in re.findall(r"\bassay_\w+", text)}
+        return found.union(*(names_in(value) for value in node.values()))
+    if isinstance(node, list):
+        return set().union(*(names_in(value) for value in node))
+    return set()
+
+
+def without_unit(names: Iterable[str]) -> set[str]:
+    """Names of values in any unit are one: `assay_run_median_UNIT`."""
+    units = "|".join(UNITS.values())
+    return {re.sub(rf"(median|reference|low|high)_({units})$", r"\1_UNIT", one) for one in names}
+
+
+def test_every_metric_of_the_dashboard_is_exported_and_every_export_is_on_the_page(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dashboard = json.loads(DASHBOARD.read_text())
+    used = names_in(dashboard)
+    text = exported(folder, capsys, history_of(folder)) + exported(folder, capsys, run_of(folder))
+    told = without_unit(re.findall(r"^# TYPE (\w+) gauge", text, re.MULTILINE))
+    assert len(used) > 15
+    assert without_unit(used) <= told
+    assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+    page = (ROOT / "docs/monitoring.md").read_text()
+    lines = re.findall(r"^\| `assay_.*", page, re.MULTILINE)
+    assert told == {name for line in lines for name in re.findall(r"`(assay_\w+)`", line)}

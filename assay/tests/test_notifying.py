@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Notifications: a real HTTP server gets them, secrets stay secret, failures change nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.cli import main
+from assay.nightly.notifying import VARIABLE, Notice, Notifier, targets_of
+from assay.nightly.silence import duration, heard
+from records.errors import AssayError
+from records.history.model import Missed
+from records.history.store import Store
+from reports.tests.test_nightly_history import write_night
+
+apprise = pytest.importorskip("apprise", reason="no apprise: .venv/bin/pip install 'assay[notify]'")
+Capture = pytest.CaptureFixture[str]
+
+
+class Webhook(HTTPServer):
+    """Keeps what is posted to it; answers `status`."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.posted: list[dict[str, Any]] = []
+        self.status = 200
+
+    @property
+    def address(self) -> str:
+        return f"json://user:geheim@127.0.0.1:{self.server_port}/path"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Webhook
+
+    def do_POST(self) -> None:
+        length = int(self.headers["Content-Length"])
+        self.server.posted.append(json.loads(self.rfile.read(length)))
+        self.send_response(self.server.status)
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def webhook() -> Iterator[Webhook]:
+    server = Webhook()
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    return tmp_path
+
+
+def addressed(place: Path, text: str, mode: int = 0o600) -> Path:
+    file = place / "results/history.notify"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    file.chmod(mode)
+    return file
+
+
+def add(place: Path, number: int, **how: Any) -> str:
+    run = write_night(place, number, **how)
+    rerun = ["--rerun-of", run.name[:-1]] if "suffix" in how else []
+    assert main(["history", "add", str(run), *rerun]) == 0
+    return str(run.name)
+
+
+def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
+    place: Path, webhook: Webhook, capsys: Capture
+) -> None:
+    for number in range(1, 13):
+        add(place, number)
+    addressed(place, f"# whom\n{webhook.address}\nrecovery json://127.0.0.1:9/other\n")
+    assert main(["history", "check", "--notify"]) == 0
+    assert not webhook.posted
+    add(place, 13, slower=1.2)
+    add(place, 13, slower=1.2, suffix="b")
+    assert main(["history", "check"]) == 1
+    assert not webhook.posted
+    assert main(["history", "check", "--notify"]) == 1
+    (told,) = webhook.posted
+    assert told["title"] == "quick on virtual: regression"
+    assert told["type"] == "failure"
+    assert "slower" in told["message"]
+    webhook.status = 500
+    capsys.readouterr()
+    assert main(["history", "check", "--notify"]) == 1
+    said = capsys.readouterr()
+    assert "json://…: not notified" in said.err
+    assert "geheim" not in said.out + said.err
+
+
+def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys: Capture) -> None:
+    add(place, 1)
+    addressed(place, f"silence {webhook.address}\n")
+    assert main(["history", "silent", "--after", "36h", "--notify"]) == 1
+    assert webhook.posted[0]["title"] == "quick on virtual: no night"
+    assert "no night for" in capsys.readouterr().out
+    assert main(["history", "silent", "--after", "99999d", "--notify"]) == 0
+    assert len(webhook.posted) == 1
+    assert main(["history", "silent", "--site", "other"]) == 2
+    with Store(Path("results/history.sqlite")) as store:
+        store.add_missed(Missed("virtual", "quick", "2026-01-02T02:00:00Z", "no nodes"))
+        now = datetime(2026, 1, 2, 15, tzinfo=UTC)
+        (late,) = heard(store, None, None, timedelta(hours=36), now)
+        (fine,) = heard(store, None, None, timedelta(hours=38), now)
+    assert (late.silent, fine.silent, late.age_s) == (True, False, 37 * 3600)
+    assert late.sentence.endswith("could not run: no nodes")
+    assert duration("36h") == timedelta(hours=36)
+    for wrong in ("36", "0h", "h", "-1d", "1w"):
+        with pytest.raises(AssayError, match="--after"):
+            duration(wrong)
+
+
+def test_addresses_are_ones_own_and_never_shown(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    history = place / "results/history.sqlite"
+    notice = [Notice("silence", "title", "body")]
+    file = addressed(place, "json://user:geheim@127.0.0.1:9/x\n", 0o640)
+    with pytest.raises(AssayError, match="chmod 600"):
+        targets_of(history)
+    assert Notifier(history).send(notice) == 0
+    file.chmod(0o600)
+    (target,) = targets_of(history)
+    assert "geheim" not in f"{target} {target!r}"
+    for line in ("alarm json://u:geheim@h", "geheim", "regression,geheim1 json://h"):
+        addressed(place, f"{line}\n")
+        with pytest.raises(AssayError) as error:
+            targets_of(history)
+        assert "geheim" not in str(error.value)
+        assert "history.notify:1" in str(error.value)
+    file.unlink()
+    monkeypatch.setenv(VARIABLE, "nonsense://geheim json://geheim:geheim@127.0.0.1:9")
+    notifier = Notifier(history)
+    assert VARIABLE not in os.environ
+    assert notifier.send(notice) == 0
+    said = capsys.readouterr().err
+    assert said.count("not notified") == 2
+    assert "geheim" not in said

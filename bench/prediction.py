@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How often `assay predict` is right on machines whose law is known (goal: 95 % intervals hold).
+
+python -m bench.prediction [CAMPAIGNS]. Runs of 1 to 16 nodes in five blocks, predicted on 64, 256
+and 1024: a machine that obeys the law, one whose messages slow down with the nodes' 0.15th power,
+and one with less luck. Exits 1 when a row misses its goal (bench/rows.py).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from bench.rows import Effort, Row, Runs, mean, printed, share
+from reports.analysis import analyse
+from reports.load.loading import load_run
+from reports.models.communication import squarest_grid
+from reports.prediction.predict import predict
+from reports.tests.scaling_machine import LATTICE, Truth, machine_run
+
+TOPIC = "Predicting other node counts"
+CAMPAIGNS = Runs(10, 60, 400)
+COUNTS, TARGETS = (1, 2, 4, 8, 16), (64, 256, 1024)
+MACHINES = {
+    "obeys the law": Truth(),
+    "contention, exponent 0.15": Truth(contention=0.15),
+    "contention, exponent 0.4": Truth(contention=0.4),
+    "launches and counts 5 % apart": Truth(launch=0.05, luck=0.05),
+}
+
+
+def every(campaigns: int) -> Iterator[Row]:
+    """For each machine and subject how many true times lie in their intervals, and how wide."""
+    for name, truth in MACHINES.items():
+        hits: dict[str, list[bool]] = {}
+        widths: dict[str, list[float]] = {}
+        for seed in range(campaigns):
+            for what, hit, width in _campaign(truth, seed):
+                hits.setdefault(what, []).append(hit)
+                widths.setdefault(what, []).append(width)
+        for what, found in hits.items():
+            text = f"{name}: {what}, 95 % intervals hold the true time"
+            yield share(text, sum(found), len(found), least=0.93, alike=len(TARGETS))
+            text = f"{name}: {what}, upper end over lower end, ln"
+            yield mean(text, widths[what])
+
+
+def _campaign(truth: Truth, seed: int) -> Iterator[tuple[str, bool, float]]:
+    """Each prediction of a run: what, whether it holds the time that the machine would show, ln of
+    the ratio of its ends."""
+    rng = np.random.default_rng(10_000 + seed)
+    with TemporaryDirectory() as folder:
+        run = machine_run(Path(folder) / "run", COUNTS, truth, seed=seed)
+        outcome = predict(analyse(load_run(run)), TARGETS)
+    for item in outcome.predicted:
+        for one in item.predictions:
+            nodes = one.problem.nodes
+            if item.subject.check == "hpl":
+                n = int(one.problem.text.split()[2])
+                parts = truth.system_s(n, squarest_grid(nodes))
+            else:
+                parts = truth.lattice_s(LATTICE, nodes, 100)
+            true_s = float(np.dot(parts, np.exp(truth.luck * rng.standard_normal(2))))
+            found = one.time_s
+            what = f"{item.subject.check}, {item.subject.scaling}"
+            yield what, found.holds(true_s), float(np.log(found.high / found.low))
+
+
+def rows(effort: Effort) -> Iterator[Row]:
+    """All rows; see the module's docstring."""
+    return every(CAMPAIGNS.at(effort))
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    return printed(every(int(arguments[0]) if arguments else CAMPAIGNS.usual))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions of a run on node counts that it did not measure, and what it lacks for them.
+
+Intervals hold together what is not known: blocks of the run's launches are drawn with replacement,
+the same blocks for α, β and every time; the law is fitted anew to each draw, and its exponents and
+the errors of a node count are drawn from what the measured counts leave open (models.scaling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reports.analysis import Analysis
+from reports.models.scaling import Counts, Law, Vector, fit_law
+from reports.prediction.machine import SEED, Machine, machine_of
+from reports.prediction.subjects import (
+    CHECKS,
+    SUM_BYTES,
+    Measured,
+    Problem,
+    Scaling,
+    Subject,
+    subjects,
+)
+from reports.statistics.descriptive import LEVEL
+
+#: Fewer node counts give no law; one of them must have messages between nodes.
+LEAST_COUNTS = 2
+#: What adds what is missing.
+_ADD_COUNTS = {
+    "su3_rmd": "run the campaign su3-scaling, or add `ranks` to the check su3_rmd",
+    "hpl": "add grids p × q of further node counts to the check hpl, of one N or one memory a rank",
+}
+_ADD_ECHO = "add the check pt2pt or echo with placement {place} and at least four sizes"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def holds(self, value: float) -> bool:
+        """Whether the interval holds a value."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was measured where something is predicted: the median over n launches, in s."""
+
+    value: float
+    n: int
+    left_out: bool
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """Time in s, efficiency over the fewest measured nodes, share of communication in the time."""
+
+    problem: Problem
+    time_s: Estimate
+    efficiency: Estimate
+    communication_share: float
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """A subject with its predictions; `used` are the node counts that the law rests on.
+
+    `curve` are predictions over all nodes between, for pictures; `errors` those of a node count by
+    what they are of; `notes` what else to know.
+    """
+
+    subject: Subject
+    used: tuple[int, ...]
+    predictions: tuple[Prediction, ...]
+    curve: tuple[Prediction, ...]
+    errors: dict[str, float]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """What cannot be predicted, why, and what a run must have for it."""
+
+    check: str
+    environment: str
+    what: str
+    why: str
+    add: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Everything that was asked of a run."""
+
+    predicted: tuple[Predicted, ...]
+    missing: tuple[Missing, ...]
+
+    @property
+    def held_out(self) -> list[tuple[Estimate, Seen]]:
+        """What was predicted beside what was measured and left out."""
+        return [
+            (one.time_s, one.seen)
+            for item in self.predicted
+            for one in item.predictions
+            if one.seen is not None and one.seen.left_out
+        ]
+
+    @property
+    def inside(self) -> int:
+        """How many of these lie in their intervals."""
+        return sum(estimate.holds(seen.value) for estimate, seen in self.held_out)
+
+
+def predict(
+    analysis: Analysis,
+    nodes: Collection[int],
+    left_out: Collection[int] = (),
+    *,
+    environments: Collection[str] = (),
+) -> Outcome:
+    """Predict every subject on these node counts; the counts `left_out` are not learnt from."""
+    predicted: list[Predicted] = []
+    missing: list[Missing] = []
+    present = [check for check in CHECKS if analysis.rows_of(check)]
+    for environment in environments or analysis.looks:
+        machine = None
+        for check in present:
+            mine = subjects(analysis, environment, check)
+            if not mine:
+                continue
+            machine = machine or machine_of(analysis, environment)
+            known = [one for one in mine if _why_not(one, machine, left_out) is None]
+            for subject in known:
+                found, gaps = _predicted(subject, machine, nodes, left_out)
+                missing += gaps
+                if found.predictions:
+                    predicted.append(found)
+            if not known:
+                # The subject with the most counts is nearest to what is needed.
+                best = max(mine, key=lambda one: len(one.measured))
+                why, add = _why_not(best, machine, left_out) or ("", "")
+                missing.append(Missing(check, environment, best.title, why, add))
+    if not present:
+        why = "the run has neither su3_rmd nor hpl"
+        missing.append(Missing("su3_rmd, hpl", "", "any application", why, _ADD_COUNTS["su3_rmd"]))
+    elif not predicted and not missing:
+        why = "no launch on full nodes with a time"
+        missing.append(Missing(", ".join(present), "", "any", why, _ADD_COUNTS[present[0]]))
+    return Outcome(tuple(predicted), tuple(missing))
+
+
+def _used(subject: Subject, left_out: Collection[int]) -> list[Measured]:
+    return [
+        one
+        for one in subject.measured
+        if one.problem.nodes not in left_out and not one.shares_cores
+    ]
+
+
+def _why_not(
+    subject: Subject, machine: Machine, left_out: Collection[int]
+) -> tuple[str, str] | None:
+    """Why there is no law of a subject and what to add; None where there is one."""
+    used = _used(subject, left_out)
+    counts = [one.problem.nodes for one in used]
+    shared = [str(one.problem.nodes) for one in subject.measured if one.shares_cores]
+    if len(counts) < LEAST_COUNTS or max(counts) < 2:
+        told = ", ".join(map(str, counts)) or "none"
+        why = f"node counts to learn from: {told}; at least {LEAST_COUNTS} are needed, one above 1"
+        if shared:
+            why += f" (on {', '.join(shared)} ranks shared cores, which tells nothing of nodes)"
+        return why, _ADD_COUNTS[subject.check]
+    for one in used:
+        if place := machine.lacks(one.problem.transfers):
+            return f"α and β {place} were not measured", _ADD_ECHO.format(place=place)
+    return None
+
+
+def _predicted(
+    subject: Subject, machine: Machine, nodes: Collection[int], left_out: Collection[int]
+) -> tuple[Predicted, list[Missing]]:
+    used = _used(subject, left_out)
+    model = _Model(subject, machine, used)
+    seen = {one.problem.nodes: one for one in subject.measured}
+    found, gaps = [], []
+    for count in sorted({*nodes, *(set(left_out) & seen.keys())}):
+        problem = seen[count].problem if count in seen else subject.at(count)
+        place = None if isinstance(problem, str) else machine.lacks(problem.transfers)
+        if isinstance(problem, str) or place:
+            why = problem if isinstance(problem, str) else f"α and β {place} were not measured"
+            add = _ADD_ECHO.format(place=place) if place else "ask for another node count"
+            what = f"{subject.title} on {count} nodes"
+            gaps.append(Missing(subject.check, subject.environment, what, why, add))
+            continue
+        assert not isinstance(problem, str)
+        found.append(model.prediction(problem, seen.get(count), left_out))
+    counts = tuple(one.problem.nodes for one in used)
+    curve = tuple(model.curve(max([*nodes, *seen], default=1)) if found else ())
+    notes = _notes(subject, machine)
+    return Predicted(subject, counts, tuple(found), curve, model.law.scales, notes), gaps
+
+
+def _notes(subject: Subject, machine: Machine) -> tuple[str, ...]:
+    shared = [str(one.problem.nodes) for one in subject.measured if one.shares_cores]
+    notes = []
+    if shared:
+        notes.append(f"not learnt from, as ranks shared cores: {', '.join(shared)} nodes")
+    if subject.check == "su3_rmd" and machine.sum_law is None:
+        notes.append("global sums as ⌈log₂p⌉ messages: no law of allreduce in this run")
+    return tuple(notes)
+
+
+class _Model:
+    """A subject's law with all it is compared with."""
+
+    def __init__(self, subject: Subject, machine: Machine, used: Sequence[Measured]) -> None:
+        self.subject, self.machine = subject, machine
+        medians = machine.resampled.medians
+        self.time_s = medians([one.time_s for one in used])
+        told = [one.communication_s for one in used]
+        parts = medians([one or {} for one in told]) if all(told) else None
+        self.first = used[0].problem
+        self.law: Law = fit_law(
+            Counts(
+                np.array([float(one.problem.nodes) for one in used]),
+                np.array([one.problem.work for one in used]),
+                np.column_stack([self._messages_s(one.problem) for one in used]),
+                self.time_s,
+                parts,
+            )
+        )
+
+    def _messages_s(self, problem: Problem) -> Vector:
+        """What α and β say of the problem's messages, in each resample."""
+        total = self.machine.messages_s(problem.transfers)
+        if problem.sums:
+            between = problem.nodes > 1
+            total = total + self.machine.sums_s(
+                problem.sums, SUM_BYTES, problem.ranks, between=between
+            )
+        return np.broadcast_to(total, (len(self.time_s),)).copy()
+
+    def prediction(
+        self, problem: Problem, seen: Measured | None, left_out: Collection[int]
+    ) -> Prediction:
+        """Time and efficiency of a problem, beside what was measured of it."""
+        messages_s = self._messages_s(problem)
+        compute, messages = self.law.parts_s(problem.nodes, problem.work, messages_s)
+        drawn = sum(
+            self.law.drawn_s(problem.nodes, problem.work, messages_s, np.random.default_rng(SEED))
+        )
+        time_s = float(compute[0] + messages[0])
+        first = self.time_s[:, 0] / self.first.work
+        efficiency = first * problem.work
+        told = None
+        if seen is not None:
+            values = np.array(list(seen.time_s.values()))
+            is_left_out = problem.nodes in left_out
+            told = Seen(float(np.median(values)), len(values), is_left_out, seen.flags)
+        return Prediction(
+            problem,
+            _estimate(time_s, np.asarray(drawn)),
+            _estimate(float(efficiency[0]) / time_s, efficiency / drawn),
+            float(messages[0]) / time_s,
+            told,
+        )
+
+    def curve(self, greatest: int) -> Iterator[Prediction]:
+        """Predictions on 1, 2, 4, … nodes to the greatest, as far as the problem fits them."""
+        counts = [2**power for power in range(greatest.bit_length()) if 2**power < greatest]
+        seen = {one.problem.nodes: one.problem for one in self.subject.measured}
+        for count in [*counts, greatest]:
+            problem = seen.get(count) or self.subject.at(count)
+            if not isinstance(problem, str) and self.machine.lacks(problem.transfers) is None:
+                yield self.prediction(problem, None, ())
+
+
+def _estimate(value: float, drawn: Vector) -> Estimate:
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
+    return Estimate(value, min(low, value), max(high, value))
+
+
+def scaling_words(scaling: Scaling) -> str:
+    """ "one problem on more nodes", "as much a rank on more nodes"."""
+    return "one problem on more nodes" if scaling == "strong" else "as much a rank on more nodes"

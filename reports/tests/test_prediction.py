@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times on other node counts: patterns counted by hand, laws that are known, honest refusals."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reports.analysis import analyse
+from reports.load.loading import load_run
+from reports.models.communication import (
+    Transfer,
+    cut,
+    halo_transfers,
+    hpl_transfers,
+    prime_factors,
+    squarest_grid,
+)
+from reports.models.scaling import Counts, fit_law
+from reports.prediction.picture import prediction_picture
+from reports.prediction.predict import Outcome, predict
+from reports.show.canvas import styled
+from reports.tests.scaling_machine import LATTICE, Truth, machine_run
+
+COUNTS = (1, 2, 4, 8, 16)
+
+
+def outcome_of(run: Path, nodes: tuple[int, ...] = (), left_out: tuple[int, ...] = ()) -> Outcome:
+    return predict(analyse(load_run(run)), nodes, left_out)
+
+
+def test_a_lattice_is_cut_as_the_program_cuts_it() -> None:
+    # The longest extent first; of equal ones that which is cut already, else the first.
+    assert cut((8, 8, 8, 16), 2) == (1, 1, 1, 2)
+    assert cut((8, 8, 8, 8), 2) == (2, 1, 1, 1)
+    assert cut((8, 8, 8, 16), 4) == (1, 1, 1, 4)
+    assert cut((4, 4, 4, 8), 3) is None
+    assert cut((12, 12, 12, 24), 6) == (2, 1, 1, 3)
+    assert prime_factors(60) == [5, 3, 2, 2]
+
+
+def test_halos_are_three_matrices_a_face_site_in_each_divided_direction() -> None:
+    one, other = halo_transfers(
+        (8, 8, 8, 16), (2, 1, 1, 2), ranks_per_node=1, real_bytes=4, exchanges=10
+    )
+    # Local 4 × 8 × 8 × 8: faces of 512 and 256 sites, 54 reals of 4 bytes each, ten times.
+    assert one == Transfer(10, 10 * 54 * 4 * 512, True, 1)
+    assert other == Transfer(10, 10 * 54 * 4 * 256, True, 1)
+
+
+def test_ranks_of_a_node_share_its_link_where_their_neighbours_are_elsewhere() -> None:
+    # x pairs lie in a node, the four ranks of which all send along t to other nodes.
+    inside, between = halo_transfers(
+        (8, 4, 4, 8), (4, 1, 1, 2), ranks_per_node=4, real_bytes=8, exchanges=1
+    )
+    assert (inside.between_nodes, between.between_nodes, between.sharing) == (False, True, 4)
+
+
+def test_the_panels_of_hpl_follow_its_authors() -> None:
+    (one,) = hpl_transfers(1000, 100, 2, 4, ranks_per_node=1)
+    assert one.starts == pytest.approx(1000 * (101 * 1 + 2) / 100)
+    assert one.sent_bytes == pytest.approx(8 * 1e6 * 10 / 16)
+    assert hpl_transfers(1000, 100, 1, 1, ranks_per_node=1) == []
+    assert squarest_grid(12) == (3, 4)
+
+
+def test_a_law_without_errors_comes_back() -> None:
+    nodes = np.array([1.0, 2, 4, 8, 16, 32])
+    work, messages = 1e6 / nodes, np.array([[0, 1, 1.5, 2, 2.5, 3]])
+    compute, sent = 1e-6 * work, 1.3 * messages
+    with np.errstate(divide="ignore"):
+        law = fit_law(Counts(nodes, work, messages, compute + sent, sent))
+    gamma, a, kappa, b = law.values[0]
+    assert (gamma, kappa) == pytest.approx((math.log(1e-6), math.log(1.3)), abs=5e-3)
+    assert (a, b) == pytest.approx((0, 0), abs=5e-3)
+    grown = fit_law(Counts(nodes, work, messages, compute + sent * nodes**0.2, sent * nodes**0.2))
+    assert grown.values[0, 3] == pytest.approx(0.2, abs=0.03)
+
+
+def test_what_is_not_known_grows_with_the_distance_from_what_was_measured(tmp_path: Path) -> None:
+    found = outcome_of(machine_run(tmp_path / "run", COUNTS), nodes=(32, 1024))
+    assert not found.missing
+    assert {item.subject.check for item in found.predicted} == {"su3_rmd", "hpl"}
+    for item in found.predicted:
+        near, far = (math.log(one.time_s.high / one.time_s.low) for one in item.predictions)
+        assert near < far
+        assert all(one.efficiency.low < one.efficiency.high for one in item.predictions)
+        assert item.used == COUNTS
+
+
+@pytest.mark.parametrize("contention", [0.0, 0.25])
+def test_the_true_time_lies_in_the_interval(tmp_path: Path, contention: float) -> None:
+    truth = Truth(contention=contention)
+    found = outcome_of(machine_run(tmp_path / "run", COUNTS, truth), nodes=(256,))
+    (strong,) = [item for item in found.predicted if item.subject.check == "su3_rmd"]
+    (one,) = strong.predictions
+    compute, messages = truth.lattice_s(LATTICE, 256, 100)
+    assert one.time_s.holds(compute + messages)
+    assert one.communication_share == pytest.approx(messages / (compute + messages), rel=0.3)
+    if not contention:
+        assert one.time_s.value == pytest.approx(compute + messages, rel=0.1)
+
+
+def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -> None:
+    found = outcome_of(machine_run(tmp_path / "run", COUNTS), left_out=(16,))
+    assert len(found.held_out) == 2
+    assert found.inside == 2
+    assert all(16 not in item.used for item in found.predicted)
+    # What breaks the law where it was left out is told as outside.
+    slow = outcome_of(machine_run(tmp_path / "slow", COUNTS, slower={16: 4.0}), left_out=(16,))
+    assert (slow.inside, len(slow.held_out)) == (0, 2)
+
+
+def test_a_lattice_that_cannot_be_cut_names_counts_that_can(tmp_path: Path) -> None:
+    found = outcome_of(machine_run(tmp_path / "run", COUNTS, applications=["su3_rmd"]), (1000,))
+    assert not found.predicted
+    (gap,) = found.missing
+    assert "1000 ranks cannot cut the lattice 32³ × 64" in gap.why
+    assert "512 nodes and 1024 nodes" in gap.why
+
+
+def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
+    no_echo = outcome_of(machine_run(tmp_path / "a", COUNTS, echo=False), (64,))
+    assert {(gap.check, "between-nodes" in gap.add) for gap in no_echo.missing} == {
+        ("su3_rmd", True),
+        ("hpl", True),
+    }
+    one_count = outcome_of(machine_run(tmp_path / "b", (2,)), (64,))
+    assert all("node counts to learn from: 2" in gap.why for gap in one_count.missing)
+    nothing = outcome_of(machine_run(tmp_path / "c", (), applications=[]), (64,))
+    assert nothing.missing[0].why == "the run has neither su3_rmd nor hpl"
+    shared = {2: ["oversubscribed"], 4: ["oversubscribed"]}
+    crowded = outcome_of(machine_run(tmp_path / "d", (1, 2, 4), flags=shared), (64,))
+    assert not crowded.predicted
+    assert all("ranks shared cores" in gap.why for gap in crowded.missing)
+
+
+def test_a_picture_shows_points_law_and_interval(tmp_path: Path) -> None:
+    analysis = analyse(load_run(machine_run(tmp_path / "run", COUNTS)))
+    with styled():
+        picture = prediction_picture(analysis, predict(analysis, (64,), (16,)))
+    assert picture is not None
+    assert len(picture.panels) == 2
+    assert "mpich on 64 nodes" in picture.panels[0].alt
+    assert picture.environments == ["mpich"]
