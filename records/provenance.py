@@ -32,13 +32,16 @@ class Harness(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Network(msgspec.Struct, frozen=True, kw_only=True):
-    """The network that joins the nodes; `counted`: interface counters see the traffic of MPI."""
+    """The network that joins the nodes; `counted`: interface counters see the traffic of MPI;
+    `ranks_per_nic` fill one of a node's `nics`."""
 
     name: str | None = None
     bits_per_second: Count | float | None = None
     payload_share: float | None = None
     burst_bytes: Count | None = None
     counted: bool | None = None
+    nics: Count | None = None
+    ranks_per_nic: Count | None = None
 
 
 class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):

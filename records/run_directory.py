@@ -18,6 +18,7 @@ from records.errors import AssayError, InfrastructureError
 from records.files import replacing, write_whole
 from records.input_files import kind_at, opened
 from records.interims import INTERIMS, Interim, read_interims
+from records.pair_scans import FOLDER as POINTS
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
 from records.record import Record, read_records
@@ -41,6 +42,7 @@ class RunDirectory:
         self.records_file = path / "records.jsonl"
         self.interims_file = path / INTERIMS
         self.raw = path / "raw"
+        self.points = path / POINTS
         self.builds = path / "builds"
 
     @cached_property
@@ -85,7 +87,7 @@ class RunDirectory:
             )
         for file in (lock, self.records_file):
             refuse_other(file)
-        for folder in (self.raw, self.builds):
+        for folder in (self.raw, self.points, self.builds):
             refuse_other(folder, folder=True)
         try:
             self.raw.mkdir(mode=0o700, exist_ok=True)

@@ -24,7 +24,7 @@ from assay.run.preflight import Preflight, lately_right
 from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
 from assay.run.provenance import with_facts
-from assay.run.raw_output import keep_raw
+from assay.run.raw_output import keep_points, keep_raw
 from assay.run.session import Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
@@ -35,6 +35,7 @@ from checks.common.outcome import BuildFailure, Outcome
 from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
+from records.pair_scans import ARTIFACT
 from records.plan import PlannedCase
 from records.record import Neighbour, Record, RecordWriter
 from records.run_directory import RunDirectory
@@ -342,7 +343,9 @@ class Driver:
 
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
+        points = message.files.pop(ARTIFACT, None)
         kept = keep_raw(self.work, self.run_directory, stem, message.files)
+        keep_points(self.work, self.run_directory, stem, points, kept)
         kept.tell(message)
         record = self._as_record(launch, message, kept.artifacts)
         writer.append(record)

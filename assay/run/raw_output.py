@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
 from checks.common.outcome import Outcome
+from records.belonging import CHECKSUM
 from records.errors import InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
+from records.pair_scans import ARTIFACT, FOLDER, SUFFIX
 from records.run_directory import RAW_SUFFIX, RunDirectory
 from records.untrusted import RefusedFileError
 
@@ -58,21 +61,52 @@ def keep_raw(work: WorkFolder, run: RunDirectory, stem: str, files: Mapping[str,
             continue
         kept.cut |= os.fstat(source).st_size > RAW_LIMIT_BYTES
         target = run.raw / f"{stem}.{RAW_SUFFIX[kind]}"
-        digest = hashlib.sha256()
         try:
-            with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-                for piece in _pieces(source):
-                    digest.update(piece)
-                    file.write(piece)
-        except OSError as error:
-            raise InfrastructureError(
-                f"{target}: raw output could not be kept ({error.strerror}); make room, then resume"
-            ) from error
+            checksum = _copied(_pieces(source), target)
         finally:
             os.close(source)
         kept.artifacts[kind] = f"raw/{target.name}"
-        kept.artifacts[f"{kind}_sha256"] = digest.hexdigest()
+        kept.artifacts[f"{kind}_sha256"] = checksum
     return kept
+
+
+def keep_points(
+    work: WorkFolder, run: RunDirectory, stem: str, path: str | None, kept: RawOutput
+) -> None:
+    """Copy the values of a scan, whole, to points/<stem>.parquet, if there are any."""
+    if path is None:
+        return
+    try:
+        source = work.open(path)
+    except FileNotFoundError:
+        kept.missing.append(ARTIFACT)
+        return
+    except RefusedFileError as refused:
+        kept.refused.append(f"{ARTIFACT} {refused}")
+        return
+    run.points.mkdir(mode=0o700, exist_ok=True)
+    target = run.points / f"{stem}.{SUFFIX}"
+    try:
+        checksum = _copied(_range(source, 0, os.fstat(source).st_size), target)
+    finally:
+        os.close(source)
+    kept.artifacts[ARTIFACT] = f"{FOLDER}/{target.name}"
+    kept.artifacts[f"{ARTIFACT}{CHECKSUM}"] = checksum
+
+
+def _copied(pieces: Iterable[bytes], target: Path) -> str:
+    """Write a file of the run directory; its SHA-256."""
+    digest = hashlib.sha256()
+    try:
+        with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
+            for piece in pieces:
+                digest.update(piece)
+                file.write(piece)
+    except OSError as error:
+        raise InfrastructureError(
+            f"{target}: raw output could not be kept ({error.strerror}); make room, then resume"
+        ) from error
+    return digest.hexdigest()
 
 
 def _pieces(source: int) -> Iterator[bytes]:

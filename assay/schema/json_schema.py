@@ -8,7 +8,7 @@ from typing import Any
 from assay import ROOT
 from assay.schema.model import Campaign
 from checks.common.registry import CHECKS
-from checks.common.sizing import SizingKeys
+from checks.common.sizing import LINK, SizingKeys
 
 SCHEMA_FILE = ROOT / "campaigns" / "campaign.schema.json"
 
@@ -72,7 +72,7 @@ def _words_of_the_site(sizing: JsonSchema) -> dict[str, list[JsonSchema]]:
     """What a parameter may be in a campaign beside what the check takes."""
     at_most = sizing["properties"]["ranks_per_node"]["anyOf"][0]
     return {
-        "ranks_per_node": [{"enum": ["fill", "half"]}, at_most],
+        "ranks_per_node": [{"enum": ["fill", "half", LINK]}, at_most],
         "turns": [{"const": "auto"}],
     }
 

@@ -171,6 +171,20 @@ class NetworkDescription(Section):
         ge=0,
     )
     counted: bool = key("Whether interface counters see the traffic of MPI.", default=True)
+    nics: int = key("Network interfaces of a node that MPI uses.", "interfaces", 1, ge=1, le=64)
+    ranks_per_nic: int = key(
+        "Ranks that together fill an interface, as one often cannot: with `ranks_per_node: link` a"
+        " scan of pairs runs nics × ranks_per_nic ranks on each node and adds their rates.",
+        "ranks",
+        1,
+        ge=1,
+        le=1024,
+    )
+
+    @property
+    def ranks_per_link(self) -> int:
+        """Ranks on a node that fill its link."""
+        return self.nics * self.ranks_per_nic
 
 
 class SpackDescription(Section):
@@ -259,6 +273,17 @@ class PartitionKeys(Section):
         "What ReFrame's own site configuration knows of a partition and this file does not.",
         default=ReframeDescription(),
     )
+
+    @model_validator(mode="after")
+    def _ranks_fit(self) -> PartitionKeys:
+        needed = self.network.ranks_per_link
+        if 0 < self.cores_per_node < needed:
+            raise ValueError(
+                f"network: {self.network.nics} nics × {self.network.ranks_per_nic} ranks_per_nic ="
+                f" {needed} ranks on a node of {self.cores_per_node} cores; allowed is at most a"
+                " rank a core"
+            )
+        return self
 
 
 class PartitionDescription(PartitionKeys):

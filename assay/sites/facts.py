@@ -19,6 +19,7 @@ class SiteFacts:
     a campaign's variant why the site cannot give it.
     `core_flop_per_s` to `launch_overhead_s` serve estimates only; their defaults are deliberately
     modest (a 100 Mbit/s link). `shared_cores` are the cores of nodes that share one machine.
+    `ranks_per_link` on a node fill its link.
     `longest_job_s` is what the partition allows a job; None: nothing is known of it. `resources`
     are those that cases may ask for, each with the values that it takes.
     """
@@ -31,6 +32,7 @@ class SiteFacts:
     core_flop_per_s: float = 5e9
     network_bytes_per_s: float = 12.5e6
     launch_overhead_s: float = 1.0
+    ranks_per_link: int = 1
     topology: Topology | None = None
     shared_cores: Mapping[str, list[int]] = field(default_factory=dict)
     missing: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -107,6 +107,7 @@ class Site(ABC):
             # Half of the peak: what large matrices reach on most machines.
             core_flop_per_s=(described.core_peak_flop_per_s or 1e10) / 2,
             network_bytes_per_s=bits / 8 if bits else 1.25e9,
+            ranks_per_link=described.network.ranks_per_link,
             topology=described.topology.topology() if described.topology else None,
             shared_cores=described.shared_cores,
             missing=missing,

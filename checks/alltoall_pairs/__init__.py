@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from checks.common.answer import Asked
+from checks.common.answer import Asked, longer_than_launch
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
@@ -19,30 +19,60 @@ from checks.common.definition import (
     link_bytes_per_s,
 )
 from checks.common.durations import LEAST_REPEATED_S, Timed
-from checks.common.layouts import RankANodeDefinition
+from checks.common.json_lines import Output, measured
+from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
-    MAX_NODES,
+    MAX_RANKS,
     ProfiledParameters,
     iterations_field,
     quantity,
     seed_field,
     warmup_field,
 )
-from records.metric import Metric
+from records.metric import Metric, MetricDefinition
+from records.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
 from records.topology import Pair
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: Short names of two hosts.
 PairOfHosts = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+:[A-Za-z0-9_-]+$", max_length=128)]
 #: A command line takes so many pairs.
 MOST_ONLY = 4000
+#: Nodes of a scan: 200 million pairs.
+MOST_NODES = 20_000
+#: Values of more pairs than these do not come as lines and do not lie in the record.
+MOST_IN_RECORD = 5000
+#: The program's file, in the launch's folder.
+FILE = "pairs.bin"
+SCANNED = MetricDefinition(
+    "pairs_measured",
+    "1",
+    "higher",
+    "pairs whose values lie in a file beside the record",
+    title="pairs measured",
+    measured=False,
+)
 
 
 class AlltoallPairsParameters(ProfiledParameters):
-    """One launch over `ranks` nodes, one rank on each."""
+    """One launch over `ranks` / `ranks_per_node` nodes."""
 
-    ranks: int = quantity("Nodes, with one rank on each.", "ranks", ge=2, le=MAX_NODES)
+    ranks: int = quantity(
+        "Ranks of the launch, `ranks_per_node` on each node.", "ranks", ge=2, le=MAX_RANKS
+    )
+    ranks_per_node: int = quantity(
+        "Ranks on each node, which send at the same time, one way at a time: a pair's bandwidth is"
+        " that of all of them. In a campaign also link: as many as the site says fill a node's"
+        " link.",
+        "ranks",
+        1,
+        ge=1,
+        le=MAX_RANKS,
+    )
     latency_bytes: int = quantity(
         "Message length for the latency.", "bytes", 8, ge=0, le=MAX_MESSAGE_BYTES
     )
@@ -62,19 +92,52 @@ class AlltoallPairsParameters(ProfiledParameters):
         False,
     )
     seed: int = seed_field("the order of pairs")
+    rounds: int = quantity(
+        "So many rounds, in each of which a node has one partner, of those of the whole"
+        " tournament; 0: all, every pair.",
+        "rounds",
+        0,
+        ge=0,
+        le=MOST_NODES,
+    )
+    column_file: bool = quantity(
+        f"Whether the values lie in a column file beside the record; those of more than"
+        f" {MOST_IN_RECORD} pairs always do.",
+        "none",
+        False,
+    )
     only: Annotated[list[PairOfHosts], Field(max_length=MOST_ONLY)] = quantity(
         "Pairs of hosts that are measured, as n1:n2; none: every pair.", "none", []
     )
 
-    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {"only"}
+    younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {
+        "ranks_per_node",
+        "rounds",
+        "column_file",
+        "only",
+    }
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the launch."""
+        return self.ranks // self.ranks_per_node
 
     @property
     def pairs(self) -> int:
         """How many pairs are measured."""
-        return len(self.only) or self.ranks * (self.ranks - 1) // 2
+        return len(self.only) or pairs_measured(self.nodes, self.rounds)
+
+    @model_validator(mode="after")
+    def _has_pairs(self) -> AlltoallPairsParameters:
+        if self.ranks % self.ranks_per_node or not 2 <= self.nodes <= MOST_NODES:
+            raise ValueError(
+                f"ranks = {self.ranks} at ranks_per_node = {self.ranks_per_node}; allowed are as"
+                f" many ranks on each of 2 to {MOST_NODES} nodes"
+            )
+        return self
 
 
-class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
+class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     """Layout and cost of the tournament of pairs."""
 
     name = "alltoall_pairs"
@@ -96,43 +159,99 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
             "bandwidth of the pair",
             limit="link",
         ),
+        SCANNED,
     )
-    points = ("node", "peer")
+    points = (NODE, PEER, SUMMARY)
+    not_told = frozenset({"column_file"})
+
+    def in_file(self, params: AlltoallPairsParameters) -> bool:
+        """Whether the values come in a file."""
+        return params.column_file or params.pairs > MOST_IN_RECORD
 
     def options(self, params: AlltoallPairsParameters) -> dict[str, object]:
-        """Without a list every pair is measured."""
+        """Without a list or a number of rounds every pair is measured."""
         options = super().options(params)
-        return {k: v for k, v in options.items() if k != "only" or v}
+        told = {k: v for k, v in options.items() if k not in ("only", "rounds") or v}
+        return {**told, "file": FILE} if self.in_file(params) else told
 
     def measured(
         self, params: AlltoallPairsParameters, hosts: Sequence[str]
     ) -> Iterator[tuple[str, str]]:
         """The pairs of nodes that are measured, the lower rank's node first."""
+        names = list(dict.fromkeys(hosts))
+        if not params.only and params.rounds:
+            from records.pair_places import sampled_pairs  # slow: numpy
+
+            lows, highs = sampled_pairs(len(names), params.rounds, params.seed)
+            yield from ((names[a], names[b]) for a, b in zip(lows, highs, strict=True))
+            return
         only = {frozenset(pair.split(":")) for pair in params.only}
-        for pair in combinations(hosts, 2):
+        for pair in combinations(names, 2):
             if not only or frozenset(pair) in only:
                 yield pair
 
+    def wanted(self, params: AlltoallPairsParameters, names: Sequence[str]) -> NDArray[Any]:
+        """The places of the pairs that are measured among all of the nodes, ascending."""
+        import numpy as np  # slow: numpy
+
+        from records.pair_places import positions_of, sampled_pairs  # slow: numpy
+
+        count = len(names)
+        if params.only:
+            number = {name: place for place, name in enumerate(names)}
+            ends = [[number[name] for name in pair] for pair in self.measured(params, names)]
+            low, high = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        elif params.rounds:
+            low, high = sampled_pairs(count, params.rounds, params.seed)
+        else:
+            return np.arange(count * (count - 1) // 2)
+        return np.sort(positions_of(low, high, count))
+
     def expected(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
-        """Latency and bandwidth of every pair, the lower rank's node first."""
-        for node, peer in self.measured(params, hosts):
-            at = {"node": node, "peer": peer}
+        """Latency and bandwidth of every pair, the lower rank's node first; of a file no lines."""
+        for node, peer in () if self.in_file(params) else self.measured(params, hosts):
+            at = {NODE: node, PEER: peer}
             yield Asked("pair_latency", at)
             yield Asked("pair_bandwidth", at)
 
+    def summary(self, values: Mapping[str, NDArray[Any]]) -> list[Metric]:
+        """Least, median and greatest over all pairs, and how many there are."""
+        import numpy as np  # slow: numpy
+
+        found = [measured(SCANNED, len(next(iter(values.values()))))]
+        for name, column in values.items():
+            for word, value in (
+                ("least", column.min()),
+                ("median", np.median(column)),
+                ("greatest", column.max()),
+            ):
+                metric = self.metrics_by_name[name]
+                found.append(measured(metric, float(value), {SUMMARY: word}))
+        return found
+
+    def too_long(
+        self, params: AlltoallPairsParameters, metrics: Sequence[Metric], output: Output
+    ) -> str | None:
+        """What is wrong where a summary's medians take longer than the launch."""
+        middle = [metric for metric in metrics if (metric.at or {}).get(SUMMARY) == "median"]
+        spent_s = params.pairs * self.least_duration_s(params, middle)
+        return longer_than_launch(spent_s, output)
+
     def notes(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
-        """The rounds of the tournament, and that the payload was checked."""
-        return {"rounds": params.ranks - 1 + params.ranks % 2, "payload_verified": str}
+        """The rounds that were measured, and that the payload was checked."""
+        rounds = rounds_measured(params.nodes, params.rounds)
+        return {"rounds": rounds, "payload_verified": str}
 
     def least_duration_s(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> float:
         """Half of the round trips, as values are medians; of pairs that take no turns, a share."""
+        bytes_once = params.ranks_per_node * params.bandwidth_bytes
         spent_s = sum(
             params.latency_iterations * metric.value
             if metric.name == "pair_latency"
-            else params.bandwidth_iterations * params.bandwidth_bytes / metric.value
+            else params.bandwidth_iterations * bytes_once / metric.value
             for metric in metrics
         )
-        return spent_s if params.turns else spent_s / (params.ranks // 2)
+        return spent_s if params.turns else spent_s / (params.nodes // 2)
 
     def timed(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
         """The round trips of each pair, of the length for which they took less."""
@@ -140,7 +259,8 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
         for metric in metrics:
             once_s, trips = metric.value, params.latency_iterations
             if metric.name == "pair_bandwidth":
-                once_s, trips = params.bandwidth_bytes / metric.value, params.bandwidth_iterations
+                sent = params.ranks_per_node * params.bandwidth_bytes
+                once_s, trips = sent / metric.value, params.bandwidth_iterations
             elif metric.name != "pair_latency":
                 continue
             pair = str(metric.at)
@@ -153,7 +273,8 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
         """The same by a fast start and the link's speed."""
         start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
         latency_s = params.latency_iterations * (start_s + params.latency_bytes / bytes_per_s)
-        bandwidth_s = params.bandwidth_iterations * (start_s + params.bandwidth_bytes / bytes_per_s)
+        sent = params.ranks_per_node * params.bandwidth_bytes
+        bandwidth_s = params.bandwidth_iterations * (start_s + sent / bytes_per_s)
         return [Timed(2 * min(latency_s, bandwidth_s), LEAST_REPEATED_S)]
 
     def longer(self, params: AlltoallPairsParameters, factor: float) -> dict[str, int]:
@@ -165,12 +286,13 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
 
     def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
         """Every pair, at its own point."""
-        pairs = combinations(hosts, 2)
-        return [((node, peer), {"node": node, "peer": peer}) for node, peer in pairs]
+        pairs = combinations(dict.fromkeys(hosts), 2)
+        return [((node, peer), {NODE: node, PEER: peer}) for node, peer in pairs]
 
     def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
-        """Two buffers of the greater length, and the allowance."""
-        return 2 * max(params.latency_bytes, params.bandwidth_bytes) + RANK_ALLOWANCE_BYTES
+        """Two buffers of the greater length and the allowance, a rank."""
+        buffers = 2 * max(params.latency_bytes, params.bandwidth_bytes)
+        return params.ranks_per_node * (buffers + RANK_ALLOWANCE_BYTES)
 
     def estimate_s(
         self, params: AlltoallPairsParameters, layout: Layout, site: SiteCapacity
@@ -179,11 +301,10 @@ class AlltoallPairsDefinition(RankANodeDefinition[AlltoallPairsParameters]):
 
         Pairs of a round count once when they run at once, and each when they take turns.
         """
-        rounds = params.ranks - 1 + params.ranks % 2
-        if params.turns:
-            rounds = params.pairs
+        rounds = params.pairs if params.turns else rounds_measured(params.nodes, params.rounds)
+        sent = params.ranks_per_node * params.bandwidth_bytes
         small_s = 1e-4 + params.latency_bytes / site.network_bytes_per_s
-        great_s = 1e-4 + params.bandwidth_bytes / site.network_bytes_per_s
+        great_s = 1e-4 + sent / site.network_bytes_per_s
         trips_s = (params.latency_iterations + params.warmup) * small_s
         trips_s += (params.bandwidth_iterations + params.warmup) * great_s
         return site.launch_overhead_s + 2 * rounds * trips_s

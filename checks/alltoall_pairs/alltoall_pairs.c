@@ -1,34 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* gethostname */
-/* Latency and bandwidth of every pair of ranks, or of some, in rounds of disjoint pairs: all pairs
+/* Latency and bandwidth of every pair of nodes, or of some, in rounds of disjoint pairs: all pairs
  * of a round at the same time, which loads the links, or one pair after the other while the other
- * ranks sleep. */
+ * ranks sleep. Several ranks on each node send side by side; their rates are added. */
 #include "assay/args.h"
 #include "assay/buffer.h"
 #include "assay/fail.h"
+#include "assay/json.h"
 #include "assay/pingpong.h"
 #include "assay/program.h"
 #include "assay/report.h"
 #include "assay/rest.h"
-#include "assay/shuffle.h"
 #include "assay/timing.h"
-#include "assay/tournament.h"
+#include "pair_file.h"
+#include "pairs.h"
 
 #include <mpi.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define PROGRAM "alltoall_pairs"
-#define PURPOSE "ping-pong of every pair of ranks; JSON lines on standard output"
-#define HOST_BYTES 256
+#define PURPOSE "ping-pong of every pair of nodes; JSON lines on standard output"
 
 static struct {
     long long latency_bytes, latency_iterations, bandwidth_bytes, bandwidth_iterations, warmup;
-    long long seed;
-    const char *only;
+    long long seed, rounds;
+    const char *only, *file;
     int turns, inject_fault;
-} settings = {8, 100, 1048576, 10, 2, 1, "", 0, 0};
+} settings = {8, 100, 1048576, 10, 2, 1, 0, "", "", 0, 0};
 
 static const struct arg options[] = {
     {"latency-bytes", ARG_INTEGER, &settings.latency_bytes, 0, 1 << 30, NULL,
@@ -40,9 +37,13 @@ static const struct arg options[] = {
     {"bandwidth-iterations", ARG_INTEGER, &settings.bandwidth_iterations, 1, 1000000, NULL,
      "round trips of each pair for the bandwidth (default 10)"},
     ARG_WARMUP(&settings.warmup, "round trips before them, excluded (default 2)"),
-    ARG_SEED(&settings.seed, "the order of the ranks in the rounds"),
+    ARG_SEED(&settings.seed, "the order of the nodes in the rounds"),
+    {"rounds", ARG_INTEGER, &settings.rounds, 0, 1000000, NULL,
+     "so many rounds, in each of which a node has one partner (default 0: all)"},
     {"only", ARG_TEXT, &settings.only, 0, 0, NULL,
      "these pairs of hosts, as n1:n2, joined by commas (default: all)"},
+    {"file", ARG_TEXT, &settings.file, 0, 0, NULL,
+     "write the values into this file instead of lines (default: lines)"},
     {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
      "one pair after the other, the other ranks asleep"},
     ARG_FAULT(&settings.inject_fault, "deliberate fault: corrupt a byte of each reply"),
@@ -54,151 +55,155 @@ struct pair_times {
 };
 
 struct run {
-    size_t *order, *place; /* order[player] is a rank, place[rank] its player */
+    struct pairs pairs;
+    MPI_Comm side; /* the ranks of this node */
     unsigned char *outgoing, *incoming;
     double *samples;
-    char (*hosts)[HOST_BYTES]; /* of every rank */
-    unsigned char *wanted;     /* a bit for each two ranks; NULL: every pair is */
-    struct pair_times *times;  /* rank 0: of every rank's pair in the round */
+    struct pair_times *times; /* rank 0: of every rank's pair in the round */
+    struct pair_file *file;   /* rank 0, with --file */
+    struct pair_file_sum written;
+};
+
+/* The communicators of a pair of nodes: all its ranks, the lower node's first; and of this rank and
+ * the one of its number on the other node. */
+struct link {
+    MPI_Comm all, lane;
 };
 
 static size_t greater(long long a, long long b) { return (size_t)(a > b ? a : b); }
 
-static int rank_of(const struct run *run, const char *host, size_t length) {
-    for (int rank = 0; rank < world.ranks; rank++)
-        if (strlen(run->hosts[rank]) == length && !memcmp(run->hosts[rank], host, length))
-            return rank;
-    return -1;
-}
-
-static size_t bit_of(int one, int other) {
-    return (size_t)one * (size_t)world.ranks + (size_t)other;
-}
-
-static int is_wanted(const struct run *run, int one, int other) {
-    size_t bit = bit_of(one, other);
-    return !run->wanted || (run->wanted[bit / 8] >> bit % 8 & 1);
-}
-
-/* Read the list of pairs, the same on all ranks. */
-static void choose_pairs(struct run *run) {
-    size_t ranks = (size_t)world.ranks;
-    run->wanted = buffer_make(ranks * ranks / 8 + 1, 1);
-    for (const char *pair = settings.only; *pair;) {
-        size_t length = strcspn(pair, ","), first = strcspn(pair, ":,");
-        int one = rank_of(run, pair, first);
-        int other = first < length ? rank_of(run, pair + first + 1, length - first - 1) : -1;
-        fail_all(one < 0 || other < 0 || one == other, PROGRAM,
-                 "option --only: found %.*s, allowed are two hosts of this launch as n1:n2",
-                 (int)length, pair);
-        size_t bits[] = {bit_of(one, other), bit_of(other, one)};
-        for (int i = 0; i < 2; i++)
-            run->wanted[bits[i] / 8] |= (unsigned char)(1 << bits[i] % 8);
-        pair += length + (pair[length] == ',');
-    }
-}
-
 static void prepare(void *context) {
     struct run *run = context;
-    fail_all(world.ranks < 2, PROGRAM, "found %d ranks, allowed are at least 2", world.ranks);
-    char host[HOST_BYTES] = "";
-    size_t ranks = (size_t)world.ranks;
+    pairs_choose(&run->pairs, (uint64_t)settings.seed, settings.rounds, settings.only);
     size_t greatest = greater(settings.latency_bytes, settings.bandwidth_bytes);
     run->outgoing = buffer_make(greatest, 1);
     run->incoming = buffer_make(greatest, 1);
     run->samples = buffer_make(greater(settings.latency_iterations, settings.bandwidth_iterations),
                                sizeof *run->samples);
-    run->order = buffer_make(ranks, sizeof *run->order);
-    run->place = buffer_make(ranks, sizeof *run->place);
-    run->hosts = buffer_make(ranks, sizeof *run->hosts);
-    run->times = buffer_make(ranks, sizeof *run->times);
-    shuffle(run->order, ranks, (uint64_t)settings.seed);
-    for (size_t player = 0; player < ranks; player++)
-        run->place[run->order[player]] = player;
-    gethostname(host, sizeof host - 1);
-    host[strcspn(host, ".")] = '\0';
-    MPI_Allgather(host, HOST_BYTES, MPI_CHAR, run->hosts, HOST_BYTES, MPI_CHAR, MPI_COMM_WORLD);
-    if (*settings.only)
-        choose_pairs(run);
+    run->times = buffer_make(world.rank == 0 ? (size_t)world.ranks : 1, sizeof *run->times);
+    MPI_Comm_split(MPI_COMM_WORLD, run->pairs.node, world.rank, &run->side);
+    if (world.rank == 0 && *settings.file)
+        run->file = pair_file_open(settings.file, run->pairs.nodes, run->pairs.hosts.names);
 }
 
-/* The partner of `rank` in the round, or -1. */
-static int partner_of(const struct run *run, int round, int rank) {
-    int player = tournament_partner(world.ranks, round, (int)run->place[rank]);
-    int partner = player < 0 ? -1 : (int)run->order[player];
-    return partner >= 0 && is_wanted(run, rank, partner) ? partner : -1;
-}
-
-/* Median half round trip, s, valid on the first rank of the pair. Collective over the pair. */
-static double half_round_trip(struct run *run, MPI_Comm pair, long long bytes, long long times) {
+/* Median half round trip of the messages of all lanes or of this one, s, valid on the first rank of
+ * comm. Collective over comm. */
+static double half_round_trip(struct run *run, const struct link *link, MPI_Comm comm,
+                              long long bytes, long long times) {
+    int together = comm != link->lane;
     struct pingpong pingpong = {.construct = &constructs[0],
-                                .comm = pair,
+                                .comm = link->lane,
+                                .side = together ? &run->side : NULL,
                                 .bytes = (int)bytes,
                                 .outgoing = run->outgoing,
                                 .incoming = run->incoming,
                                 .inject_fault = settings.inject_fault};
-    struct timing_plan plan = {(int)settings.warmup, (int)times, TIMING_RANK0};
-    MPI_Comm_rank(pair, &pingpong.rank);
+    struct timing_plan plan = {(int)settings.warmup, (int)times,
+                               together ? TIMING_MAXIMUM : TIMING_RANK0};
+    MPI_Comm_rank(link->lane, &pingpong.rank);
     pingpong_verify(&pingpong, (uint64_t)settings.seed);
-    timing_run(&world.timer, &plan, pair, pingpong_round_trip, &pingpong, run->samples);
+    timing_run(&world.timer, &plan, comm, pingpong_round_trip, &pingpong, run->samples);
     return 0.5 * timing_summarise(run->samples, (int)times).median;
 }
 
-static struct pair_times measure_pair(struct run *run, MPI_Comm pair) {
-    struct pair_times times;
-    times.latency_s =
-        half_round_trip(run, pair, settings.latency_bytes, settings.latency_iterations);
-    times.bandwidth_s =
-        half_round_trip(run, pair, settings.bandwidth_bytes, settings.bandwidth_iterations);
+/* The latency is that of the first ranks of both nodes, the others wait; messages of the bandwidth
+ * go between all ranks at the same time, one way at a time. */
+static struct pair_times measure_pair(struct run *run, const struct link *link) {
+    struct pair_times times = {0, 0};
+    int several = run->pairs.on_node > 1;
+    if (run->pairs.rank_on_node == 0)
+        times.latency_s = half_round_trip(run, link, link->lane, settings.latency_bytes,
+                                          settings.latency_iterations);
+    if (several)
+        rest_until_all(link->all);
+    times.bandwidth_s = half_round_trip(run, link, several ? link->all : link->lane,
+                                        settings.bandwidth_bytes, settings.bandwidth_iterations);
     return times;
 }
 
-/* Measure this rank's pair: all pairs at the same time, or in the order of their lower ranks.
+/* Measure this node's pair: all pairs at the same time, or in the order of their lower nodes.
  * Collective over all ranks. */
-static struct pair_times take_round(struct run *run, int round, int partner, MPI_Comm pair) {
+static struct pair_times take_round(struct run *run, int round, int partner,
+                                    const struct link *link) {
     struct pair_times times = {0, 0};
+    int own = run->pairs.node;
     if (!settings.turns && partner >= 0)
-        times = measure_pair(run, pair);
-    for (int lower = 0; settings.turns && lower < world.ranks; lower++) {
-        if (partner_of(run, round, lower) < lower)
-            continue; /* alone, or the higher rank of its pair */
-        if (partner >= 0 && (world.rank == lower || partner == lower))
-            times = measure_pair(run, pair);
+        times = measure_pair(run, link);
+    for (int lower = 0; settings.turns && lower < run->pairs.nodes; lower++) {
+        if (pairs_partner(&run->pairs, round, lower) < lower)
+            continue; /* alone, or the higher node of its pair */
+        if (partner >= 0 && (own == lower || partner == lower))
+            times = measure_pair(run, link);
         rest_until_all(MPI_COMM_WORLD);
     }
     return times;
+}
+
+static void report_pair(const struct run *run, int node, int peer) {
+    const struct hosts *hosts = &run->pairs.hosts;
+    const struct pair_times *times = &run->times[hosts->first[node]];
+    double bytes = (double)settings.bandwidth_bytes * run->pairs.on_node;
+    if (run->file) {
+        pair_file_add(run->file, node, peer, times->latency_s, bytes / times->bandwidth_s);
+        return;
+    }
+    struct report_position at[] = {{"node", hosts->names[node], 0},
+                                   {"peer", hosts->names[peer], 0}};
+    report_value("pair_latency", "s", times->latency_s, at, 2);
+    report_value("pair_bandwidth", "bytes/s", bytes / times->bandwidth_s, at, 2);
+}
+
+static struct link link_make(const struct run *run, int partner) {
+    struct link link = {MPI_COMM_NULL, MPI_COMM_NULL};
+    const struct pairs *pairs = &run->pairs;
+    int lower = partner < pairs->node ? partner : pairs->node;
+    int key = pairs->rank_on_node + (pairs->node == lower ? 0 : pairs->on_node);
+    MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, key, &link.all);
+    if (partner >= 0 && pairs->on_node > 1)
+        MPI_Comm_split(link.all, pairs->rank_on_node, key, &link.lane);
+    else
+        link.lane = link.all;
+    return link;
+}
+
+static void link_free(struct link *link) {
+    if (link->lane != link->all)
+        MPI_Comm_free(&link->lane);
+    if (link->all != MPI_COMM_NULL)
+        MPI_Comm_free(&link->all);
 }
 
 static void measure(void *context) {
     struct run *run = context;
-    for (int round = 0; round < tournament_rounds(world.ranks); round++) {
-        MPI_Comm pair;
-        int partner = partner_of(run, round, world.rank);
-        int lower = partner < world.rank ? partner : world.rank;
-        MPI_Comm_split(MPI_COMM_WORLD, partner < 0 ? MPI_UNDEFINED : lower, world.rank, &pair);
+    for (int round = 0; round < run->pairs.rounds; round++) {
+        int partner = pairs_partner(&run->pairs, round, run->pairs.node);
+        struct link link = link_make(run, partner);
         rest_until_all(MPI_COMM_WORLD);
-        struct pair_times times = take_round(run, round, partner, pair);
+        struct pair_times times = take_round(run, round, partner, &link);
         rest_until_all(MPI_COMM_WORLD);
         MPI_Gather(&times, 2, MPI_DOUBLE, run->times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        for (int rank = 0; world.rank == 0 && rank < world.ranks; rank++) {
-            int peer = partner_of(run, round, rank);
-            if (peer < rank)
-                continue;
-            double bandwidth = (double)settings.bandwidth_bytes / run->times[rank].bandwidth_s;
-            struct report_position at[] = {{"node", run->hosts[rank], 0},
-                                           {"peer", run->hosts[peer], 0}};
-            report_value("pair_latency", "s", run->times[rank].latency_s, at, 2);
-            report_value("pair_bandwidth", "bytes/s", bandwidth, at, 2);
+        for (int node = 0; world.rank == 0 && node < run->pairs.nodes; node++) {
+            int peer = pairs_partner(&run->pairs, round, node);
+            if (peer > node)
+                report_pair(run, node, peer);
         }
-        if (pair != MPI_COMM_NULL)
-            MPI_Comm_free(&pair);
+        link_free(&link);
     }
+    if (run->file)
+        run->written = pair_file_close(run->file);
 }
 
 static void report(const void *context) {
-    (void)context;
-    report_note_integer("rounds", tournament_rounds(world.ranks));
+    const struct run *run = context;
+    report_note_integer("rounds", run->pairs.rounds);
     report_note_text("payload_verified", "every reply, and every byte once a pair and size");
+    if (run->file) {
+        struct json note;
+        json_begin(&note);
+        json_integer(&note, "rows", (long long)run->written.rows);
+        json_integer(&note, "crc32", (long long)run->written.crc);
+        report_note_object("pair_file", &note);
+    }
 }
 
 int main(int argc, char **argv) {

@@ -34,11 +34,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a check read: metrics, what is wrong with the answer (None: nothing), flags."""
+    """What a check read: metrics, what is wrong with the answer (None: nothing), flags, and the
+    file with the values of a scan that lies beside the record."""
 
     metrics: list[Metric] = field(default_factory=list)
     wrong: str | None = None
     flags: list[str] = field(default_factory=list)
+    table: str | None = None
 
 
 class Here:

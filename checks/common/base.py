@@ -44,6 +44,7 @@ from checks.common.switches import drawn_among
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
+from records.pair_scans import ARTIFACT
 from records.topology import Topology, TopologyDescription
 
 #: How session.sh ends where the launcher itself is not there: statuses of `timeout`, and its words.
@@ -343,6 +344,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
             wrong,
             metrics=[*reading.metrics, *hops],
             flags=[*marks, *reading.flags, *self._doubts(reading.metrics)],
+            files={} if wrong or reading.table is None else {ARTIFACT: reading.table},
             profile=output.profile_by_rank(self.ranks) if self.profiled else None,
         )
 

@@ -19,13 +19,14 @@ import msgspec
 from checks.common.faults import Fault
 from records.metric import Metric
 from records.mpi_profile import RankProfile
+from records.pair_scans import ARTIFACT
 from records.queue_state import QueueState
 from records.record import Status
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"
-#: Kinds of raw output.
-RAW_KINDS = frozenset({"script", "stdout", "stderr"})
+#: Kinds of raw output, and the values of a scan.
+RAW_KINDS = frozenset({"script", "stdout", "stderr", ARTIFACT})
 
 _WORDS_LENGTH = 500
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
@@ -57,7 +58,7 @@ class Outcome(msgspec.Struct):
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
     message is of no launch: `build` failed, `progress` says what the session is doing, or `queue`
     where the current job is. `beside` are launches that ran at the same time. `files` are paths of
-    the raw output: script, stdout, stderr.
+    the raw output: script, stdout, stderr; and of the values of a scan.
     `started_at` and `ended_at` are UTC.
     """
 
@@ -118,7 +119,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
-    outcome.files = {kind: str(stage / name) for kind, name in names.items()}
+    outcome.files |= {kind: str(stage / name) for kind, name in names.items()}
     _send(outcome)
 
 

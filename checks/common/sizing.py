@@ -2,8 +2,9 @@
 """Sizes that follow the site: keys and words of a campaign file, made into a check's parameters.
 
 `nodes`, `memory_share` and `at_most_s` stand beside the parameters of a check that takes them
-(`CheckDefinition.sizing`). `ranks_per_node: {most: N}` and `turns: auto` serve every check with
-such a parameter. What comes out are numbers: a plan, its ids and a launch know nothing of these.
+(`CheckDefinition.sizing`). `ranks_per_node: {most: N}` or `link` and `turns: auto` serve every
+check with such a parameter. What comes out are numbers: a plan, its ids and a launch know nothing
+of these.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from checks.common.definition import CheckDefinition, SiteCapacity
 from checks.common.parameters import MAX_RANKS, Parameters, quantity
 from records.topology import Topology
 
+#: The word for as many ranks on a node as fill its link.
+LINK = "link"
 #: Halvings of the share of memory in search of the greatest that keeps to `at_most_s`.
 HALVINGS = 40
 
@@ -29,6 +32,10 @@ class SizedSite(SiteCapacity, Protocol):
     @property
     def busy_nodes(self) -> int:
         """Nodes that can be busy at the same time; fewer than all where nodes share cores."""
+
+    @property
+    def ranks_per_link(self) -> int:
+        """Ranks on a node that fill its link to the others."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,7 @@ class NominalSite:
     core_flop_per_s: float = 5e9
     network_bytes_per_s: float = 1.25e9
     launch_overhead_s: float = 1.0
+    ranks_per_link: int = 1
     topology: Topology | None = None
 
 
@@ -123,6 +131,7 @@ def is_relative(definition: CheckDefinition[Any], given: Mapping[str, Any]) -> b
     return (
         not definition.sizing.isdisjoint(given)
         or isinstance(given.get("ranks_per_node"), dict)
+        or given.get("ranks_per_node") == LINK
         or (_takes_numbers_only(definition) and given.get("ranks_per_node") in ("fill", "half"))
         or ("turns" in definition.parameters.model_fields and given.get("turns") == "auto")
     )
@@ -177,7 +186,7 @@ def _sized_for(
     cores = site.cores_per_node
     asked = params.get("ranks_per_node", _default(definition, "ranks_per_node"))
     most = keys.ranks_per_node.most if keys.ranks_per_node else cores
-    words = {"fill": cores, "half": max(1, cores // 2)}
+    words = {"fill": cores, "half": max(1, cores // 2), LINK: site.ranks_per_link}
     on_node = min(most, cores) if isinstance(asked, dict) else words.get(asked, asked)
     if not isinstance(on_node, int) or on_node < 1:
         return params  # the check's own model says what is wrong
@@ -186,7 +195,7 @@ def _sized_for(
     if keys.ranks_per_node:
         fills = min(cores, definition.ranks_given(params)) <= most
         params["ranks_per_node"] = "fill" if fills else most
-    if _takes_numbers_only(definition) and isinstance(asked, str | dict):
+    if asked == LINK or (_takes_numbers_only(definition) and isinstance(asked, str | dict)):
         params["ranks_per_node"] = on_node
     if keys.memory_share is not None:
         _fill_memory(definition, params, on_node, keys, site)

@@ -11,7 +11,6 @@
 #include "measure.h"
 
 #include <mpi.h>
-#include <string.h>
 
 #define PROGRAM "node"
 #define PURPOSE "benchmarks of every node of the launch; JSON lines on standard output"
@@ -68,8 +67,7 @@ static void report_kernel(const char *host, size_t kernel, const struct measured
 }
 
 /* The first rank of a node sends its results to rank 0. */
-static void send_node(const struct turns *turns, struct measured *own) {
-    MPI_Send((char *)turns->host, HOST_BYTES, MPI_CHAR, 0, TAG_RESULT, MPI_COMM_WORLD);
+static void send_node(struct measured *own) {
     for (size_t i = 0; i < KERNELS; i++) {
         if (!(settings.kernels >> i & 1))
             continue;
@@ -82,16 +80,11 @@ static void send_node(const struct turns *turns, struct measured *own) {
 /* Rank 0 prints the results of every node, its own first; those of others overwrite its own, whose
  * parts are the same. */
 static void report_nodes(const struct turns *turns, struct measured *own) {
-    char host[HOST_BYTES];
-    memcpy(host, turns->host, HOST_BYTES);
-    for (int source = 0; source < turns->ranks; source++) {
+    for (int node = 0; node < turns->hosts.count; node++) {
         MPI_Status status;
-        if (turns->first[source] != source)
-            continue;
-        if (source > 0) {
+        int source = turns->hosts.first[node];
+        if (source > 0)
             rest_until_message(source, TAG_RESULT, MPI_COMM_WORLD, TURNS_NAP_S);
-            MPI_Recv(host, HOST_BYTES, MPI_CHAR, source, TAG_RESULT, MPI_COMM_WORLD, &status);
-        }
         for (size_t i = 0; i < KERNELS; i++) {
             if (!(settings.kernels >> i & 1))
                 continue;
@@ -101,7 +94,7 @@ static void report_nodes(const struct turns *turns, struct measured *own) {
                 MPI_Recv(&own[i].instructions_per_work, 1, MPI_DOUBLE, source, TAG_RESULT,
                          MPI_COMM_WORLD, &status);
             }
-            report_kernel(host, i, &own[i]);
+            report_kernel(turns->hosts.names[node], i, &own[i]);
         }
     }
 }
@@ -129,7 +122,7 @@ int main(int argc, char **argv) {
     if (turns.rank == 0)
         report_nodes(&turns, measured);
     else if (turns.rank_on_node == 0)
-        send_node(&turns, measured);
+        send_node(measured);
     turns_end(&turns);
     if (turns.rank == 0) {
         report_timer(&timer);

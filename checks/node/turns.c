@@ -1,38 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* gethostname */
 #include "turns.h"
 
-#include "assay/buffer.h"
 #include "assay/rest.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stddef.h>
 
 #define TAG_TURN 21
 #define TAG_END 22
 
 struct turns turns_begin(int in_turn) {
     struct turns turns = {.in_turn = in_turn, .before = -1, .after = -1};
-    gethostname(turns.host, HOST_BYTES - 1);
-    turns.host[strcspn(turns.host, ".")] = '\0';
+    hosts_short_name(turns.host);
+    hosts_find(&turns.hosts, turns.host, MPI_COMM_WORLD);
     MPI_Comm_rank(MPI_COMM_WORLD, &turns.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &turns.ranks);
-    char(*hosts)[HOST_BYTES] = buffer_make((size_t)turns.ranks, sizeof *hosts);
-    int *first = buffer_make((size_t)turns.ranks, sizeof *first);
-    MPI_Allgather(turns.host, HOST_BYTES, MPI_CHAR, hosts, HOST_BYTES, MPI_CHAR, MPI_COMM_WORLD);
-    for (int i = 0; i < turns.ranks; i++)
-        while (strcmp(hosts[first[i]], hosts[i]) != 0)
-            first[i]++;
-    free(hosts);
-    int own = first[turns.rank];
-    for (int i = 0; i < turns.ranks; i++) {
-        if (first[i] == i && i < own)
-            turns.before = i;
-        if (first[i] == i && i > own && turns.after < 0)
-            turns.after = i;
-    }
-    turns.first = first;
+    turns.ranks = turns.hosts.ranks;
+    int own = turns.hosts.node[turns.rank];
+    if (own > 0)
+        turns.before = turns.hosts.first[own - 1];
+    if (own + 1 < turns.hosts.count)
+        turns.after = turns.hosts.first[own + 1];
     MPI_Comm_split(MPI_COMM_WORLD, own, turns.rank, &turns.node);
     MPI_Comm_rank(turns.node, &turns.rank_on_node);
     MPI_Comm_size(turns.node, &turns.on_node);
@@ -74,6 +60,6 @@ void turns_end(struct turns *turns) {
         receive_token(0, TAG_END, MPI_COMM_WORLD);
     for (int i = 1; turns->rank == 0 && i < turns->ranks; i++)
         send_token(i, TAG_END, MPI_COMM_WORLD);
-    free(turns->first);
+    hosts_free(&turns->hosts);
     MPI_Comm_free(&turns->node);
 }

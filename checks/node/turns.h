@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "assay/hosts.h"
+
 #include <mpi.h>
 
 /* The order of measuring: the nodes of a launch one after the other, or all at once. Waiting ranks
  * sleep, so that they take no time from a measuring rank on shared cores. */
 
-#define HOST_BYTES 256
 #define TURNS_NAP_S 5e-4
 
 struct turns {
@@ -15,8 +16,8 @@ struct turns {
     int rank_on_node, on_node; /* in node */
     int in_turn;               /* 0: all nodes at once */
     int before, after;         /* first rank of the node before and after, or -1 */
-    int *first;                /* the first rank on the host of every rank */
-    char host[HOST_BYTES];     /* up to the first dot */
+    struct hosts hosts;        /* all nodes, by the short names of hosts */
+    char host[HOST_BYTES];     /* this rank's */
 };
 
 /* All four are collective over all ranks. turns_wait returns when it is this node's turn, on all of

@@ -133,9 +133,9 @@ class Context:
         A case that reports other metrics is left out when none with the same parameters has a
         value of this one: it does not measure it.
         """
-        chosen = self.evidence.selected(criterion)
-        have = {values.case.id for values in chosen}
-        params = [values.case.params for values in chosen]
+        chosen = self.evidence.cases_of(criterion)
+        have = {case.id for case in chosen}
+        params = [case.params for case in chosen]
         others = {values.case.id for values in self.evidence.values} - have
         found = []
         for case in self.evidence.planned if chosen else ():

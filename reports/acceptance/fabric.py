@@ -29,7 +29,7 @@ Indices = NDArray[np.intp]
 #: than 1/1.4 of its pairs there are slow.
 _CLIP = 1.4
 #: A cut between groups that one bad uplink does not explain: this share of its pairs is slow.
-_DENSE = 0.7
+DENSE = 0.7
 #: The good pairs join this share of the nodes at least, or they are exceptions.
 _LEAST_NODES = 1 / 8
 
@@ -234,20 +234,25 @@ def _explained(parts: Sequence[Part], deviations: Matrix, nodes: int, gap: float
 
 def _further_cuts(slow: Flags, deviations: Matrix, nodes: int) -> Iterator[Part]:
     """Slow pairs that join two sets of nodes, most of all pairs between them."""
-    rows, columns = (side[slow] for side in np.triu_indices(nodes, 1))
-    if len(rows) < 3:
-        return
-    labels = _components(rows, columns, nodes)
-    for label in np.unique(labels[rows]).tolist():
-        mine = labels[rows] == label
-        edges = np.stack([rows[mine], columns[mine]])
-        sides = _two_sides(edges)
-        if sides is None or edges.shape[1] < 3:
-            continue
+    edges = np.stack([side[slow] for side in np.triu_indices(nodes, 1)])
+    for sides, count in two_sides(edges, nodes):
         pairs = pair_positions(*sides, nodes)
         pairs = pairs[np.isfinite(deviations[pairs])]
-        if edges.shape[1] >= _DENSE * len(pairs):
+        if count >= DENSE * len(pairs):
             yield Part("cut", sides, pairs)
+
+
+def two_sides(edges: Indices, nodes: int) -> Iterator[tuple[tuple[Nodes, Nodes], int]]:
+    """Two sets of nodes that edges join, three or more, and none within either; how many join
+    them."""
+    if edges.shape[1] < 3:
+        return
+    labels = _components(edges[0], edges[1], nodes)
+    for label in np.unique(labels[edges[0]]).tolist():
+        mine = edges[:, labels[edges[0]] == label]
+        sides = _two_sides(mine) if mine.shape[1] >= 3 else None
+        if sides is not None:
+            yield sides, mine.shape[1]
 
 
 def _two_sides(edges: Indices) -> tuple[Nodes, Nodes] | None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from reports.acceptance.model import Accusation, Finding, Item, JudgedCriterion, Subject
-from reports.acceptance.peer_groups import natural
+from reports.notation.natural import natural
 
 _ORDER: tuple[Subject, ...] = ("group", "node", "cut", "link", "pair", "unsteady", "missing")
 

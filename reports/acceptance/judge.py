@@ -81,7 +81,7 @@ def _left_out(criterion: Criterion, result: JudgedCriterion) -> bool:
 def _proposals(evidence: Evidence) -> Iterable[str]:
     """Absolute criteria that the site's nominal rates allow, for metrics that the run has."""
     seen: set[str] = set()
-    for values in evidence.values:
+    for values in (*evidence.values, *(scan.row(0) for scan in evidence.scans)):
         metric = evidence.register.metrics[values.metric]
         if values.metric in seen or metric.unit not in ("bytes/s", "flop/s") or not values.place:
             continue

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from records.criteria import LinksCriterion
+from records.pair_places import Indices
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.fabric import Fabric, Part, fabric_of
 from reports.acceptance.levels import Peers, peers_of, reach_of
@@ -23,7 +23,11 @@ from reports.acceptance.peers import (
     judged_peers,
     typical_error,
 )
+from reports.acceptance.sparse_fabric import sparse_fabric_of
 from reports.statistics.descriptive import Matrix
+
+#: Of more nodes, or fewer of all pairs, no matrix of all pairs is made.
+MOST_DENSE, LEAST_KNOWN = 2000, 0.5
 
 
 def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
@@ -48,22 +52,19 @@ def _pair_items(
     have none."""
     gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
     peers = peers_of(group.logs)
-    where = positions(group)
-    fabric = _fabric(peers, group, where, gap, criterion)
+    fabric = _fabric(peers, group, gap, criterion)
     first = first_blocks(group, context)
     before = None
     if first is not None:
-        level = _fabric(first, group, where, gap, criterion).level
+        level = _fabric(first, group, gap, criterion).level
         before = reach_of(first, level, context.criteria.confidence)
     limits = criterion.at_least, criterion.at_most
     standing = Standing(group, context, limits, group.sign > 0, peers, fabric.level, before)
-    rows = np.full(len(fabric.explained), -1)
-    rows[where] = np.arange(len(where))
-    parts = list(_part_items(standing, fabric, rows))
+    parts = list(_part_items(standing, fabric))
     items, places = [], group.places
     for row in standing.telling:
         item = standing.item(row, places[row], "pair")
-        number = int(fabric.explained[where[row]])
+        number = int(fabric.explained[row])
         if number >= 0 and item.verdict != "PASS" and parts[number].verdict != "PASS":
             note = f"explained by the {_what(parts[number])}"
             item = replace(item, verdict=parts[number].verdict, state=None, note=note)
@@ -78,24 +79,36 @@ def _what(part: Item) -> str:
     return f"slow link of {part.subject}" if part.about == "link" else f"slow cut {part.subject}"
 
 
-def _fabric(
-    peers: Peers, group: PeerGroup, where: Sequence[int], gap: float, criterion: LinksCriterion
-) -> Fabric:
-    """The slow parts between the group's nodes; pairs without a value are NaN."""
-    nodes = len(group.names)
-    centres: Matrix = np.full(nodes * (nodes - 1) // 2, np.nan)
+def _fabric(peers: Peers, group: PeerGroup, gap: float, criterion: LinksCriterion) -> Fabric:
+    """The slow parts between the group's nodes, by the group's rows."""
+    nodes, count = len(group.names), len(peers.centres)
+    every, error = nodes * (nodes - 1) // 2, typical_error(peers)
+    best = float(np.nanmax(peers.centres)) if criterion.of == "best" else None
+    if nodes > MOST_DENSE or count < LEAST_KNOWN * every:
+        return sparse_fabric_of(
+            peers.centres, group.ends, nodes, gap, error, level=best, switches=group.switches
+        )
+    where = positions(group)
+    centres: Matrix = np.full(every, np.nan)
     centres[where] = peers.centres
-    best = float(np.nanmax(centres)) if criterion.of == "best" else None
-    return fabric_of(centres, nodes, gap, typical_error(peers), best)
+    found = fabric_of(centres, nodes, gap, error, best)
+    row = np.full(every, -1)
+    row[where] = np.arange(count)
+    parts = tuple(replace(part, pairs=_known(row[part.pairs])) for part in found.parts)
+    return replace(found, parts=parts, explained=found.explained[where])
 
 
-def _part_items(standing: Standing, fabric: Fabric, rows: NDArray[np.int64]) -> Iterator[Item]:
+def _known(rows: Indices) -> Indices:
+    return rows[rows >= 0]
+
+
+def _part_items(standing: Standing, fabric: Fabric) -> Iterator[Item]:
     """An item for each part. Cuts fail before re-runs confirm them, and links if half are slow."""
     names = standing.group.names
     links = sum(part.kind == "link" for part in fabric.parts)
     many = 2 * links >= len(names)
     for part in fabric.parts:
-        mine = [row for row in rows[part.pairs].tolist() if row >= 0]
+        mine = part.pairs.tolist()
         place = tuple(names[node] for node in part.nodes)
         at_once = part.kind == "cut" or many
         yield standing.together(mine, _subject(part, names), place, part.kind, at_once=at_once)

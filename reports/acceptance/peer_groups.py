@@ -3,52 +3,73 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import overload
 
 import numpy as np
 
 from records.criteria import Criterion
+from records.pair_places import Indices, positions_of
+from records.pair_scans import NODE, PEER
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.model import Item, LaunchKey
-from reports.acceptance.values import Values
+from reports.acceptance.values import ScanValues, Values
+from reports.notation.natural import natural_order
 from reports.statistics.descriptive import Matrix
 
 Place = tuple[str, ...]
+
+
+class Places(Sequence[Place]):
+    """The nodes or pairs of rows by their names, made when they are asked for."""
+
+    def __init__(self, names: Place, ends: Indices) -> None:
+        self._names, self._ends = names, ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    @overload
+    def __getitem__(self, row: int) -> Place: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> Places: ...
+
+    def __getitem__(self, row: int | slice) -> Place | Places:
+        if isinstance(row, slice):
+            return Places(self._names, self._ends[row])
+        return tuple(self._names[end] for end in self._ends[row].tolist())
 
 
 @dataclass(frozen=True)
 class PeerGroup:
     """Nodes or pairs of one case and one point beside the nodes.
 
-    `parts` has the values of each by its nodes in natural order. `logs` are logarithms of the
-    values, a peer a row and a block a column, times `sign`: greater is better. Of a pair that was
-    measured in both directions the worse value counts.
+    `ends` has for each row the numbers of its nodes among `names`, ascending; `first` are the
+    values of the first row. `logs` are logarithms of the values, a peer a row and a block a column,
+    times `sign`: greater is better. Of a pair that was measured in both directions the worse value
+    counts. `switches` has the switch of each node where it is known.
     """
 
     point: str
     names: Place
-    parts: Mapping[Place, list[Values]]
+    ends: Indices
+    first: Values
     blocks: tuple[int, ...]
     logs: Matrix
     sign: int
+    switches: Place = ()
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> Places:
         """The nodes or pairs, in the order of rows."""
-        return list(self.parts)
+        return Places(self.names, self.ends)
 
     @property
     def launches(self) -> tuple[LaunchKey, ...]:
         """The launches behind the columns."""
         return tuple((self.first.case.id, block) for block in self.blocks)
-
-    @property
-    def first(self) -> Values:
-        """The values of the first peer."""
-        return next(iter(self.parts.values()))[0]
 
     def missing(self, criterion: Criterion, context: Context) -> Iterator[Item]:
         """Nodes and pairs that were planned to have a value here and have none."""
@@ -58,26 +79,38 @@ class PeerGroup:
             names = natural_order(ran)
         alone = {*names} - {*self.names}
         lost: list[Place] = [(name,) for name in names if name in alone]
-        if size == 2:
-            pairs = len(self.names) * (len(self.names) - 1) // 2
-            if pairs > len(self.parts):
-                lost += [pair for pair in combinations(self.names, 2) if pair not in self.parts]
+        if size == 2 and not case.params.get("rounds"):  # a launch has all pairs of its rounds
+            lost += self._lost_pairs()
         for place in lost:
             yield context.missing(criterion, case, "–".join(place), place)
         if case.nodes > len(names):
             yield context.missing(criterion, case, f"{case.nodes - len(names)} nodes")
 
+    def _lost_pairs(self) -> Places:
+        """The pairs of the nodes that have no row."""
+        nodes = len(self.names)
+        lost = np.ones(nodes * (nodes - 1) // 2, dtype=bool)
+        lost[positions(self)] = False
+        if not lost.any():
+            return Places(self.names, np.empty((0, 2), dtype=np.int64))
+        ends = np.stack(np.triu_indices(nodes, 1), axis=1)
+        return Places(self.names, ends[lost])
+
 
 def peer_groups(criterion: Criterion, context: Context, size: int) -> list[PeerGroup]:
     """What a criterion on nodes (size 1) or pairs (2) selects, in groups of two members or more."""
     groups: dict[tuple[str, str], dict[Place, list[Values]]] = {}
-    for values in context.evidence.selected(criterion):
-        if len(values.place) == size:
-            point = context.point(values, ("node", "peer"))
-            members = groups.setdefault((values.case.id, point), {})
-            members.setdefault(natural_order(values.place), []).append(values)
-    sign = -1 if groups and context.lower_is_better(criterion.metric) else 1
-    return [_group(key[1], members, sign) for key, members in groups.items() if len(members) > 1]
+    evidence = context.evidence
+    for environment in evidence.environments_of(criterion):
+        for values in evidence.inside(criterion, environment):
+            if len(values.place) == size:
+                point = context.point(values, (NODE, PEER))
+                members = groups.setdefault((values.case.id, point), {})
+                members.setdefault(natural_order(values.place), []).append(values)
+    scans = evidence.scans_of(criterion) if size == 2 else []
+    sign = -1 if (groups or scans) and context.lower_is_better(criterion.metric) else 1
+    found = [_group(key[1], members, sign) for key, members in groups.items() if len(members) > 1]
+    return [*found, *(_scan_group(scan, context, sign) for scan in scans)]
 
 
 def _group(point: str, members: Mapping[Place, list[Values]], sign: int) -> PeerGroup:
@@ -90,27 +123,27 @@ def _group(point: str, members: Mapping[Place, list[Values]], sign: int) -> Peer
         for values in members[place]:
             columns = np.searchsorted(blocks, values.blocks)
             logs[row, columns] = np.fmin(logs[row, columns], sign * np.log(values.values))
-    parts = {place: members[place] for place in places}
-    return PeerGroup(point, names, parts, tuple(blocks.tolist()), logs, sign)
+    ends = np.array([[rank[name] for name in place] for place in places], dtype=np.int64)
+    first = members[places[0]][0]
+    return PeerGroup(point, names, ends, first, tuple(blocks.tolist()), logs, sign)
 
 
-def positions(group: PeerGroup) -> Sequence[int]:
+def _scan_group(scan: ScanValues, context: Context, sign: int) -> PeerGroup:
+    """The pairs of a scan, as they lie in its columns."""
+    columns = scan.columns
+    first = scan.row(0)
+    return PeerGroup(
+        context.point(first, (NODE, PEER)),
+        columns.names,
+        np.stack([columns.low, columns.high], axis=1),
+        first,
+        columns.blocks,
+        sign * np.log(columns.values.astype(np.float64)),
+        sign,
+        columns.switches if any(columns.switches) else (),
+    )
+
+
+def positions(group: PeerGroup) -> Indices:
     """The place of each pair of the group among all pairs of its nodes (`combinations`)."""
-    rank = {name: number for number, name in enumerate(group.names)}
-    n = len(group.names)
-    found = []
-    for one, other in group.places:
-        low, high = sorted((rank[one], rank[other]))
-        found.append(low * (2 * n - low - 1) // 2 + high - low - 1)
-    return found
-
-
-def natural_order(names: Iterable[str]) -> Place:
-    """Names with n2 before n10."""
-    return tuple(sorted(names, key=natural))
-
-
-def natural(name: str) -> list[tuple[int, str]]:
-    """A key that puts n2 before n10."""
-    parts = re.findall(r"\d+|\D", name)
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+    return positions_of(group.ends[:, 0], group.ends[:, 1], len(group.names))

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from reports.acceptance.model import Item, JudgedCriterion
-from reports.acceptance.peer_groups import natural_order
 from reports.acceptance.wording import margin_text
+from reports.notation.natural import natural_order
 from reports.notation.palette import BAD, GOOD, INK, OPEN
 from reports.notation.units import count_text, readable_unit, three_digits
 from reports.show.arrange import wrapped

@@ -51,22 +51,23 @@ def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
 
 def _pairs(items: Iterable[Item], evidence: Evidence, case_id: str) -> tuple[str, ...]:
     """The pairs that the items are about and good ones beside them; none: the whole case."""
-    scanned = {
-        frozenset(values.place): ":".join(values.place)
-        for values in evidence.values
-        if values.case.id == case_id and len(values.place) == 2
-    }
-    found: set[frozenset[str]] = set()
+    scanned = evidence.pairs_of(case_id)
+    wanted: set[frozenset[str]] = set()
+    ends: set[str] = set()
     for item in items:
         if len(item.place) == 2 and item.about != "cut":
-            found.add(frozenset(item.place))
+            wanted.add(frozenset(item.place))
         elif item.about == "link":
-            found.update(pair for pair in scanned if item.place[0] in pair)
+            ends.add(item.place[0])
         else:
             return ()
-    good = [pair for pair in scanned if pair not in found]
+    found: list[int] = []
+    good: list[int] = []
+    for row, pair in enumerate(scanned):
+        asked = pair[0] in ends or pair[1] in ends or frozenset(pair) in wanted
+        (found if asked else good).append(row)
     count = min(len(good), max(LEAST_GOOD, len(found)))
     if len(found) + count > min(MOST_PAIRS, MOST_SHARE * len(scanned)):
         return ()
-    beside = {good[place * len(good) // count] for place in range(count)}
-    return tuple(name for pair, name in scanned.items() if pair in found or pair in beside)
+    beside = [good[place * len(good) // count] for place in range(count)]
+    return tuple(":".join(scanned[row]) for row in sorted([*found, *beside]))

@@ -3,25 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import Criterion, Selection
+from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.limits import Nominal, nominal
 from records.metric import Register
+from records.pair_scans import NODE, PEER, SUMMARY
 from records.plan import PlannedCase
 from records.provenance import SiteAsRun
 from records.rerun import rerun_ids
-from reports.load.loading import AtKey, Run
+from reports.load.loading import AtKey, Run, Series
+from reports.load.scans import PairColumns, Scan, columns_of, joined
 
 Floats = NDArray[np.float64]
 Blocks = NDArray[np.int64]
+
+#: Pairs of a scan that get an item each.
+MOST_LISTED = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,7 @@ class Values:
     @property
     def place(self) -> tuple[str, ...]:
         """The nodes that it belongs to: one, a pair, or none."""
-        return tuple(str(self.at[name]) for name in ("node", "peer") if name in self.at)
+        return tuple(str(self.at[name]) for name in (NODE, PEER) if name in self.at)
 
     def has(self, name: str, wanted: object) -> bool:
         """Whether a coordinate, or else a parameter, is as wanted; True is not 1."""
@@ -50,6 +56,77 @@ class Values:
     def by_block(self) -> dict[int, float]:
         """Value by block."""
         return dict(zip(self.blocks.tolist(), self.values.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class ScanValues:
+    """One metric of the pairs of a case whose values lie in files, which are read when `columns`
+    are asked for. `parts` are the run's and its re-runs', each with the block before its first."""
+
+    case: PlannedCase
+    metric: str
+    parts: Sequence[tuple[Scan | PairColumns, int]]
+
+    @cached_property
+    def columns(self) -> PairColumns:
+        """All values."""
+        found = []
+        for part, offset in self.parts:
+            read = part.columns(self.metric) if isinstance(part, Scan) else part
+            found.append(replace(read, blocks=tuple(block + offset for block in read.blocks)))
+        return joined(found)
+
+    def row(self, row: int) -> Values:
+        """The values of a pair."""
+        columns = self.columns
+        known = np.isfinite(columns.values[row])
+        node, peer = (columns.names[int(end[row])] for end in (columns.low, columns.high))
+        return Values(
+            self.case,
+            self.metric,
+            {NODE: node, PEER: peer},
+            np.array(columns.blocks)[known],
+            columns.values[row][known].astype(np.float64),
+        )
+
+    def chosen(self, where: Mapping[str, Any]) -> list[Values]:
+        """The values of the pair that `where` names, of a node, or of all pairs. Raises AssayError
+        where they are too many for an item each."""
+        columns = self.columns
+        rows = np.ones(len(columns.low), dtype=bool)
+        for name in (where[end] for end in (NODE, PEER) if end in where):
+            number = columns.names.index(name) if name in columns.names else -1
+            rows &= (columns.low == number) | (columns.high == number)
+        found = np.flatnonzero(rows)
+        if len(found) > MOST_LISTED:
+            raise AssayError(
+                f"a criterion judges each of {len(found)} pairs by itself; allowed are"
+                f" {MOST_LISTED}. Ask with kind: links, with where: {{{SUMMARY}: least}} for the"
+                " least of all, or name a pair"
+            )
+        return [self.row(row) for row in found.tolist()]
+
+
+class Pairs(Sequence[tuple[str, str]]):
+    """The pairs of columns by their names, made when they are asked for."""
+
+    def __init__(self, columns: PairColumns) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return len(self._columns.low)
+
+    @overload
+    def __getitem__(self, row: int) -> tuple[str, str]: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[tuple[str, str]]: ...
+
+    def __getitem__(self, row: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
+        if isinstance(row, slice):
+            return [self[place] for place in range(*row.indices(len(self)))]
+        columns = self._columns
+        return columns.names[int(columns.low[row])], columns.names[int(columns.high[row])]
 
 
 @dataclass(frozen=True)
@@ -69,6 +146,7 @@ class Evidence:
     """All values, all launches, the run's metrics, and what the site declares of itself.
 
     `nodes` are all that the run's launches were on. Blocks from `fresh` on are those of re-runs.
+    `scans` are not among the values, but for a summary.
     """
 
     values: list[Values]
@@ -78,6 +156,7 @@ class Evidence:
     rates: Nominal
     nodes: tuple[str, ...]
     fresh: int
+    scans: tuple[ScanValues, ...] = ()
 
     @cached_property
     def _by_metric(self) -> dict[tuple[str, str], list[Values]]:
@@ -86,21 +165,53 @@ class Evidence:
             found.setdefault((values.case.check, values.metric), []).append(values)
         return found
 
-    def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
-        """The values a selection names, in the plan's order."""
+    def inside(self, chosen: Selection, environment: str | None = None) -> list[Values]:
+        """The values in records that a selection names, in the plan's order; the summary of a scan
+        only where it is asked for."""
+        scanned = {scan.case.id for scan in self.scans} if SUMMARY not in chosen.where else set()
         return [
             values
             for values in self._by_metric.get((chosen.check, chosen.metric), ())
             if environment in (None, values.case.environment)
+            and not (values.case.id in scanned and SUMMARY in values.at)
             and all(values.has(name, wanted) for name, wanted in chosen.where.items())
         ]
 
+    def scans_of(self, chosen: Selection, environment: str | None = None) -> list[ScanValues]:
+        """The scans of which a selection names all pairs or some."""
+        environment = environment or getattr(chosen, "environment", None)
+        params = {k: v for k, v in chosen.where.items() if k not in (NODE, PEER)}
+        return [
+            scan
+            for scan in self.scans
+            if (scan.case.check, scan.metric) == (chosen.check, chosen.metric)
+            and environment in (None, scan.case.environment)
+            and all(scan.case.params.get(name) == wanted for name, wanted in params.items())
+        ]
+
+    def cases_of(self, criterion: Criterion) -> list[PlannedCase]:
+        """The case of every value in records, and of every scan, that a criterion names."""
+        inside = self.inside(criterion, criterion.environment)
+        return [values.case for values in inside] + [scan.case for scan in self.scans_of(criterion)]
+
+    def select(self, chosen: Selection, environment: str | None = None) -> list[Values]:
+        """The values a selection names, those of scans after those in records."""
+        scans = self.scans_of(chosen, environment)
+        return [
+            *self.inside(chosen, environment),
+            *(values for scan in scans for values in scan.chosen(chosen.where)),
+        ]
+
+    def environments_of(self, criterion: Criterion) -> list[str]:
+        """The environments that a criterion is about, in the plan's order."""
+        if criterion.environment is not None:
+            return [criterion.environment]
+        planned = (case for case in self.planned if case.check == criterion.check)
+        return list(dict.fromkeys(case.environment for case in planned))
+
     def selected(self, criterion: Criterion) -> list[Values]:
         """The values a criterion names, environment by environment in the plan's order."""
-        names = [criterion.environment]
-        if criterion.environment is None:
-            planned = (case for case in self.planned if case.check == criterion.check)
-            names = list(dict.fromkeys(case.environment for case in planned))
+        names = self.environments_of(criterion)
         return [values for name in names for values in self.select(criterion, name)]
 
     def nominal_rate(self, values: Values) -> float | None:
@@ -129,6 +240,18 @@ class Evidence:
             return "flop"
         return "memory" if nodes == 1 and not definition.limit else "link"
 
+    def pairs_of(self, case_id: str) -> Sequence[tuple[str, str]]:
+        """The pairs of nodes of which a case has values, each once."""
+        scan = next((one for one in self.scans if one.case.id == case_id), None)
+        if scan is not None:
+            return Pairs(scan.columns)
+        found = {
+            frozenset(values.place): (values.place[0], values.place[1])
+            for values in self.values
+            if values.case.id == case_id and len(values.place) == 2
+        }
+        return list(found.values())
+
     def raw_output(self, key: tuple[str, int]) -> str:
         """A launch's raw output by name: "run id/raw/case.b1.a1.out"."""
         launch = self.launches.get(key)
@@ -150,10 +273,17 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
     launches: dict[tuple[str, int], LaunchRef] = {}
     columns: dict[tuple[str, str, AtKey], list[tuple[Blocks, Floats]]] = {}
     offset = 0
+    scans: dict[tuple[str, str], list[tuple[Scan | PairColumns, int]]] = {
+        (run.plan.cases[scan.case].id, metric): [] for scan in run.scans for metric in scan.metrics
+    }
     for part in (run, *reruns):
         ids = rerun_ids(run.plan, part.plan)
+        for scanned_key, scanned in _scanned(part, ids, scans):
+            scans[scanned_key].append((scanned, offset))
         for series in part.series:
             case_id = ids.get(part.plan.cases[series.case].id, "")
+            if (case_id, series.metric) in scans and not _is_summary(series):
+                continue
             key = (case_id, series.metric, series.at)
             columns.setdefault(key, []).append((series.blocks + offset, series.values))
         launches |= dict(_launches(part, ids, offset))
@@ -178,7 +308,28 @@ def gather(run: Run, reruns: Sequence[Run]) -> Evidence:
         stated_rates(run.provenance.site),
         run.nodes,
         run.plan.blocks + 1,
+        tuple(ScanValues(cases[key[0]], key[1], tuple(parts)) for key, parts in scans.items()),
     )
+
+
+def _is_summary(series: Series) -> bool:
+    return any(name == SUMMARY for name, _ in series.at)
+
+
+def _scanned(
+    part: Run, ids: Mapping[str, str], wanted: Collection[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], Scan | PairColumns]]:
+    """What a run or a re-run has of the `wanted` scans, by case and metric: files, or the values of
+    few pairs in its records."""
+    for scan in part.scans:
+        case_id = ids.get(part.plan.cases[scan.case].id, "")
+        yield from (((case_id, m), scan) for m in scan.metrics if (case_id, m) in wanted)
+    inside: dict[tuple[str, str], list[Series]] = {}
+    for series in part.series:
+        key = ids.get(part.plan.cases[series.case].id, ""), series.metric
+        if key in wanted and not _is_summary(series):
+            inside.setdefault(key, []).append(series)
+    yield from ((key, columns_of(found)) for key, found in inside.items())
 
 
 def stated_rates(site: SiteAsRun) -> Nominal:

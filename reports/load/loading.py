@@ -16,6 +16,7 @@ from records.provenance import read_provenance
 from records.record import has_torn_tail
 from reports.load.reader import Reader
 from reports.load.run import AtKey, Launch, Run, Series, stacked
+from reports.load.scans import scans_of
 
 #: Facts of nodes that are not alike, in a warning.
 MOST_UNLIKE = 5
@@ -59,6 +60,7 @@ def load_run(directory: Path) -> Run:
         launches=reader.launches,
         series=reader.series(),
         invalid=reader.series(on_purpose=True),
+        scans=scans_of(directory, reader.scans()),
         nodes=tuple(sorted(reader.nodes)),
         warnings=tuple(warnings),
         profiled=reader.profiled,

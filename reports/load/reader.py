@@ -18,12 +18,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.belonging import Belonging, artifacts_fault, nodes_fault
+from records.belonging import CHECKSUM, Belonging, artifacts_fault, nodes_fault
 from records.chain import Chain
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.input_files import decoded
 from records.metric import point_fault
+from records.pair_scans import ARTIFACT
 from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Line, Value, batches
@@ -35,6 +36,7 @@ KEEP_ARTIFACTS_OF_BAD = 5000
 _T = TypeVar("_T")
 _Key = tuple[str, AtKey]
 _NO_POINT = (b"", b"null", b"{}")
+_SCANNED = f'"{ARTIFACT}"'.encode()
 
 
 @dataclass
@@ -42,7 +44,8 @@ class Reader:
     """Gathers launches and columns while records stream by.
 
     One entry a launch: `_case`, `_block`, `_ends` (where its values end) and `_valid` (1: ok, 2:
-    invalid on purpose); one entry a value: `_places` (metric and point) and `_values`.
+    invalid on purpose); one entry a value: `_places` (metric and point) and `_values`. `_scanned`
+    has the file with the values of a launch, and its checksum.
     """
 
     belonging: Belonging
@@ -56,6 +59,7 @@ class Reader:
     _places: array[int] = field(default_factory=lambda: array("q"))
     _values: array[float] = field(default_factory=lambda: array("d"))
     _keys: list[_Key] = field(default_factory=list)
+    _scanned: dict[int, tuple[str, str]] = field(default_factory=dict)
     _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
     _bad: int = 0
@@ -108,6 +112,11 @@ class Reader:
                 place = known[quick] = self._new_place(metric)
             add_place(place)
             add_value(metric.value)
+        if _SCANNED in bytes(line.artifacts) and valid == 1:
+            artifacts = self._artifacts(line)
+            if ARTIFACT in artifacts:
+                checksum = artifacts.get(f"{ARTIFACT}{CHECKSUM}", "")
+                self._scanned[len(self._valid)] = artifacts[ARTIFACT], checksum
         self._valid.append(valid)
         self._ends.append(len(self._values))
         self._bad += not ok
@@ -215,6 +224,15 @@ class Reader:
                     f"case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
                     f" {launch.attempt} is recorded twice"
                 )
+
+    def scans(self) -> dict[int, dict[int, tuple[str, str]]]:
+        """For each case the files with the values of its counted scans and their checksums, by
+        block."""
+        found: dict[int, dict[int, tuple[str, str]]] = {}
+        for place, file in self._scanned.items():
+            if self._valid[place] == 1:
+                found.setdefault(self._case[place], {})[self._block[place]] = file
+        return found
 
     def series(self, *, on_purpose: bool = False) -> list[Series]:
         """The series over the counted launches that are ok, or invalid on purpose."""

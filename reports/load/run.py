@@ -19,6 +19,7 @@ from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase
 from records.provenance import Provenance
 from records.record import Status
+from reports.load.scans import Scan
 
 AtKey = tuple[tuple[str, Any], ...]
 
@@ -71,7 +72,8 @@ def stacked(series: Sequence[Series]) -> NDArray[np.float64]:
 class Run:
     """A run directory in memory. `series` holds counted ok launches, `invalid` the values of
     launches that were wrong on purpose; `profiled`: some record holds an MPI profile; `chain`:
-    that of all records; `interims`: what a sequential design decided so far."""
+    that of all records; `interims`: what a sequential design decided so far; `scans`: values of
+    pairs that lie in files beside the records, of which `series` has a summary."""
 
     directory: Path
     plan: Plan
@@ -85,6 +87,7 @@ class Run:
     profiled: bool
     chain: Chain
     interims: tuple[Interim, ...] = ()
+    scans: tuple[Scan, ...] = ()
 
     def until(self, block: int) -> Run:
         """The run as it stood after a block."""
@@ -94,7 +97,8 @@ class Run:
             if (end := int(np.searchsorted(item.blocks, block, side="right")))
         ]
         launches = [launch for launch in self.launches if launch.block <= block]
-        return replace(self, series=series, launches=launches)
+        scans = tuple(scan for one in self.scans if (scan := one.until(block)).files)
+        return replace(self, series=series, launches=launches, scans=scans)
 
     @cached_property
     def asked(self) -> dict[tuple[str, str], int]:

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "pingpong.h"
 
+#include "barrier.h"
 #include "fail.h"
 #include "payload.h"
 
@@ -9,6 +10,8 @@
 static void send_message(struct pingpong *p) {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Status status;
+    if (p->side)
+        barrier_disseminate(*p->side);
     p->construct->send(p->outgoing, p->bytes, 1 - p->rank, TAG, p->comm, &request);
     if (p->construct->send_waits)
         MPI_Wait(&request, &status);

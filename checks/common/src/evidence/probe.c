@@ -2,6 +2,7 @@
 #include "probe.h"
 
 #include "arrivals.h"
+#include "assay/hosts.h"
 #include "rank_facts.h"
 
 #include <stdlib.h>
@@ -9,39 +10,15 @@
 
 #define PROBE_TAG 17
 
-/* The leaders: the lowest rank of each host, ascending. */
+/* The lowest rank of each host, ascending, as a ring. */
 struct ring {
-    char (*hosts)[HOST_BYTES]; /* of every rank */
-    int *leaders;
-    int count;
-    int own; /* this rank's index in leaders, or -1 */
+    struct hosts hosts;
+    int own; /* this rank's place in the ring, or -1 */
 };
 
-static void ring_make(struct ring *ring, MPI_Comm comm) {
-    char host[HOST_BYTES] = "";
-    int rank, ranks;
-    PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &ranks);
-    rank_host(host);
-    ring->hosts = malloc((size_t)ranks * sizeof *ring->hosts);
-    ring->leaders = malloc((size_t)ranks * sizeof *ring->leaders);
-    if (!ring->hosts || !ring->leaders)
-        PMPI_Abort(comm, 2);
-    PMPI_Allgather(host, HOST_BYTES, MPI_CHAR, ring->hosts, HOST_BYTES, MPI_CHAR, comm);
-    for (int r = 0; r < ranks; r++) {
-        int known = 0;
-        for (int i = 0; i < ring->count && !known; i++)
-            known = strcmp(ring->hosts[ring->leaders[i]], ring->hosts[r]) == 0;
-        if (known)
-            continue;
-        if (r == rank)
-            ring->own = ring->count;
-        ring->leaders[ring->count++] = r;
-    }
-}
-
 static int neighbour(const struct ring *ring, int step) {
-    return ring->leaders[(ring->own + ring->count + step) % ring->count];
+    int count = ring->hosts.count;
+    return ring->hosts.first[(ring->own + count + step) % count];
 }
 
 /* Send to the leader `step` places ahead and receive from the one `step` places behind. */
@@ -72,29 +49,32 @@ static long measure(const struct ring *ring, MPI_Comm comm, long bytes) {
 }
 
 void probe_run(MPI_Comm comm, long bytes, struct json *line) {
-    struct ring ring = {NULL, NULL, 0, -1};
-    int rank, ranks;
+    struct ring ring;
+    char name[HOST_BYTES];
+    int rank;
     long own = 0;
     PMPI_Comm_rank(comm, &rank);
-    PMPI_Comm_size(comm, &ranks);
     double start = PMPI_Wtime();
     PMPI_Bcast(&bytes, 1, MPI_LONG, 0, comm); /* environments may differ between nodes */
-    ring_make(&ring, comm);
+    rank_host(name);
+    hosts_find(&ring.hosts, name, comm);
+    const struct hosts *hosts = &ring.hosts;
+    ring.own = hosts->first[hosts->node[rank]] == rank ? hosts->node[rank] : -1;
     PMPI_Barrier(comm);
-    if (bytes > 0 && ring.count > 1 && ring.own >= 0)
+    if (bytes > 0 && hosts->count > 1 && ring.own >= 0)
         own = measure(&ring, comm, bytes);
-    long *arrived = rank == 0 ? calloc((size_t)ranks, sizeof *arrived) : NULL;
+    long *arrived = rank == 0 ? calloc((size_t)hosts->ranks, sizeof *arrived) : NULL;
     PMPI_Gather(&own, 1, MPI_LONG, arrived, 1, MPI_LONG, 0, comm);
     if (rank == 0) {
         json_open(line, "links", '[');
-        for (int i = 0; arrived && bytes > 0 && ring.count > 1 && i < ring.count; i++) {
-            int from = ring.leaders[i], to = ring.leaders[(i + 1) % ring.count];
-            arrivals_add_link(line, from, to, ring.hosts[from], ring.hosts[to], bytes, arrived[to]);
+        for (int i = 0; arrived && bytes > 0 && hosts->count > 1 && i < hosts->count; i++) {
+            int next = (i + 1) % hosts->count, from = hosts->first[i], to = hosts->first[next];
+            arrivals_add_link(line, from, to, hosts->names[i], hosts->names[next], bytes,
+                              arrived[to]);
         }
         json_close(line, ']');
         json_number(line, "probe_s", PMPI_Wtime() - start);
     }
     free(arrived);
-    free(ring.hosts);
-    free(ring.leaders);
+    hosts_free(&ring.hosts);
 }

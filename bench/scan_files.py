@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans of pairs whose values come in files: written as the program would, read, judged.
+
+python -m bench scan_files [NODES [ROUNDS [BLOCKS]]]: time, memory and sizes of one scan with known
+truth, of 10,000 nodes too. Machines have leaf switches of 40 nodes; launches scatter by 1 %. Each
+step is the product's own: the file's checks, the table, the records, the report's loading, the
+judgement. Exits 1 when a row misses its goal (bench/rows.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import shutil
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from assay.plan import make_plan
+from assay.schema import Campaign
+from assay.sites.facts import SiteFacts
+from bench.pair_scans import CRITERIA, CV, LEVEL
+from bench.rows import Effort, Row, Runs, printed, share
+from checks.alltoall_pairs import CHECK, FILE
+from checks.alltoall_pairs.run import TABLE, read_file
+from checks.common.evidence import Evidence, RankFacts
+from checks.common.json_lines import Output
+from records.metric import Metric
+from records.pair_places import Indices, sampled_pairs
+from records.pair_scans import ARTIFACT, FOLDER, rounds_of_all
+from records.plan import Plan, PlannedCase
+from records.provenance import Provenance, SiteAsRun
+from records.record import Record, RecordWriter
+from records.topology import SwitchDescription, SwitchTree
+from reports.acceptance.judge import judge
+from reports.acceptance.model import Judgement
+from reports.acceptance.values import gather
+from reports.load.loading import load_run
+
+TOPIC = "Acceptance: scans of pairs in files"
+#: Nodes of a leaf switch, and of the machine that rows are made of.
+LEAF, NODES = 40, 200
+MACHINES = Runs(1, 3, 20)
+BLOCKS, ROUNDS, LATENCY_S = 5, 40, 2e-6
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Shares of the good level, by number: of single pairs, of nodes' interfaces, of uplinks."""
+
+    nodes: int
+    pairs: Mapping[tuple[int, int], float] = field(default_factory=dict)
+    interfaces: Mapping[int, float] = field(default_factory=dict)
+    uplinks: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes."""
+        return [f"n{number + 1}" for number in range(self.nodes)]
+
+    @property
+    def tree(self) -> SwitchTree:
+        """Leaf switches below one switch."""
+        leaves = {
+            f"s{leaf + 1}": SwitchDescription(
+                nodes=f"n[{leaf * LEAF + 1}-{min((leaf + 1) * LEAF, self.nodes)}]"
+            )
+            for leaf in range(-(-self.nodes // LEAF))
+        }
+        return SwitchTree({**leaves, "top": SwitchDescription(switches=f"s[1-{len(leaves)}]")})
+
+    def shares(self, low: Indices, high: Indices) -> np.ndarray:
+        """The true share of each pair: the least on its way."""
+        own = np.ones(self.nodes)
+        own[[*self.interfaces]] = [*self.interfaces.values()]
+        found = np.minimum(own[low], own[high])
+        for leaf, level in self.uplinks.items():
+            across = (low // LEAF == leaf) != (high // LEAF == leaf)
+            found[across] = np.minimum(found[across], level)
+        for (one, other), level in self.pairs.items():
+            found[(low == one) & (high == other)] = level
+        return found
+
+
+def write_program_file(
+    path: Path, machine: Machine, low: Indices, high: Indices, rng: np.random.Generator
+) -> dict[str, int]:
+    """The file as pair_file.c writes it, rows in any order; what the program says of it."""
+    row = np.dtype([("node", "u4"), ("peer", "u4"), ("latency", "f4"), ("bandwidth", "f4")])
+    order = rng.permutation(len(low))
+    rows = np.empty(len(low), row)
+    rows["node"], rows["peer"] = low[order], high[order]
+    scatter = np.exp(CV * rng.standard_normal(len(low), dtype=np.float32))
+    rows["bandwidth"] = LEVEL * machine.shares(low, high)[order] * scatter
+    rows["latency"] = LATENCY_S * scatter
+    names = "".join(f"{name}\0" for name in machine.names).encode()
+    crc = zlib.crc32(rows.data, zlib.crc32(names))
+    head = np.array([0x01020304, 1], "u4").tobytes() + np.array([len(rows)], "u8").tobytes()
+    head += np.array([machine.nodes, len(names)], "u4").tobytes()
+    with path.open("wb") as file:
+        file.write(b"ASSAYPRS" + head + names)
+        rows.tofile(file)
+        file.write(np.array([crc, 0x04030201], "u4").tobytes())
+    return {"rows": len(rows), "crc32": crc}
+
+
+def planned(machine: Machine, rounds: int, blocks: int) -> Plan:
+    """A campaign of one scan."""
+    campaign = Campaign.model_validate(
+        {
+            "schema": 1,
+            "name": "scan",
+            "question": "Is every link like the others?",
+            "environments": ["mpich"],
+            "blocks": blocks,
+            "seed": 1,
+            "cases": [
+                {
+                    "check": "alltoall_pairs",
+                    "fixed": {"nodes": "all", "rounds": rounds, "column_file": True},
+                }
+            ],
+        }
+    )
+    return make_plan(campaign, SiteFacts("simulated", machine.nodes, 8, 2**34, {"mpich": {"mpi"}}))
+
+
+def scanned(
+    directory: Path, machine: Machine, rounds: int, blocks: int, rng: np.random.Generator
+) -> dict[str, float]:
+    """Write a run directory of a scan; the seconds of each step and the bytes of each file."""
+    plan = planned(machine, rounds, blocks)
+    (case,) = plan.cases
+    params = CHECK.parameters.model_validate(case.params)
+    for folder in ("", FOLDER, "raw", "stage"):
+        (directory / folder).mkdir()
+    (directory / "plan.json").write_text(plan.to_json())
+    site = SiteAsRun(name="simulated", nodes=machine.nodes)
+    provenance = Provenance(run_id=directory.name, site=site)
+    (directory / "provenance.json").write_bytes(provenance.to_json())
+    (directory / "campaign.yaml").write_text("schema: 1\n")
+    ranks = [RankFacts(rank, name, [0], name) for rank, name in enumerate(machine.names)]
+    stage, told = directory / "stage", {"written": 0.0, "read": 0.0}
+    low, high = sampled_pairs(machine.nodes, rounds, params.seed)
+    with RecordWriter(directory / "records.jsonl") as writer:
+        for block in range(1, blocks + 1):
+            begun = time.monotonic()
+            said = write_program_file(stage / FILE, machine, low, high, rng)
+            told["written"] += time.monotonic() - begun
+            begun = time.monotonic()
+            output = Output(evidence=Evidence("", "", ranks, []), notes={"pair_file": said})
+            reading = read_file(CHECK, params, output, stage, machine.tree)
+            told["read"] += time.monotonic() - begun
+            told["program bytes"] = (stage / FILE).stat().st_size
+            told["table bytes"] = (stage / TABLE).stat().st_size
+            name = f"{FOLDER}/{case.id}.b{block}.a1.parquet"
+            shutil.move(stage / TABLE, directory / name)
+            writer.append(_record(directory, case, block, reading.metrics, name))
+    shutil.rmtree(stage)
+    told["record bytes"] = (directory / "records.jsonl").stat().st_size / blocks
+    return told
+
+
+def _record(
+    directory: Path, case: PlannedCase, block: int, metrics: list[Metric], name: str
+) -> Record:
+    with (directory / name).open("rb") as file:
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
+    return Record(
+        run_id=directory.name,
+        case_id=case.id,
+        check=case.check,
+        environment=case.environment,
+        site="simulated",
+        params=case.params,
+        block=block,
+        attempt=1,
+        status="ok",
+        reason=None,
+        started_at="2026-11-20T23:50:11.120Z",
+        ended_at="2026-11-20T23:50:19.904Z",
+        job_id="41",
+        nodes=["n1"],
+        ranks=case.ranks,
+        metrics=metrics,
+        flags=[],
+        artifacts={ARTIFACT: name, f"{ARTIFACT}_sha256": checksum},
+    )
+
+
+def judged(directory: Path) -> Judgement:
+    """The judgement of a run."""
+    return judge(CRITERIA, gather(load_run(directory), []), date(2026, 11, 22), 0)
+
+
+def suspects(machine: Machine, rounds: int, seed: int) -> set[str]:
+    """What is suspected of a machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "20261120T235011Z-3f2a"
+        scanned(directory, machine, rounds, BLOCKS, np.random.default_rng(seed))
+        return {f"{one.kind} {one.name}" for one in judged(directory).findings}
+
+
+def rows(effort: Effort) -> Iterator[Row]:
+    """All rows; see the module's docstring."""
+    n = MACHINES.at(effort)
+    low, high = sampled_pairs(NODES, ROUNDS, 1)
+    bad = int(low[7]), int(high[7])
+    uplink = f"cut {{n1 … n{LEAF}}}"
+    for rounds in (0, ROUNDS):
+        size = f"{NODES} nodes, {rounds or rounds_of_all(NODES)} rounds"
+        pair = Machine(NODES, pairs={bad: 0.8})
+        link = Machine(NODES, interfaces={7: 0.85})
+        trunk = Machine(NODES, uplinks={0: 0.7})
+        named = f"pair n{bad[0] + 1}–n{bad[1] + 1}"
+        for what, machine, right in (
+            ("all good: nobody is suspected", Machine(NODES), set()),
+            ("a pair at 80 %: just that", pair, {named}),
+            ("an interface at 85 %: just that", link, {"link n8"}),
+            ("an uplink at 70 %: one cut", trunk, {uplink}),
+        ):
+            found = [suspects(machine, rounds, seed) for seed in range(n)]
+            hits = sum(one == right or _same_cut(one, right) for one in found)
+            yield share(f"{size}, {what}", hits, n, least=0.9)
+
+
+def _same_cut(found: set[str], right: set[str]) -> bool:
+    """Whether just one cut is named where one is right."""
+    return len(found) == 1 == len(right) and all(
+        next(iter(names)).startswith("cut ") for names in (found, right)
+    )
+
+
+def of_size(nodes: int, rounds: int, blocks: int) -> Iterator[Row]:
+    """What a scan takes; a pair, an interface and an uplink are bad, and who is named."""
+    rounds = rounds or rounds_of_all(nodes)
+    rng = np.random.default_rng(nodes)
+    low, high = sampled_pairs(nodes, rounds, 1)
+    far = np.flatnonzero((low > LEAF) & (low != 77) & (high != 77))[0]
+    bad = int(low[far]), int(high[far])
+    machine = Machine(nodes, {bad: 0.8}, {77: 0.85}, {0: 0.7})
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder) / "20261120T235011Z-3f2a"
+        told = scanned(directory, machine, rounds, blocks, rng)
+        size = f"{nodes:,} nodes, {rounds} rounds, {len(low):,} pairs"
+        yield Row(f"{size}: the program's file", "", f"{told['program bytes'] / 1e6:.1f} MB")
+        yield Row("… the table beside the record", "", f"{told['table bytes'] / 1e6:.1f} MB")
+        yield Row("… the record", "", f"{told['record bytes'] / 1e3:.1f} kB")
+        yield Row("… checked and made a table", "", f"{told['read'] / blocks:.2f} s a launch")
+        yield Row("… greatest memory so far", "", _memory())
+        del low, high
+        begun = time.monotonic()
+        if blocks == 1:
+            columns = load_run(directory).scans[0].columns("pair_bandwidth")
+            yield Row("… one metric read", "", f"{time.monotonic() - begun:.2f} s")
+            right = len(columns.low) == rounds * (nodes // 2)
+            yield Row("… every pair is there", "yes", "yes" if right else "no", right)
+        else:
+            found = {f"{one.kind} {one.name}" for one in judged(directory).findings}
+            yield Row(f"… {blocks} blocks judged", "", f"{time.monotonic() - begun:.2f} s")
+            cuts = {name for name in found if name.startswith("cut ")}
+            named = {f"pair n{bad[0] + 1}–n{bad[1] + 1}", "link n78"}
+            right = found - cuts == named and len(cuts) == 1
+            told_names = "; ".join(sorted(found))[:200]
+            yield Row(
+                "… pair, interface and uplink are named, nobody else", "yes", told_names, right
+            )
+        yield Row("… greatest memory", "", _memory())
+
+
+def _memory() -> str:
+    return f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB"
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    given = [int(word) for word in arguments]
+    nodes, rounds, blocks = [*given, *(1000, 0, BLOCKS)[len(given) :]]
+    return printed(of_size(nodes, rounds, blocks))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

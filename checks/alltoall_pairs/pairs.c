@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "pairs.h"
+
+#include "assay/buffer.h"
+#include "assay/fail.h"
+#include "assay/program.h"
+#include "assay/shuffle.h"
+#include "assay/tournament.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHERE "alltoall_pairs"
+
+static uint64_t code_of(int one, int other) {
+    int low = one < other ? one : other, high = one < other ? other : one;
+    return (uint64_t)low << 32 | (uint64_t)high;
+}
+
+static int by_code(const void *one, const void *other) {
+    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    return (a > b) - (a < b);
+}
+
+static int node_of(const struct hosts *hosts, const char *name, size_t length) {
+    for (int node = 0; node < hosts->count; node++)
+        if (strlen(hosts->names[node]) == length && !memcmp(hosts->names[node], name, length))
+            return node;
+    return -1;
+}
+
+/* Rank 0: the codes of the listed pairs; returns where the first wrong one stands in the text, or
+ * -1. */
+static int read_list(struct pairs *pairs, const char *only) {
+    for (const char *pair = only; *pair;) {
+        size_t length = strcspn(pair, ","), first = strcspn(pair, ":,");
+        int one = node_of(&pairs->hosts, pair, first), other = -1;
+        if (first < length)
+            other = node_of(&pairs->hosts, pair + first + 1, length - first - 1);
+        if (one < 0 || other < 0 || one == other)
+            return (int)(pair - only);
+        pairs->listed[pairs->listed_count++] = code_of(one, other);
+        pair += length + (pair[length] == ',');
+    }
+    qsort(pairs->listed, (size_t)pairs->listed_count, sizeof *pairs->listed, by_code);
+    return -1;
+}
+
+/* Rank 0 knows the names of the nodes; the others get the pairs from it. */
+static void choose_listed(struct pairs *pairs, const char *only) {
+    size_t most = 1;
+    for (const char *at = only; *at; at++)
+        most += *at == ',';
+    pairs->listed = buffer_make(most, sizeof *pairs->listed);
+    int wrong = world.rank == 0 ? read_list(pairs, only) : -1;
+    MPI_Bcast(&wrong, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const char *pair = only + (wrong < 0 ? 0 : wrong);
+    fail_all(wrong >= 0, WHERE,
+             "option --only: found %.*s, allowed are two hosts of this launch as n1:n2",
+             (int)strcspn(pair, ","), pair);
+    MPI_Bcast(&pairs->listed_count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(pairs->listed, pairs->listed_count * (int)sizeof *pairs->listed, MPI_BYTE, 0,
+              MPI_COMM_WORLD);
+}
+
+void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const char *only) {
+    char host[HOST_BYTES];
+    hosts_short_name(host);
+    hosts_find(&pairs->hosts, host, MPI_COMM_WORLD);
+    pairs->nodes = pairs->hosts.count;
+    pairs->on_node = world.ranks / pairs->nodes;
+    pairs->node = pairs->hosts.node[world.rank];
+    fail_all(pairs->nodes < 2, WHERE, "found %d ranks on %d node, allowed are at least 2 nodes",
+             world.ranks, pairs->nodes);
+    int *count = buffer_make((size_t)pairs->nodes, sizeof *count), uneven = -1;
+    for (int rank = 0; rank < world.ranks; rank++) {
+        if (rank == world.rank)
+            pairs->rank_on_node = count[pairs->hosts.node[rank]];
+        count[pairs->hosts.node[rank]]++;
+    }
+    for (int node = 0; node < pairs->nodes; node++)
+        if (count[node] * pairs->nodes != world.ranks)
+            uneven = count[node];
+    free(count);
+    fail_all(uneven >= 0, WHERE, "found %d ranks on a node, allowed are as many on each of %d",
+             uneven, pairs->nodes);
+    size_t nodes = (size_t)pairs->nodes;
+    pairs->order = buffer_make(nodes, sizeof *pairs->order);
+    pairs->place = buffer_make(nodes, sizeof *pairs->place);
+    shuffle(pairs->order, nodes, seed);
+    for (size_t player = 0; player < nodes; player++)
+        pairs->place[pairs->order[player]] = player;
+    int all = tournament_rounds(pairs->nodes);
+    pairs->rounds = rounds > 0 && rounds < all ? (int)rounds : all;
+    if (*only)
+        choose_listed(pairs, only);
+}
+
+int pairs_partner(const struct pairs *pairs, int round, int node) {
+    int player = tournament_partner(pairs->nodes, round, (int)pairs->place[node]);
+    if (player < 0)
+        return -1;
+    int partner = (int)pairs->order[player];
+    uint64_t code = code_of(node, partner);
+    if (pairs->listed &&
+        !bsearch(&code, pairs->listed, (size_t)pairs->listed_count, sizeof code, by_code))
+        return -1;
+    return partner;
+}

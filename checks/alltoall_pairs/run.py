@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scan of pairs: very many values come in a file and lie in one beside the record."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from checks.alltoall_pairs import FILE, AlltoallPairsDefinition, AlltoallPairsParameters
+from checks.common.answer import Reading
+from checks.common.base import OwnProgram
+from checks.common.json_lines import Output
+from records.metric import Metric
+from records.topology import Topology
+
+#: The table in the launch's folder.
+TABLE = "points.parquet"
+
+
+class Run(OwnProgram):
+    """Every pair of nodes, or some."""
+
+    definition: AlltoallPairsDefinition
+
+    def read(self, output: Output, text: str) -> Reading:
+        """The values asked for; those of a file as a table, with a summary of them."""
+        reading = super().read(output, text)
+        if reading.wrong is not None or not self.definition.in_file(self.params):
+            return reading
+        return read_file(
+            self.definition,
+            self.params,
+            output,
+            Path(self.stagedir),
+            self.declared_topology(),
+        )
+
+    def _hops(self, output: Output) -> list[Metric]:
+        """Of a file none: it has the switches of the nodes."""
+        return [] if self.definition.in_file(self.params) else super()._hops(output)
+
+
+def read_file(
+    definition: AlltoallPairsDefinition,
+    params: AlltoallPairsParameters,
+    output: Output,
+    folder: Path,
+    topology: Topology | None,
+) -> Reading:
+    """The summary of a launch's file, which becomes a table in the same folder."""
+    from checks.alltoall_pairs.pair_file import read_pairs  # slow: polars
+
+    names = list(dict.fromkeys(output.hosts()))
+    wanted = definition.wanted(params, names)
+    pairs = read_pairs(folder / FILE, output.notes.get("pair_file"), names, wanted)
+    leaves = {} if topology is None else topology.leaves
+    at = {node: leaf for leaf, nodes in leaves.items() for node in nodes}
+    switches = [at.get(name, "") for name in names] if at else None
+    pairs.write(folder / TABLE, switches)
+    metrics = definition.summary(pairs.values)
+    wrong = definition.too_long(params, metrics, output)
+    return Reading(wrong=wrong) if wrong else Reading(metrics, table=str(folder / TABLE))

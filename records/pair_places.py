@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of nodes as columns of numbers: their places among all, and those of a sample of rounds."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from records.pair_scans import rounds_measured, rounds_of_all
+
+Indices = NDArray[np.int64]
+
+_MASK = 2**64 - 1
+
+
+def positions_of(low: Indices, high: Indices, nodes: int) -> Indices:
+    """The places of pairs (low < high) among all pairs of the nodes in the order of combinations:
+    low·(2n − low − 1)/2 + high − low − 1."""
+    return np.asarray(low * (2 * nodes - low - 1) // 2 + high - low - 1, dtype=np.int64)
+
+
+def sampled_pairs(nodes: int, rounds: int, seed: int) -> tuple[Indices, Indices]:
+    """The pairs of the first rounds, the lower node first: the circle method (Kirkman 1847) with
+    players in the order of the seed, as checks/common/src/assay/tournament.c and shuffle.c."""
+    order = np.array(_shuffled(nodes, seed), dtype=np.int64)
+    moving, count = rounds_of_all(nodes), rounds_measured(nodes, rounds)
+    players = np.arange(moving)
+    lows, highs = [], []
+    for number in range(count):
+        partners = (2 * number - players) % moving
+        fixed = moving if moving < nodes else -1
+        partners[partners == players] = fixed
+        keep = partners > players
+        one, other = order[players[keep]], order[partners[keep]]
+        lows.append(np.minimum(one, other))
+        highs.append(np.maximum(one, other))
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _shuffled(count: int, seed: int) -> list[int]:
+    """Fisher and Yates with the generator splitmix64, values that would be biased rejected."""
+    order, state = list(range(count)), seed & _MASK
+    for left in range(count, 1, -1):
+        excess = (1 << 64) % left
+        while True:
+            state = (state + 0x9E3779B97F4A7C15) & _MASK
+            z = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+            z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & _MASK
+            value = z ^ (z >> 31)
+            if value >= excess:
+                break
+        chosen = value % left
+        order[left - 1], order[chosen] = order[chosen], order[left - 1]
+    return order

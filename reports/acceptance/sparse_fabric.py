@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What explains slow pairs where only some pairs were measured, or the nodes are very many.
+
+The same parts as in fabric.py, found without a matrix of all pairs: links by the medians of nodes,
+cuts by those of switches where the site declares them, else by the slow pairs that are left. The
+`pairs` of a part and `explained` are rows. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from records.pair_places import Indices, positions_of
+from reports.acceptance.fabric import DENSE, Fabric, Part, fabric_of, two_sides
+from reports.acceptance.levels import Flags, top_of
+from reports.statistics.descriptive import Matrix
+
+#: Of a node's pairs with good nodes more than this share is slow where its own link is.
+_MOST_SLOW = 0.6
+#: A node and a pair of switches are judged by so many pairs, at least.
+_LEAST_PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Pairs by rows: how far each falls short of the level, and the numbers of its nodes."""
+
+    short: Matrix
+    low: Indices
+    high: Indices
+    nodes: int
+
+    def slow(self, gap: float) -> Flags:
+        """The pairs that fall short by more than `gap`."""
+        return np.asarray(self.short > gap)
+
+    def at(self, chosen: Flags) -> Matrix:
+        """How many of the chosen pairs each node has."""
+        ends = np.concatenate([self.low[chosen], self.high[chosen]])
+        return np.bincount(ends, minlength=self.nodes).astype(np.float64)
+
+
+def sparse_fabric_of(
+    centres: Matrix,
+    ends: Indices,
+    nodes: int,
+    gap: float,
+    error: float,
+    *,
+    level: float | None = None,
+    switches: Sequence[str] = (),
+) -> Fabric:
+    """What is slow between the nodes; `ends` are the numbers of each pair's nodes.
+
+    A node has a slow link when most of its pairs with good nodes are slow; the worst is found
+    first, and its pairs are left out. Of the others the median of each pair of switches is one
+    value, and switches are explained as nodes are by `fabric_of`.
+    """
+    top = top_of(centres, gap, error, least=1)
+    level = top.level if level is None else level
+    explained = np.full(len(centres), -1)
+    if not np.isfinite(level):
+        return Fabric(level, (), explained, top.better)
+    sample = Sample(np.nan_to_num(level - centres), ends[:, 0], ends[:, 1], nodes)
+    number = {name: place for place, name in enumerate(dict.fromkeys(switches))}
+    own = np.array([number[name] for name in switches], dtype=np.int64)
+    cuts = list(_cuts_of_switches(sample, own, len(number), gap, error))
+    parts: list[Part] = []
+    left = np.ones(len(centres), dtype=bool)
+    for cut in cuts:
+        left[cut.pairs] = False
+    parts += _links(sample, left, gap)
+    parts += cuts
+    for place, part in enumerate(parts):
+        typical = float(np.median(sample.short[part.pairs])) if len(part.pairs) else 0.0
+        mine = part.pairs[sample.slow(gap)[part.pairs]]
+        mine = mine[sample.short[mine] <= typical + gap]
+        explained[mine[explained[mine] < 0]] = place
+    rest = sample.slow(gap) & (explained < 0)
+    for cut in _cuts_of_pairs(sample, rest):
+        explained[cut.pairs[rest[cut.pairs]]] = len(parts)
+        parts.append(cut)
+    return Fabric(level, tuple(parts), explained, top.better)
+
+
+def _links(sample: Sample, left: Flags, gap: float) -> Iterator[Part]:
+    """The slow links of nodes, the worst first: each takes its pairs from the nodes it met."""
+    left, slow = left.copy(), sample.slow(gap)
+    for _ in range(sample.nodes):
+        known, bad = sample.at(left), sample.at(left & slow)
+        share = np.where(known >= _LEAST_PAIRS, bad / np.maximum(known, 1), 0.0)
+        worst = float(share.max())
+        if worst <= _MOST_SLOW:
+            return
+        node = int(np.lexsort((-bad, -share))[0])
+        mine = np.flatnonzero(left & ((sample.low == node) | (sample.high == node)))
+        left[mine] = False
+        yield Part("link", ((node,),), mine)
+
+
+def _cuts_of_switches(
+    sample: Sample, own: Indices, count: int, gap: float, error: float
+) -> Iterator[Part]:
+    """Cuts between switches: an uplink, which all pairs of its switch with others cross, or one
+    between groups."""
+    if count < 2:
+        return
+    one, other = own[sample.low], own[sample.high]
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    across = low != high
+    places = positions_of(low[across], high[across], count)
+    medians = np.full(count * (count - 1) // 2, np.nan)
+    order = np.argsort(places, kind="stable")
+    short, found = sample.short[across][order], places[order]
+    edges = np.flatnonzero(np.diff(found, prepend=-1))
+    for start, end in zip(edges, [*edges[1:], len(found)], strict=True):
+        if end - start >= _LEAST_PAIRS:
+            medians[found[start]] = -float(np.median(short[start:end]))
+    between = fabric_of(_filled(medians, count), count, gap, error, 0.0)
+    for part in between.parts:
+        inside = [np.isin(own, group) for group in part.groups]
+        groups = tuple(tuple(np.flatnonzero(mask).tolist()) for mask in inside)
+        if part.kind == "link":
+            rest = ~inside[0]
+            groups = (*groups, tuple(np.flatnonzero(rest).tolist()))
+            inside = [inside[0], rest]
+        crossing = np.zeros(len(sample.low), dtype=bool)
+        for place, mask in enumerate(inside):
+            for further in inside[place + 1 :]:
+                crossing |= mask[sample.low] & further[sample.high]
+                crossing |= mask[sample.high] & further[sample.low]
+        yield Part("cut", groups, np.flatnonzero(crossing))
+
+
+def _filled(medians: Matrix, count: int) -> Matrix:
+    """Pairs of switches without a value are as slow as the slower switch's median."""
+    rows, columns = np.triu_indices(count, 1)
+    known = np.isfinite(medians)
+    ends = np.concatenate([rows[known], columns[known]])
+    values = np.concatenate([medians[known], medians[known]])
+    order = np.argsort(ends, kind="stable")
+    starts = np.searchsorted(ends[order], np.arange(count + 1))
+    own = [
+        float(np.median(values[order][low:high])) if high > low else 0.0
+        for low, high in pairwise(starts.tolist())
+    ]
+    typical = np.minimum(np.array(own)[rows], np.array(own)[columns])
+    return np.asarray(np.where(known, medians, typical))
+
+
+def _cuts_of_pairs(sample: Sample, rest: Flags) -> Iterator[Part]:
+    """Slow pairs that join two sets of nodes, most of the measured pairs between them."""
+    edges = np.stack([sample.low[rest], sample.high[rest]])
+    for sides, count in two_sides(edges, sample.nodes):
+        member = np.zeros(sample.nodes, dtype=np.int64)
+        for place, side in enumerate(sides, start=1):
+            member[list(side)] = place
+        crossing = np.flatnonzero(member[sample.low] * member[sample.high] == 2)
+        if count >= DENSE * len(crossing):
+            yield Part("cut", sides, crossing)

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans of pairs whose values lie in column files beside the records; read when asked for.
+
+A file is opened with no link followed, its checksum compared with the record's, its columns with
+what a scan has. Of 10,000 nodes one column of all pairs takes 200 MB.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from records.errors import AssayError
+from records.input_files import opened_below
+from records.pair_places import Indices
+from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from reports.notation.natural import natural_order
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class PairColumns:
+    """Values of pairs, a pair a row and a block a column, NaN where a block has none.
+
+    `low` and `high` are numbers of `names`, which are in natural order, ascending by row;
+    `switches` has the switch of each node, "" where none is declared.
+    """
+
+    names: tuple[str, ...]
+    switches: tuple[str, ...]
+    low: Indices
+    high: Indices
+    blocks: tuple[int, ...]
+    values: Floats
+
+
+class PairSeries(Protocol):
+    """A series of one pair; see run.py."""
+
+    @property
+    def blocks(self) -> NDArray[np.int64]:
+        """The blocks."""
+
+    def at_value(self, key: str) -> Any:
+        """A coordinate of its point."""
+
+    def by_block(self) -> dict[int, float]:
+        """Each block's value."""
+
+
+@dataclass(frozen=True)
+class ScanFile:
+    """The file of one launch: its path below the run directory, and its SHA-256."""
+
+    block: int
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The counted launches of one case whose values lie in files; `metrics` are their columns."""
+
+    directory: Path
+    case: int
+    files: tuple[ScanFile, ...]
+
+    @cached_property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that the first file has."""
+        found = pl.read_parquet_schema(self._checked(self.files[0]))
+        return tuple(name for name in found if name not in (NODE, PEER))
+
+    def until(self, block: int) -> Scan:
+        """The scan as it stood after a block."""
+        return replace(self, files=tuple(one for one in self.files if one.block <= block))
+
+    def columns(self, metric: str) -> PairColumns:
+        """All values of a metric."""
+        return joined([self._part(one, metric) for one in self.files])
+
+    def _part(self, one: ScanFile, metric: str) -> PairColumns:
+        path = self._checked(one)
+        try:
+            frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
+            meta = pl.read_parquet_metadata(path)
+            found = json.loads(meta[NODES_META])
+            switches = (
+                json.loads(meta[SWITCHES_META]) if SWITCHES_META in meta else [""] * len(found)
+            )
+            ends = [_numbers(frame[name], found) for name in (NODE, PEER)]
+            values = frame[metric].cast(pl.Float32).to_numpy()
+        except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
+            raise AssayError(f"{path}: is no table of pairs with {metric}: {error}") from error
+        if len(values) and not (np.isfinite(values).all() and (values > 0).all()):
+            raise AssayError(f"{path}: holds a {metric} that cannot be measured")
+        return pair_columns(found, ends, one.block, values, switches=switches, where=str(path))
+
+    def _checked(self, one: ScanFile) -> Path:
+        """The path of a file that is what its record says."""
+        if one.name not in self._known:
+            with opened_below(self.directory, one.name) as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != one.sha256:
+                    raise AssayError(
+                        f"{self.directory / one.name}: is not the file of its record (its checksum"
+                        " is another); restore it, or report the run without it"
+                    )
+            self._known.add(one.name)
+        return self.directory / one.name
+
+    @cached_property
+    def _known(self) -> set[str]:
+        return set()
+
+
+def _numbers(column: pl.Series, names: Sequence[str]) -> Indices:
+    """The number of each name of a column."""
+    return column.cast(pl.Enum(list(names))).to_physical().to_numpy().astype(np.int64)
+
+
+def pair_columns(
+    names: Sequence[str],
+    ends: Sequence[Indices],
+    block: int,
+    values: NDArray[np.floating],
+    *,
+    switches: Sequence[str] = (),
+    where: str = "",
+) -> PairColumns:
+    """The values of one block in the order of pairs; `ends` are numbers of `names`. Raises
+    AssayError for a pair that stands twice, or of a node with itself."""
+    ordered = natural_order(names)
+    place = {name: number for number, name in enumerate(ordered)}
+    number = np.array([place[name] for name in names], dtype=np.int64)
+    one, other = (number[end] for end in ends)
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    codes = low * len(ordered) + high
+    order = np.argsort(codes)
+    if (low == high).any() or (np.diff(codes[order]) == 0).any():
+        raise AssayError(f"{where}: a pair of nodes stands twice, or is of one node")
+    at = dict(zip(names, switches, strict=True)) if switches else {}
+    return PairColumns(
+        ordered,
+        tuple(at.get(name, "") for name in ordered),
+        low[order],
+        high[order],
+        (block,),
+        np.asarray(values[order], dtype=np.float32)[:, None],
+    )
+
+
+def columns_of(found: Sequence[PairSeries]) -> PairColumns:
+    """The values of pairs that lie in records, as columns."""
+    names = sorted({str(one.at_value(end)) for one in found for end in (NODE, PEER)})
+    place = {name: number for number, name in enumerate(names)}
+    blocks = sorted({int(block) for one in found for block in one.blocks})
+    parts = []
+    for block in blocks:
+        here = [(one, one.by_block()[block]) for one in found if block in one.blocks]
+        ends = [
+            np.array([place[str(one.at_value(end))] for one, _ in here], dtype=np.int64)
+            for end in (NODE, PEER)
+        ]
+        parts.append(pair_columns(names, ends, block, np.array([value for _, value in here])))
+    return joined(parts)
+
+
+def joined(parts: Sequence[PairColumns]) -> PairColumns:
+    """Values of several blocks, whose pairs need not be the same; a later part replaces a block."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    names = first.names
+    if any(part.names != names for part in parts):
+        names = natural_order({name for part in parts for name in part.names})
+    codes = [_codes(part, names) for part in parts]
+    every = codes[0]
+    if any(not np.array_equal(code, every) for code in codes):
+        every = np.unique(np.concatenate(codes))
+    blocks = sorted({block for part in parts for block in part.blocks})
+    values = np.full((len(every), len(blocks)), np.nan, dtype=np.float32)
+    for part, code in zip(parts, codes, strict=True):
+        rows = np.searchsorted(every, code)
+        for column, block in enumerate(part.blocks):
+            values[rows, blocks.index(block)] = part.values[:, column]
+    at = {name: s for part in parts for name, s in zip(part.names, part.switches, strict=True) if s}
+    switches = tuple(at.get(name, "") for name in names)
+    low, high = every // len(names), every % len(names)
+    return PairColumns(names, switches, low, high, tuple(blocks), values)
+
+
+def _codes(part: PairColumns, names: tuple[str, ...]) -> Indices:
+    """low·n + high of each pair by the numbers of `names`, ascending."""
+    if part.names == names:
+        return part.low * len(names) + part.high
+    place = {name: number for number, name in enumerate(names)}
+    number = np.array([place[name] for name in part.names], dtype=np.int64)
+    return number[part.low] * len(names) + number[part.high]
+
+
+def scans_of(
+    directory: Path, found: Mapping[int, Mapping[int, tuple[str, str]]]
+) -> tuple[Scan, ...]:
+    """The scans of a run: for each case the file and checksum by block."""
+    return tuple(
+        Scan(directory, case, tuple(ScanFile(b, *blocks[b]) for b in sorted(blocks)))
+        for case, blocks in sorted(found.items())
+    )
