@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bench.scan_files import FILE, Machine, write_program_file
-from checks.alltoall_pairs import CHECK, MOST_IN_RECORD
+from bench.scan_files import Machine, write_program_file
+from checks.alltoall_pairs import CHECK, FILE, MOST_IN_RECORD
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output, OutputError
