@@ -13,7 +13,7 @@ static struct counts count_fields(const struct lattice *lattice) {
     size_t lanes = (size_t)lattice->lanes, volume = (size_t)lattice->volume;
     size_t slots = (size_t)lattice->slots;
     struct counts counts = {.links = slots * DIRECTIONS * LINK_REALS * lanes,
-                            .staples = (12 * (size_t)lattice->staple_sites + 3 * (slots - volume)) *
+                            .staples = ((size_t)lattice->staples + 3 * (slots - volume)) *
                                        LINK_REALS * lanes,
                             .momenta = volume * DIRECTIONS * MOMENTUM_REALS * lanes,
                             .shift = volume * 7 * lanes,

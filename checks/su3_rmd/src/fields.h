@@ -9,9 +9,9 @@
 
 /* The fields on the sites, in vectors of `lanes` reals (lattice.h):
  *   links    [slots][direction][18][lanes]; a halo slot of direction d lacks link d
- *   staples  [staple site][direction of the step][3][18][lanes], then [halo slot][3][18][lanes]:
+ *   staples  [place and direction of the step][3][18][lanes], then [halo slot][3][18][lanes]:
  *            see kernels.h; the 3 are the links other than the step's direction, in order;
- *            lattice.staple_home gives the staple site of a vector site
+ *            lattice.own_staple gives the place
  *   momenta  [volume][direction][8][lanes]
  *   shift    [volume][7][lanes], congruent and factor [volume][lanes]: the generators (random.h)
  * All are aligned to 64 bytes. */

@@ -18,16 +18,15 @@ static int other_link(int m, int d) { return m < d ? m : m + 1; }
 static size_t source_item(const struct lattice *lattice, enum halo_kind kind, int d, int site,
                           int m) {
     return (size_t)(kind == HALO_LINKS ? DIRECTIONS * (long)site + other_link(m, d)
-                                       : lattice->staple_home[site] + 3 * d + m);
+                                       : lattice->own_staple[DIRECTIONS * site + d] + m);
 }
 
 /* … and of the number-th slot of the halo. */
 static size_t slot_item(const struct lattice *lattice, enum halo_kind kind, int d, long number,
                         int m) {
     long slot = lattice->slot[d] + number;
-    return (size_t)(kind == HALO_LINKS
-                        ? DIRECTIONS * slot + other_link(m, d)
-                        : 12L * lattice->staple_sites + 3 * (slot - lattice->volume) + m);
+    return (size_t)(kind == HALO_LINKS ? DIRECTIONS * slot + other_link(m, d)
+                                       : lattice->staples + 3 * (slot - lattice->volume) + m);
 }
 
 static real *field_of(struct fields *fields, enum halo_kind kind) {
@@ -111,15 +110,22 @@ static void fill_locally(const struct halo *halo, enum halo_kind kind, int d, in
     }
 }
 
-void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields) {
-    const struct lattice *lattice = halo->lattice;
+void halo_line(struct halo *halo, enum halo_kind kind, int d, int line, struct fields *fields) {
+    const int width = lattice_places(halo->lattice, d);
+    if (!halo->lattice->has_halo[d])
+        return;
     double start = timing_monotonic();
-    for (int d = 0; d < DIRECTIONS - 1; d++) {
-        int places = lattice->face[d] / lattice->sub[3]; /* t is the slowest index */
-        if (lattice->has_halo[d])
-            fill_locally(halo, kind, d, t * places, (t + 1) * places, field_of(fields, kind));
-    }
+    fill_locally(halo, kind, d, line * width, (line + 1) * width, field_of(fields, kind));
     halo->count.packing_s += timing_monotonic() - start;
+}
+
+void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields) {
+    for (int d = 0; d < DIRECTIONS - 1; d++) {
+        int lines =
+            halo->lattice->face[d] / lattice_places(halo->lattice, d) / halo->lattice->sub[3];
+        for (int line = t * lines; line < (t + 1) * lines; line++)
+            halo_line(halo, kind, d, line, fields);
+    }
 }
 
 /* ---- messages ---- */

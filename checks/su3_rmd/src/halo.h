@@ -66,6 +66,9 @@ void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions dir
 void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
                  struct fields *fields);
 
-/* Fill the halo across x, y, z of one time slice of the block, if none of them is divided. Local.
- */
+/* Fill the halo across d, if it is split but not divided, of one row (d = 0), slab (1) or time
+ * slice (2), which are numbered in the order of the sites. Local. */
+void halo_line(struct halo *halo, enum halo_kind kind, int d, int line, struct fields *fields);
+
+/* The same across x, y and z of one time slice of the block. */
 void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fields);

@@ -16,7 +16,8 @@ static real *momentum_at(const struct fields *fields, int site, int direction) {
 /* The lower staple of `link` for a step along `step`. */
 static su3 *staple_at(const struct lattice *lattice, const struct fields *fields, int site,
                       int step, int link) {
-    return (su3 *)fields->staples + (lattice->staple_home[site] + 3 * step + link - (link > step));
+    return (su3 *)fields->staples + lattice->own_staple[DIRECTIONS * site + step] + link -
+           (link > step);
 }
 
 static void momentum_subtract(real *momentum, real scale, const su3 *product) {

@@ -17,20 +17,20 @@ INLINE vec *momentum_of(const struct fields *fields, long site, int direction) {
     return (vec *)fields->momenta + (DIRECTIONS * site + direction) * MOMENTUM_REALS;
 }
 
-/* home: first matrix of the site's staples. */
-INLINE vec *staple_of(const struct fields *fields, long home, int step, int link) {
-    return (vec *)fields->staples + (home + 3 * step + link - (link > step)) * MATRIX;
+/* first: of the site's three staples for the step. */
+INLINE vec *staple_of(const struct fields *fields, long first, int step, int link) {
+    return (vec *)fields->staples + (first + link - (link > step)) * MATRIX;
 }
 
 /* One plane of `force`; the parts of the upper staples are added to sum_mu and sum_nu. */
-INLINE void plane_force(const struct fields *fields, const int *ahead, long site, long home, int mu,
-                        int nu, vec sum_mu[TWICE_REALS], vec sum_nu[TWICE_REALS]) {
+INLINE void plane_force(const struct fields *fields, const int *ahead, const long *own, long site,
+                        int mu, int nu, vec sum_mu[TWICE_REALS], vec sum_nu[TWICE_REALS]) {
     const vec *u_mu = link_of(fields, site, mu), *u_nu = link_of(fields, site, nu);
     vec a[MATRIX], b[MATRIX], t[TWICE_REALS];
     vec_mul(a, u_mu, link_of(fields, ahead[mu], nu));
     vec_mul(b, u_nu, link_of(fields, ahead[nu], mu));
-    vec_dag_mul(staple_of(fields, home, nu, mu), u_nu, a);
-    vec_dag_mul(staple_of(fields, home, mu, nu), u_mu, b);
+    vec_dag_mul(staple_of(fields, own[nu], nu, mu), u_nu, a);
+    vec_dag_mul(staple_of(fields, own[mu], mu, nu), u_mu, b);
     vec_twice_antihermitian(t, a, b);
     for (int i = 0; i < TWICE_REALS; i++) {
         sum_mu[i] += t[i];
@@ -42,14 +42,14 @@ static void vector_force(const struct lattice *lattice, struct fields *fields, r
                          const int *sites, int count) {
     for (int i = 0; i < count; i++) {
         const int site = sites[i], *ahead = lattice->ahead + DIRECTIONS * site;
-        const long home = lattice->staple_home[site];
+        const long *own = lattice->own_staple + DIRECTIONS * (long)site;
         vec sum[DIRECTIONS][TWICE_REALS] = {{{0}}};
-        plane_force(fields, ahead, site, home, 0, 1, sum[0], sum[1]);
-        plane_force(fields, ahead, site, home, 0, 2, sum[0], sum[2]);
-        plane_force(fields, ahead, site, home, 0, 3, sum[0], sum[3]);
-        plane_force(fields, ahead, site, home, 1, 2, sum[1], sum[2]);
-        plane_force(fields, ahead, site, home, 1, 3, sum[1], sum[3]);
-        plane_force(fields, ahead, site, home, 2, 3, sum[2], sum[3]);
+        plane_force(fields, ahead, own, site, 0, 1, sum[0], sum[1]);
+        plane_force(fields, ahead, own, site, 0, 2, sum[0], sum[2]);
+        plane_force(fields, ahead, own, site, 0, 3, sum[0], sum[3]);
+        plane_force(fields, ahead, own, site, 1, 2, sum[1], sum[2]);
+        plane_force(fields, ahead, own, site, 1, 3, sum[1], sum[3]);
+        plane_force(fields, ahead, own, site, 2, 3, sum[2], sum[3]);
         for (int mu = 0; mu < DIRECTIONS; mu++)
             vec_momentum_subtract(momentum_of(fields, site, mu), scale, sum[mu]);
     }
@@ -60,7 +60,7 @@ INLINE void add_staples(vec *sum, const struct fields *fields, const long *behin
     const vec *staple[3];
     for (int nu = 0, n = 0; nu < DIRECTIONS; nu++)
         if (nu != mu)
-            staple[n++] = (const vec *)fields->staples + (behind[nu] + mu - (mu > nu)) * MATRIX;
+            staple[n++] = staple_of(fields, behind[nu], nu, mu);
     for (int e = 0; e < MATRIX; e++)
         sum[e] = staple[0][e] + staple[1][e] + staple[2][e];
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MATRICES = 3 }; /* staples of a site for a step along one direction */
+
 /* Cost of a split, in units of the work on one vector site: halo slots cost copying, a split t
  * slows Polyakov loops, overlapping blocks add vector sites. */
 static double split_cost(const struct lattice *lattice, const int split[DIRECTIONS]) {
@@ -17,6 +19,41 @@ static double split_cost(const struct lattice *lattice, const int split[DIRECTIO
         if (split[d] > 1 || lattice->procs[d] > 1)
             halo += volume / sub[d];
     return volume + 0.06 * halo + (split[3] > 1 ? 0.1 * volume : 0);
+}
+
+int lattice_places(const struct lattice *lattice, int direction) {
+    int places = 1;
+    for (int d = 0; d < direction; d++)
+        places *= lattice->sub[d];
+    return places;
+}
+
+/* Where staples are kept when a step goes by time slices (leapfrog.h), in groups of three matrices.
+ * The first and the last slice keep theirs to the end of the step. Of each other one the staples
+ * along t are needed for the next slice, along z for the next slab, along y for the next row, and
+ * along x for the same row; the first row of a slab, and the first slab of a slice, wait for the
+ * last one. So two slices, two slabs and a few rows of memory serve all, and stay in cache. */
+static long staple_group(const struct lattice *lattice, int site, int d) {
+    const int row = lattice_places(lattice, 1), slab = lattice_places(lattice, 2);
+    const int slice = lattice_places(lattice, 3), t = site / slice, last = lattice->sub[3] - 1;
+    const int z = site % slice / slab, y = site % slab / row, x = site % row;
+    const long kept = 2L * DIRECTIONS * slice, in_rows = (lattice->sub[1] + 2L) * row;
+    if (t == 0 || t == last)
+        return DIRECTIONS * ((t ? slice : 0) + (long)site % slice) + d;
+    if (d == 3)
+        return kept + (long)(t % 2) * slice + site % slice;
+    if (d == 2)
+        return kept + 2L * slice + z % 2 * slab + site % slab;
+    const int turn = d == 1 ? y % 2 : y > 0;
+    const int room = z == 0 ? y : lattice->sub[1] + turn;
+    return kept + 2L * slice + 2L * slab + d * in_rows + (long)room * row + x;
+}
+
+/* Groups of staple_group. */
+static long staple_groups(const struct lattice *lattice) {
+    const long row = lattice_places(lattice, 1), slab = lattice_places(lattice, 2);
+    const long slice = lattice_places(lattice, 3);
+    return (2L * DIRECTIONS + 2) * slice + 2 * slab + 2 * (lattice->sub[1] + 2L) * row;
 }
 
 void lattice_count(struct lattice *lattice) {
@@ -60,7 +97,8 @@ void lattice_count(struct lattice *lattice) {
      * the last, and the staples of the first come from the last (no overlapping blocks along t). */
     lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 4 &&
                         lattice->local[3] % lattice->split[3] == 0;
-    lattice->staple_sites = lattice->by_slice ? 4 * lattice_slice(lattice) : lattice->volume;
+    lattice->staples = MATRICES * (lattice->by_slice ? staple_groups(lattice)
+                                                     : DIRECTIONS * (long)lattice->volume);
 }
 
 static void site_places(const struct lattice *lattice, int site, int place[DIRECTIONS]) {
@@ -94,15 +132,10 @@ static int step_from(const struct lattice *lattice, int site, int direction, int
     return place_site(lattice, place);
 }
 
-/* The first of a site's matrices in fields.staples. Slice by slice, only the first and the last
- * slice keep their staples to the end of the step; the others share two slices of memory, which
- * stay in cache. */
-static long staple_home(const struct lattice *lattice, int site) {
-    int slice = lattice_slice(lattice), t = site / slice, last = lattice->sub[3] - 1;
-    if (!lattice->by_slice)
-        return 12L * site;
-    int room = t == 0 ? 0 : t == last ? 1 : 2 + t % 2;
-    return 12L * ((long)room * slice + site % slice);
+/* The first of the three staples of a site for a step along d. */
+static long own_staple(const struct lattice *lattice, int site, int d) {
+    return MATRICES *
+           (lattice->by_slice ? staple_group(lattice, site, d) : DIRECTIONS * (long)site + d);
 }
 
 /* 1 if the vector site needs a message for the step (+1: at the end of the block, -1: at its
@@ -133,28 +166,26 @@ int lattice_make(struct lattice *lattice) {
     lattice_count(lattice);
     size_t volume = (size_t)lattice->volume;
     lattice->ahead = malloc(volume * DIRECTIONS * sizeof *lattice->ahead);
+    lattice->own_staple = malloc(volume * DIRECTIONS * sizeof *lattice->own_staple);
     lattice->behind_staple = malloc(volume * DIRECTIONS * sizeof *lattice->behind_staple);
-    lattice->staple_home = malloc(volume * sizeof *lattice->staple_home);
     lattice->in_order = malloc(volume * sizeof *lattice->in_order);
     lattice->owned = malloc(volume * (size_t)lattice->lanes);
     lattice->inner_ahead = malloc(volume * sizeof *lattice->inner_ahead);
     lattice->inner_behind = malloc(volume * sizeof *lattice->inner_behind);
-    if (!lattice->ahead || !lattice->behind_staple || !lattice->staple_home || !lattice->in_order ||
+    if (!lattice->ahead || !lattice->own_staple || !lattice->behind_staple || !lattice->in_order ||
         !lattice->owned || !lattice->inner_ahead || !lattice->inner_behind) {
         lattice_free(lattice);
         return -1;
     }
     for (int site = 0; site < lattice->volume; site++) {
         lattice->in_order[site] = site;
-        lattice->staple_home[site] = staple_home(lattice, site);
         for (int d = 0; d < DIRECTIONS; d++) {
             int from = step_from(lattice, site, d, -1);
             lattice->ahead[DIRECTIONS * site + d] = step_from(lattice, site, d, +1);
-            /* 12 staples a vector site (by direction of the step, then by link), 3 a halo slot */
+            lattice->own_staple[DIRECTIONS * site + d] = own_staple(lattice, site, d);
             lattice->behind_staple[DIRECTIONS * site + d] =
-                from < lattice->volume
-                    ? staple_home(lattice, from) + 3L * d
-                    : 12L * lattice->staple_sites + 3L * (from - lattice->volume);
+                from < lattice->volume ? own_staple(lattice, from, d)
+                                       : lattice->staples + MATRICES * (from - lattice->volume);
         }
         for (int lane = 0; lane < lattice->lanes; lane++) {
             int local[DIRECTIONS], owner, owner_lane;
@@ -171,18 +202,16 @@ int lattice_make(struct lattice *lattice) {
 
 void lattice_free(struct lattice *lattice) {
     free(lattice->ahead);
+    free(lattice->own_staple);
     free(lattice->behind_staple);
-    free(lattice->staple_home);
     free(lattice->in_order);
     free(lattice->owned);
     free(lattice->inner_ahead);
     free(lattice->inner_behind);
     lattice->ahead = lattice->in_order = lattice->inner_ahead = lattice->inner_behind = NULL;
-    lattice->behind_staple = lattice->staple_home = NULL;
+    lattice->own_staple = lattice->behind_staple = NULL;
     lattice->owned = NULL;
 }
-
-int lattice_slice(const struct lattice *lattice) { return lattice->volume / lattice->sub[3]; }
 
 long lattice_sites(const struct lattice *lattice) {
     long sites = 1;

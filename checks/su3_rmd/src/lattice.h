@@ -30,12 +30,12 @@ struct lattice {
     int slots;                               /* vector sites and halo slots */
     int *ahead;                              /* [volume][direction]: vector site or halo slot */
     int by_slice;                            /* steps go time slice by time slice (simulation.h) */
-    int staple_sites;                /* vector sites whose staples are stored at the same time */
-    long *staple_home;               /* [volume]: first of a site's 12 matrices in fields.staples */
-    int *in_order;                   /* 0, 1, 2 … volume-1 */
-    long *behind_staple;             /* [volume][direction]: matrix in fields.staples */
-    unsigned char *owned;            /* [volume][lanes] */
-    int *inner_ahead, *inner_behind; /* vector sites, those that need no message first … */
+    long staples;                            /* matrices of fields.staples that are no halo slots */
+    long *own_staple, *behind_staple; /* [volume][direction]: the first of three matrices there, of
+                                         the site itself and of the one behind */
+    int *in_order;                    /* 0, 1, 2 … volume-1 */
+    unsigned char *owned;             /* [volume][lanes] */
+    int *inner_ahead, *inner_behind;  /* vector sites, those that need no message first … */
     int inner_ahead_count, inner_behind_count; /* … and the number of these */
 };
 
@@ -64,8 +64,9 @@ int lattice_face_site(const struct lattice *lattice, int direction, int number, 
 /* The block that owns local coordinate c of a direction, and the depth in it. */
 void lattice_block(const struct lattice *lattice, int direction, int c, int *block, int *depth);
 
-/* Vector sites in a time slice of the block. */
-int lattice_slice(const struct lattice *lattice);
+/* Vector sites of a row (the sites along x), a slab (its rows along y) and a time slice of the
+ * block, for direction 1, 2 and 3: those at the same place in this direction and beyond. */
+int lattice_places(const struct lattice *lattice, int direction);
 
 /* Rank of the neighbour one step (+1 or -1) along a direction. */
 int lattice_neighbour(const struct lattice *lattice, int direction, int step);

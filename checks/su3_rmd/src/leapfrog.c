@@ -48,20 +48,51 @@ static void step_by_passes(struct step *step) {
 
 /* ---- time slices ---- */
 
-static const int *slice_sites(const struct lattice *lattice, int t) {
-    return lattice->in_order + (long)t * lattice_slice(lattice);
+enum { ROW = 1, SLAB, SLICE }; /* lattice_places */
+
+static void force_at(struct step *step, int part, int number) {
+    const struct lattice *lattice = &step->simulation->lattice;
+    const int places = lattice_places(lattice, part);
+    force(step, lattice->in_order + (long)number * places, places);
 }
 
+static void update_at(struct step *step, int part, int number) {
+    const struct lattice *lattice = &step->simulation->lattice;
+    const int places = lattice_places(lattice, part);
+    update(step, lattice->in_order + (long)number * places, places);
+}
+
+/* A slice whose links are changed later. */
 static void slice_force(struct step *step, int t) {
     struct simulation *s = step->simulation;
     halo_slice(&s->halo, HALO_LINKS, t, &s->fields);
-    force(step, slice_sites(&s->lattice, t), lattice_slice(&s->lattice));
+    force_at(step, SLICE, t);
     halo_slice(&s->halo, HALO_STAPLES, t, &s->fields);
 }
 
-static void slice_update(struct step *step, int t) {
-    const struct lattice *lattice = &step->simulation->lattice;
-    update(step, slice_sites(lattice, t), lattice_slice(lattice));
+static void slab_step(struct step *step, int slab, int is_first) {
+    struct simulation *s = step->simulation;
+    const int rows = s->lattice.sub[1], first = slab * rows;
+    for (int row = first; row < first + rows; row++) {
+        force_at(step, ROW, row);
+        halo_line(&s->halo, HALO_STAPLES, 0, row, &s->fields);
+        if (!is_first && row > first)
+            update_at(step, ROW, row);
+    }
+    halo_line(&s->halo, HALO_STAPLES, 1, slab, &s->fields);
+    if (!is_first)
+        update_at(step, ROW, first);
+}
+
+/* A slice whose staples behind are there. */
+static void slice_step(struct step *step, int t) {
+    struct simulation *s = step->simulation;
+    const int slabs = s->lattice.sub[2], first = t * slabs;
+    halo_slice(&s->halo, HALO_LINKS, t, &s->fields);
+    for (int slab = first; slab < first + slabs; slab++)
+        slab_step(step, slab, slab == first);
+    halo_line(&s->halo, HALO_STAPLES, 2, t, &s->fields);
+    update_at(step, SLAB, first);
 }
 
 /* The messages with the links ahead of the last slice overlap with work on the first two slices,
@@ -72,22 +103,19 @@ static void step_by_slices(struct step *step) {
     if (!overlap)
         finish(step, HALO_LINKS, HALO_TIME);
     slice_force(step, 0);
-    slice_force(step, 1);
-    slice_update(step, 1);
+    slice_step(step, 1);
     if (overlap)
         finish(step, HALO_LINKS, HALO_TIME);
     slice_force(step, last);
     start(step, HALO_STAPLES, HALO_TIME);
     if (!overlap)
         finish(step, HALO_STAPLES, HALO_TIME);
-    for (int t = 2; t < last; t++) {
-        slice_force(step, t);
-        slice_update(step, t);
-    }
-    slice_update(step, last);
+    for (int t = 2; t < last; t++)
+        slice_step(step, t);
+    update_at(step, SLICE, last);
     if (overlap)
         finish(step, HALO_STAPLES, HALO_TIME);
-    slice_update(step, 0);
+    update_at(step, SLICE, 0);
 }
 
 double leapfrog(struct simulation *simulation, const struct physics *physics) {

@@ -12,8 +12,9 @@
  * site can be updated, with the same bits in any order, when `force` is complete there and at all
  * sites one step behind. Two orders are used:
  * - complete passes, if x, y or z is divided among ranks;
- * - else time slices: `update` follows one slice behind `force`, so that the staples between the
- * two stay in cache (they take three times the memory of links). The first slice is updated last:
- * its staples behind belong to the last slice, or to another rank. With overlap, inner sites or
- * slices are computed while messages are in flight. */
+ * - else the order of the sites: `update` of a row follows its `force`, so that the staples between
+ * the two stay in cache (they take three times the memory of links). The first row of a slab, slab
+ * of a slice and slice of the block are updated last: staples behind them belong to the last ones,
+ * or to another rank. With overlap, inner sites or slices are computed while messages are in
+ * flight. */
 double leapfrog(struct simulation *simulation, const struct physics *physics);

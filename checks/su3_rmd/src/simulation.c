@@ -22,7 +22,8 @@ double simulation_bytes(const struct lattice *lattice, const struct kernels *ker
     planned.lanes = kernels->lanes;
     lattice_count(&planned);
     return fields_bytes(&planned) + (double)scratch_numbers(&planned) * sizeof(real) +
-           (double)planned.volume * (DIRECTIONS * (sizeof(int) + sizeof(long)) + 2 * sizeof(int)) +
+           (double)planned.volume *
+               (DIRECTIONS * (sizeof(int) + 2 * sizeof(long)) + 3 * sizeof(int)) +
            (double)planned.volume * planned.lanes;
 }
 

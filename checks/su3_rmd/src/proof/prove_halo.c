@@ -4,19 +4,21 @@
 #include "setup.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+enum { STAPLE_REALS = 3 * LINK_REALS }; /* of a site and a direction */
 
 /* A number that identifies site and element, exact in single precision. */
 static real mark(long index, int place) { return (real)(index * 256 + place); }
 
-static void mark_staples(struct simulation *simulation, int first, int last) {
-    const struct lattice *lattice = &simulation->lattice;
-    for (int site = first; site < last; site++)
+static void mark_staples(const struct lattice *lattice, struct fields *fields, const int *sites,
+                         int count) {
+    for (int i = 0; i < count; i++)
         for (int lane = 0; lane < lattice->lanes; lane++)
-            for (int e = 0; e < 12 * LINK_REALS; e++) {
-                size_t home = (size_t)lattice->staple_home[site];
-                simulation->fields.staples[field_at(lattice, home, LINK_REALS, e, lane)] =
-                    mark(lattice_index(lattice, site, lane), e);
+            for (int e = 0; e < DIRECTIONS * STAPLE_REALS; e++) {
+                int d = e / STAPLE_REALS;
+                size_t item = (size_t)lattice->own_staple[DIRECTIONS * sites[i] + d];
+                fields->staples[field_at(lattice, item, LINK_REALS, e % STAPLE_REALS, lane)] =
+                    mark(lattice_index(lattice, sites[i], lane), e);
             }
 }
 
@@ -29,21 +31,18 @@ static long neighbour_index(const struct lattice *lattice, int site, int lane, i
     return index + ((c + step + lattice->size[d]) % lattice->size[d] - c) * stride;
 }
 
-/* Wrong reals in the staples behind vector sites first … last-1, along directions first_d … last_d.
- */
-static long wrong_behind(const struct simulation *simulation, int first, int last, int first_d,
-                         int last_d) {
-    const struct lattice *lattice = &simulation->lattice;
+/* Wrong reals in the staples behind these vector sites. */
+static long wrong_behind(const struct lattice *lattice, const struct fields *fields,
+                         const int *sites, int count) {
     long wrong = 0;
-    for (int site = first; site < last; site++)
+    for (int i = 0; i < count; i++)
         for (int lane = 0; lane < lattice->lanes; lane++)
-            for (int d = first_d; d <= last_d; d++) {
-                size_t item = (size_t)lattice->behind_staple[DIRECTIONS * site + d];
-                long index = neighbour_index(lattice, site, lane, d, -1);
-                for (int e = 0; e < 3 * LINK_REALS; e++)
-                    wrong +=
-                        simulation->fields.staples[field_at(lattice, item, LINK_REALS, e, lane)] !=
-                        mark(index, 3 * LINK_REALS * d + e);
+            for (int d = 0; d < DIRECTIONS; d++) {
+                size_t item = (size_t)lattice->behind_staple[DIRECTIONS * sites[i] + d];
+                long index = neighbour_index(lattice, sites[i], lane, d, -1);
+                for (int e = 0; e < STAPLE_REALS; e++)
+                    wrong += fields->staples[field_at(lattice, item, LINK_REALS, e, lane)] !=
+                             mark(index, STAPLE_REALS * d + e);
             }
     return wrong;
 }
@@ -73,45 +72,54 @@ static long links_ahead(struct simulation *simulation) {
     return wrong;
 }
 
-/* The staples of a slice are kept while the next one is computed, those of the first and the last
- * slice to the end. */
-static long staples_by_slices(struct simulation *simulation) {
-    const int slice = lattice_slice(&simulation->lattice);
-    long wrong = 0;
-    for (int t = 0; t < simulation->lattice.sub[3]; t++) {
-        mark_staples(simulation, t * slice, (t + 1) * slice);
-        halo_slice(&simulation->halo, HALO_STAPLES, t, &simulation->fields);
-        wrong += wrong_behind(simulation, t * slice, (t + 1) * slice, 0, t ? 3 : 2);
-    }
-    halo_start(&simulation->halo, HALO_STAPLES, HALO_TIME, &simulation->fields);
-    halo_finish(&simulation->halo, HALO_STAPLES, HALO_TIME, &simulation->fields);
-    return wrong + wrong_behind(simulation, 0, slice, 0, 3);
+/* Kernels that mark staples where they would be computed, and look at them where they are used, so
+ * that the leapfrog itself is tried: its order, its memory and its messages. */
+static long updated, wrong_used;
+
+static void force_marks(const struct lattice *lattice, struct fields *fields, real scale,
+                        const int *sites, int count) {
+    (void)scale;
+    mark_staples(lattice, fields, sites, count);
 }
 
-static void prove(const int size[DIRECTIONS], const struct kernels *kernels, enum halo_mode mode) {
+static real update_looks(const struct lattice *lattice, struct fields *fields, real scale, real eps,
+                         const int *sites, int count) {
+    (void)scale, (void)eps;
+    updated += count;
+    wrong_used += wrong_behind(lattice, fields, sites, count);
+    return 0;
+}
+
+static long staples_behind(struct simulation *simulation, const struct kernels *kernels) {
+    struct kernels marking = *kernels;
+    const struct physics one_step = {.beta = 1, .epsilon = 0, .steps = 1};
+    marking.force = force_marks;
+    marking.update = update_looks;
+    updated = wrong_used = 0;
+    simulation->kernels = &marking;
+    leapfrog(simulation, &one_step);
+    simulation->kernels = kernels;
+    return wrong_used + labs(updated - (long)simulation->lattice.volume);
+}
+
+static void prove(const int size[DIRECTIONS], const struct kernels *kernels, enum halo_mode mode,
+                  int overlap) {
     struct simulation simulation;
-    setup_make(&simulation, size, kernels, mode, 0);
-    long wrong = links_ahead(&simulation);
-    if (simulation.lattice.by_slice) {
-        wrong += staples_by_slices(&simulation);
-    } else {
-        mark_staples(&simulation, 0, simulation.lattice.volume);
-        halo_start(&simulation.halo, HALO_STAPLES, HALO_ALL, &simulation.fields);
-        halo_finish(&simulation.halo, HALO_STAPLES, HALO_ALL, &simulation.fields);
-        wrong += wrong_behind(&simulation, 0, simulation.lattice.volume, 0, 3);
-    }
-    setup_deviation((double)wrong, 0, "halo %dx%dx%dx%d %s %s, by %s: wrong numbers", size[0],
+    setup_make(&simulation, size, kernels, mode, overlap);
+    long wrong = links_ahead(&simulation) + staples_behind(&simulation, kernels);
+    setup_deviation((double)wrong, 0, "halo %dx%dx%dx%d %s %s%s, by %s: wrong numbers", size[0],
                     size[1], size[2], size[3], kernels->name, halo_mode_names[mode],
-                    simulation.lattice.by_slice ? "slices" : "passes");
+                    overlap ? " overlapping" : "", simulation.lattice.by_slice ? "rows" : "passes");
     simulation_free(&simulation);
 }
 
 int main(int argc, char **argv) {
-    static const int sizes[][DIRECTIONS] = {{4, 4, 6, 12}, {3, 5, 2, 24}, {1, 2, 3, 4}};
+    static const int sizes[][DIRECTIONS] = {{4, 8, 6, 12}, {3, 5, 2, 24}, {1, 2, 3, 4}};
     MPI_Init(&argc, &argv);
     for (int s = 0; s < 3; s++)
         for (const struct kernels **kernels = setup_kernels(); *kernels; kernels++)
             for (int mode = 0; mode < HALO_MODES; mode++)
-                prove(sizes[s], *kernels, (enum halo_mode)mode);
+                for (int overlap = 0; overlap < (mode == HALO_ISEND ? 2 : 1); overlap++)
+                    prove(sizes[s], *kernels, (enum halo_mode)mode, overlap);
     return setup_end();
 }
