@@ -28,10 +28,14 @@ def show_prediction(screen: Screen, told: PredictionTold) -> None:
         )
     if told.missing:
         screen.line(("Cannot be predicted:", "head"))
+    alike: dict[tuple[str, str, str, str], list[str]] = {}
     for one in told.missing:
-        name = " ".join(filter(None, (one.check, one.environment)))
-        screen.line(f"{name}, {one.what}: {one.why}.", indent=2, hang=2)
-        screen.line(("To do: ", "quiet"), f"{one.add}.", indent=4, hang=2)
+        key = (one.check, one.what, one.why, one.add)
+        alike.setdefault(key, []).append(one.environment)
+    for (check, what, why, add), names in alike.items():
+        where = ", ".join([check, what, *filter(None, names)])
+        screen.line(f"{where}: {why}.", indent=2, hang=2)
+        screen.line(("To do: ", "quiet"), f"{add}.", indent=4, hang=2)
     if told.subjects:
         screen.line((_BEWARE, "quiet"))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from reports.analysis import Analysis
 from reports.models.scaling import Counts, Law, Vector, fit_law
+from reports.notation.units import count_text
 from reports.prediction.machine import SEED, Machine, machine_of
 from reports.prediction.subjects import (
     CHECKS,
@@ -175,8 +176,8 @@ def _why_not(
     counts = [one.problem.nodes for one in used]
     shared = [str(one.problem.nodes) for one in subject.measured if one.shares_cores]
     if len(counts) < LEAST_COUNTS or max(counts) < 2:
-        told = ", ".join(map(str, counts)) or "none"
-        why = f"node counts to learn from: {told}; at least {LEAST_COUNTS} are needed, one above 1"
+        told = f"{count_text(counts[0], 'node')} alone" if counts else "no node count"
+        why = f"{told} to learn from; {LEAST_COUNTS} counts are needed, one of them above 1"
         if shared:
             why += f" (on {', '.join(shared)} ranks shared cores, which tells nothing of nodes)"
         return why, _ADD_COUNTS[subject.check]

@@ -129,7 +129,7 @@ def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
         ("hpl", True),
     }
     one_count = outcome_of(machine_run(tmp_path / "b", (2,)), (64,))
-    assert all("node counts to learn from: 2" in gap.why for gap in one_count.missing)
+    assert all("2 nodes alone to learn from" in gap.why for gap in one_count.missing)
     nothing = outcome_of(machine_run(tmp_path / "c", (), applications=[]), (64,))
     assert nothing.missing[0].why == "the run has neither su3_rmd nor hpl"
     shared = {2: ["oversubscribed"], 4: ["oversubscribed"]}
