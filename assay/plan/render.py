@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from assay.plan.expand import brief, telling
+from records.pair_scans import sample_told
 from records.plan import Plan
+from records.rerun import CHECKS_OF_PAIRS
 
 HEADINGS = ("case", "check", "environment", "parameters", "ranks", "nodes", "MB/node", "time")
 #: Columns from this one on are numbers.
@@ -48,6 +50,8 @@ def render_plan(plan: Plan) -> str:
             "may be too short to say something (--measured RUN: by the times of an earlier run):",
             *(f"  {text}" for text in plan.short),
         ]
+    if samples := samples_told(plan):
+        lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
     if told := resolution(plan):
         lines += ["", *told]
     totals, blocks = plan.totals, f"{plan.blocks} blocks"
@@ -64,6 +68,16 @@ def render_plan(plan: Plan) -> str:
             "",
         ]
     )
+
+
+def samples_told(plan: Plan) -> list[str]:
+    """What the scans of pairs that measure a sample of them can miss, each once."""
+    found = (
+        sample_told(case.nodes, case.params)
+        for case in plan.cases
+        if case.check in CHECKS_OF_PAIRS and case.skipped is None
+    )
+    return list(dict.fromkeys(text for text in found if text is not None))
 
 
 def _duration(time_s: float) -> str:

@@ -106,7 +106,7 @@ def _top_pairs(centres: Matrix, nodes: int, gap: float, error: float) -> Top:
     rows, columns = np.triu_indices(nodes, 1)
     better = np.zeros(len(centres), dtype=bool)
     while top.good.any() and not top.good.all():
-        joined = _components(rows[top.good], columns[top.good], nodes)
+        joined = components(rows[top.good], columns[top.good], nodes)
         sizes = np.bincount(joined)
         inside = float((sizes * (sizes - 1) / 2).sum())
         enough = sizes[sizes > 1].sum() >= max(2.0, _LEAST_NODES * nodes)
@@ -120,7 +120,8 @@ def _top_pairs(centres: Matrix, nodes: int, gap: float, error: float) -> Top:
     return Top(top.level, top.good, better)
 
 
-def _components(rows: Indices, columns: Indices, nodes: int) -> NDArray[np.int32]:
+def components(rows: Indices, columns: Indices, nodes: int) -> NDArray[np.int32]:
+    """The number of the connected set that each node is in, by the pairs that join them."""
     graph = csr_array((np.ones(len(rows)), (rows, columns)), shape=(nodes, nodes))
     labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
     return labels
@@ -247,7 +248,7 @@ def two_sides(edges: Indices, nodes: int) -> Iterator[tuple[tuple[Nodes, Nodes],
     them."""
     if edges.shape[1] < 3:
         return
-    labels = _components(edges[0], edges[1], nodes)
+    labels = components(edges[0], edges[1], nodes)
     for label in np.unique(labels[edges[0]]).tolist():
         mine = edges[:, labels[edges[0]] == label]
         sides = _two_sides(mine) if mine.shape[1] >= 3 else None

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from records.pair_places import Indices, positions_of
-from reports.acceptance.fabric import DENSE, Fabric, Part, fabric_of, two_sides
+from reports.acceptance.fabric import DENSE, Fabric, Part, components, fabric_of, two_sides
 from reports.acceptance.levels import Flags, top_of
 from reports.statistics.descriptive import Matrix
 
@@ -23,6 +23,8 @@ from reports.statistics.descriptive import Matrix
 _MOST_SLOW = 0.6
 #: A node and a pair of switches are judged by so many pairs, at least.
 _LEAST_PAIRS = 3
+#: Nodes on the smaller side of a cut, at least.
+_LEAST_SIDE = 3
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def sparse_fabric_of(
     left = np.ones(len(centres), dtype=bool)
     for cut in cuts:
         left[cut.pairs] = False
-    parts += _links(sample, left, gap)
+    parts += _links_and_cuts(sample, list(_links(sample, left, gap)), gap)
     parts += cuts
     for place, part in enumerate(parts):
         typical = float(np.median(sample.short[part.pairs])) if len(part.pairs) else 0.0
@@ -100,6 +102,21 @@ def _links(sample: Sample, left: Flags, gap: float) -> Iterator[Part]:
         mine = np.flatnonzero(left & ((sample.low == node) | (sample.high == node)))
         left[mine] = False
         yield Part("link", ((node,),), mine)
+
+
+def _links_and_cuts(sample: Sample, links: Sequence[Part], gap: float) -> Iterator[Part]:
+    """Nodes with slow links that reach each other well are one side of a cut: no link is slow."""
+    accused = np.zeros(sample.nodes, dtype=bool)
+    accused[[part.groups[0][0] for part in links]] = True
+    inside = accused[sample.low] & accused[sample.high] & ~sample.slow(gap)
+    labels = components(sample.low[inside], sample.high[inside], sample.nodes)
+    sizes = np.bincount(labels, weights=accused, minlength=1)
+    yield from (part for part in links if sizes[labels[part.groups[0][0]]] < _LEAST_SIDE)
+    for label in np.flatnonzero(sizes >= _LEAST_SIDE).tolist():
+        side = accused & (labels == label)
+        crossing = np.flatnonzero(side[sample.low] != side[sample.high])
+        sides = (np.flatnonzero(one).tolist() for one in (side, ~side))
+        yield Part("cut", tuple(tuple(one) for one in sides), crossing)
 
 
 def _cuts_of_switches(

@@ -1,25 +1,84 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The matrix of all pairs of nodes."""
+"""Pairs of nodes as a matrix: of every pair, or of a large machine the worst pair by switch; the
+scans whose values lie in files, and their slow pairs."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from records.metric import MetricDefinition
+from records.pair_places import Indices
+from records.pair_scans import NODE, PEER, sample_told
 from reports.analysis import Analysis, Row
 from reports.checks.common.hops import hops_picture, hops_table
-from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
+from reports.load.scans import Scan
+from reports.notation.natural import natural_order
+from reports.notation.units import ReadableUnit, count_text, percent, readable_unit, three_digits
 from reports.show.canvas import Panel
 from reports.show.heat import Heat, heat_panel, multiples, shares
-from reports.show.lines import Picture, footer, joined, picture_of
+from reports.show.lines import Picture, counted_footer, joined, picture_of
 from reports.show.section import Section
+from reports.show.tables import Table, pivot
 
 _CHECK = "alltoall_pairs"
 #: A pair below this share of the best bandwidth, or above this multiple of the least latency, is
-#: outlined (the limits of NVIDIA ClusterKit's pairwise scan).
+#: outlined (the limits of NVIDIA ClusterKit's pairwise scan). Of a machine that is shown by switch,
+#: of the median: the best of half a million pairs is luck.
 LEAST_SHARE, GREATEST_MULTIPLE = 0.93, 2.1
 #: Pairs of more nodes than this have no number of their own.
 MOST_NAMES = 12
+#: Of more nodes than this the worst pair of each two switches is shown; without switches of so many
+#: groups of nodes that follow each other.
+MOST_NODES, GROUPS = 128, 40
+#: Slow pairs that a table lists of each scan.
+MOST_LISTED = 200
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The pairs of one case and environment: medians over `launches` in SI units, by the numbers of
+    their nodes; `switches` where they are known. A row of `sample` tells what was not measured."""
+
+    title: str
+    launches: int
+    names: Sequence[str]
+    switches: Sequence[str]
+    low: Indices
+    high: Indices
+    values: NDArray[np.float64]
+    higher: bool
+    in_file: bool
+    sample: str = ""
+
+    @property
+    def by_switch(self) -> bool:
+        """Whether the machine is too large for a matrix of its nodes."""
+        return len(self.names) > MOST_NODES
+
+    @property
+    def level(self) -> float:
+        """What pairs are held against: the best, of a large machine the median."""
+        if self.by_switch:
+            return float(np.median(self.values))
+        return float(self.values.max() if self.higher else self.values.min())
+
+    @property
+    def bad(self) -> NDArray[np.bool_]:
+        """The pairs that are outlined."""
+        ratio = self.values / self.level
+        return np.asarray(ratio < LEAST_SHARE if self.higher else ratio > GREATEST_MULTIPLE)
+
+    @property
+    def worst_first(self) -> Indices:
+        """The rows of bad pairs, the worst first."""
+        rows = np.flatnonzero(self.bad)
+        order = np.argsort(self.values[rows], kind="stable")
+        return rows[order if self.higher else order[::-1]]
 
 
 def bandwidth_matrix(analysis: Analysis) -> Picture | None:
@@ -34,66 +93,215 @@ def latency_matrix(analysis: Analysis) -> Picture | None:
     return _matrices(analysis, "pair_latency", f"above {GREATEST_MULTIPLE} × the least latency")
 
 
-def medians_of_pairs(rows: list[Row]) -> tuple[list[str], NDArray[np.float64]]:
-    """The nodes, and the symmetric matrix of the pairs' medians in SI units, NaN where none is."""
-    ends = [[str(row.series.at_value(end)) for end in ("node", "peer")] for row in rows]
-    nodes = sorted({node for pair in ends for node in pair}, key=lambda name: (len(name), name))
-    values = np.full((len(nodes), len(nodes)), np.nan)
-    for (node, peer), row in zip(ends, rows, strict=True):
-        i, j = nodes.index(node), nodes.index(peer)
-        values[i, j] = values[j, i] = row.summary.median
-    return nodes, values
+@lru_cache(maxsize=2)
+def seen(analysis: Analysis, metric: str) -> list[Seen]:
+    """The pairs of each case and environment, those in records before those in files."""
+    groups: dict[str, list[Row]] = {}
+    for row in analysis.rows_of(_CHECK, metric):
+        if row.series.at_value(PEER) is not None:
+            groups.setdefault(_title(analysis, row.series.case), []).append(row)
+    definition = analysis.register.metrics.get(metric)
+    if definition is None:
+        return []
+    found = [_in_records(title, rows, definition) for title, rows in groups.items()]
+    scans = [scan for scan in analysis.run.scans if metric in scan.metrics]
+    return [*found, *(_in_file(analysis, scan, definition) for scan in scans)]
+
+
+def _title(analysis: Analysis, place: int) -> str:
+    case = analysis.run.plan.cases[place]
+    return joined(*analysis.labels[_CHECK].parts(case), case.environment)
+
+
+def _in_records(title: str, rows: Sequence[Row], metric: MetricDefinition) -> Seen:
+    ends = [[str(row.series.at_value(end)) for end in (NODE, PEER)] for row in rows]
+    names = natural_order({node for pair in ends for node in pair})
+    number = {name: place for place, name in enumerate(names)}
+    pairs = np.array([sorted(number[name] for name in pair) for pair in ends], dtype=np.int64)
+    values = np.array([row.summary.median for row in rows])
+    launches = max(row.summary.n for row in rows)
+    low, high = pairs.T
+    return Seen(title, launches, names, (), low, high, values, metric.better == "higher", False)
+
+
+def _in_file(analysis: Analysis, scan: Scan, metric: MetricDefinition) -> Seen:
+    columns = scan.columns(metric.name)
+    case = analysis.run.plan.cases[scan.case]
+    return Seen(
+        _title(analysis, scan.case),
+        len(columns.blocks),
+        columns.names,
+        columns.switches if any(columns.switches) else (),
+        columns.low,
+        columns.high,
+        np.nanmedian(columns.values, axis=1).astype(np.float64),
+        metric.better == "higher",
+        True,
+        sample_told(len(columns.names), case.params) or "",
+    )
 
 
 def _matrices(analysis: Analysis, metric: str, limit: str) -> Picture | None:
-    rows = analysis.rows_of(_CHECK, metric)
-    groups: dict[str, list[Row]] = {}
-    for row in rows:
-        case = analysis.case(row)
-        title = joined(*analysis.labels[_CHECK].parts(case), case.environment)
-        groups.setdefault(title, []).append(row)
-    if not rows:
+    found = seen(analysis, metric)
+    if not found:
         return None
-    unit = readable_unit(rows[0].unit, (row.summary.median for row in rows))
+    unit = readable_unit(analysis.register.metrics[metric].unit, (one.level for one in found))
+    caption = f"Medians over launches in {unit.label}; brighter is better; outlined in red: {limit}"
+    large = [one for one in found if one.by_switch]
+    if large:
+        caption += (
+            f" of the panel; of more than {MOST_NODES} nodes a cell is the worst pair of two"
+            " switches (or groups of nodes that follow each other), and limits are of the median"
+            " pair"
+        )
+    else:
+        caption += " of the panel"
+    told = dict.fromkeys(one.sample for one in found if one.sample)
     return picture_of(
         analysis,
-        groups.items(),
-        lambda group: _panel(analysis, *group, unit),
+        found,
+        lambda one: _panel(analysis, one, unit),
         lambda _: [],
         anchor=f"picture-{metric.replace('_', '-')}",
         title=f"{analysis.register.metric_title(metric).capitalize()}: every pair of nodes",
-        caption=f"Medians over launches in {unit.label}; brighter is better; outlined in red:"
-        f" {limit} of the panel.",
+        caption=". ".join([caption, *told]) + ".",
     )
 
 
-def _panel(analysis: Analysis, title: str, rows: list[Row], unit: ReadableUnit) -> Panel:
+def _panel(analysis: Analysis, one: Seen, unit: ReadableUnit) -> Panel:
     """The matrix of one case and environment, bad pairs outlined."""
-    nodes, values = medians_of_pairs(rows)
-    least, greatest = np.nanmin(values), np.nanmax(values)
-    higher = analysis.register.metrics[rows[0].series.metric].better == "higher"
-    with np.errstate(invalid="ignore"):
-        bad = values < LEAST_SHARE * greatest if higher else values > GREATEST_MULTIPLE * least
-    outlined = count_text(int(bad.sum()) // 2, "pair")
-    known = np.argwhere(np.isfinite(values)).tolist() if len(nodes) <= MOST_NAMES else []
+    names, own = list(one.names), np.arange(len(one.names))
+    if one.by_switch:
+        names, own = _groups(one)
+    values = np.full((len(names), len(names)), np.nan)
+    merge = np.fmin if one.higher else np.fmax
+    for rows, columns in ((one.low, one.high), (one.high, one.low)):
+        merge.at(values, (own[rows], own[columns]), one.values)
+    bad = one.bad
+    cells = {(int(own[i]), int(own[j])) for i, j in zip(one.low[bad], one.high[bad], strict=True)}
+    known = np.argwhere(np.isfinite(values)).tolist() if len(names) <= MOST_NAMES else []
     heat = Heat(
-        nodes,
-        nodes,
-        values / (greatest if higher else least),
+        names,
+        names,
+        values / one.level,
         {(i, j): three_digits(values[i, j] / unit.factor) for i, j in known},
-        [(i, j) for i, j in np.argwhere(bad).tolist()],
+        sorted(cells | {(j, i) for i, j in cells}),
     )
+    of = "the median pair" if one.by_switch else "the best pair"
+    scale = shares(of) if one.higher else multiples(of if one.by_switch else "the least latency")
+    least, greatest = one.values.min() / unit.factor, one.values.max() / unit.factor
     return heat_panel(
-        title,
-        footer(analysis, rows),
+        one.title,
+        counted_footer(analysis, [one.launches]),
         heat,
-        shares("the best pair") if higher else multiples("the least latency"),
-        f"{title}: {len(rows)} pairs from {least / unit.factor:.3g} to"
-        f" {greatest / unit.factor:.3g} {unit.label}; {outlined} outlined",
+        scale,
+        f"{one.title}: {len(one.values)} pairs from {least:.3g} to {greatest:.3g} {unit.label};"
+        f" {count_text(int(bad.sum()), 'pair')} outlined",
+    )
+
+
+def _groups(one: Seen) -> tuple[list[str], Indices]:
+    """Switches, or nodes that follow each other, and the group of each node."""
+    if one.switches:
+        names = list(natural_order(set(one.switches)))
+        number = {name: place for place, name in enumerate(names)}
+        return names, np.array([number[name] for name in one.switches], dtype=np.int64)
+    size = -(-len(one.names) // GROUPS)
+    own = np.arange(len(one.names)) // size
+    ends = range(0, len(one.names), size)
+    last = len(one.names) - 1
+    return [f"{one.names[at]}–{one.names[min(at + size - 1, last)]}" for at in ends], own
+
+
+def scans_table(analysis: Analysis) -> Table | None:
+    """What scans in files have measured: how many pairs, their values, what a sample misses."""
+    found = [
+        (metric, one)
+        for metric in ("pair_bandwidth", "pair_latency")
+        for one in seen(analysis, metric)
+        if one.in_file
+    ]
+
+    def value(row: tuple[str, Seen], of: float) -> str:
+        unit = analysis.register.metrics[row[0]].unit
+        readable = readable_unit(unit, [of])
+        return f"{three_digits(of / readable.factor)} {readable.label}"
+
+    def cells(rows: list[tuple[str, Seen]]) -> list[str]:
+        one = rows[0][1]
+        middle = float(np.median(one.values))
+        return [
+            f"{len(one.names)}",
+            f"{len(one.values)}",
+            value(rows[0], float(one.values.min())),
+            value(rows[0], middle),
+            value(rows[0], float(one.values.max())),
+            f"{int(one.bad.sum())}",
+        ]
+
+    told = dict.fromkeys(one.sample for _, one in found if one.sample)
+    return pivot(
+        found,
+        [
+            ("case", lambda row: row[1].title),
+            ("metric", lambda row: analysis.register.metric_title(row[0])),
+        ],
+        [(["nodes", "pairs", "least", "median", "greatest", "outlined"], cells)],
+        anchor="table-scans",
+        title="Scans of pairs in files",
+        note=". ".join(
+            [
+                "Medians of pairs over launches; every value is in the Parquet files of the run's"
+                " folder points",
+                *told,
+            ]
+        )
+        + ".",
+    )
+
+
+def slow_pairs_table(analysis: Analysis) -> Table | None:
+    """The pairs of scans in files that are outlined, the worst first."""
+    found = [
+        (metric, one, row)
+        for metric in ("pair_bandwidth", "pair_latency")
+        for one in seen(analysis, metric)
+        if one.in_file
+        for row in one.worst_first[:MOST_LISTED].tolist()
+    ]
+    return pivot(
+        found,
+        [
+            ("case", lambda item: item[1].title),
+            ("metric", lambda item: analysis.register.metric_title(item[0])),
+            ("pair", lambda item: "–".join(_ends(item[1], item[2]))),
+            ("switches", lambda item: "–".join(_switches(item[1], item[2])) or "–"),
+        ],
+        [
+            (
+                "of the level",
+                lambda items: percent(items[0][1].values[items[0][2]] / items[0][1].level),
+            )
+        ],
+        anchor="table-slow-pairs",
+        title="Slow pairs of scans in files",
+        note="Held against the best pair, of a large machine against the median; which node, link"
+        " or cut explains them says `assay accept`.",
+        group=2,
+    )
+
+
+def _ends(one: Seen, row: int) -> Iterator[str]:
+    return (one.names[int(end[row])] for end in (one.low, one.high))
+
+
+def _switches(one: Seen, row: int) -> Iterator[str]:
+    return (
+        (one.switches[int(end[row])] for end in (one.low, one.high)) if one.switches else iter(())
     )
 
 
 SECTION = Section(
     pictures=(bandwidth_matrix, latency_matrix, hops_picture(_CHECK)),
-    tables=(hops_table(_CHECK),),
+    tables=(scans_table, slow_pairs_table, hops_table(_CHECK)),
 )

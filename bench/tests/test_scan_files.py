@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans in files are loaded, judged and shown; who is bad is named, from all pairs or a sample."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import date
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from bench.pair_scans import CRITERIA
+from bench.scan_files import BLOCKS, Machine, scanned
+from records.errors import AssayError
+from records.pair_places import sampled_pairs
+from reports.acceptance.judge import judge
+from reports.acceptance.values import Evidence, gather
+from reports.analysis import analyse
+from reports.checks.alltoall_pairs import bandwidth_matrix, scans_table, slow_pairs_table
+from reports.load.loading import load_run
+from reports.show.canvas import STYLE
+
+NODES, ROUNDS = 160, 30
+LOW, HIGH = sampled_pairs(NODES, ROUNDS, 1)
+BAD = next((int(a), int(b)) for a, b in zip(LOW, HIGH, strict=True) if a > 40 and 77 not in (a, b))
+MACHINE = Machine(NODES, {BAD: 0.8}, {77: 0.85}, {0: 0.7})
+NAMED = {f"pair n{BAD[0] + 1}–n{BAD[1] + 1}", "link n78", "cut n[1-40] and n[41-160]"}
+
+
+@pytest.fixture(scope="module", params=[0, ROUNDS], ids=["all rounds", "30 rounds"])
+def run(request, tmp_path_factory):
+    directory = tmp_path_factory.mktemp("scan") / "20261120T235011Z-3f2a"
+    scanned(directory, MACHINE, request.param, BLOCKS, np.random.default_rng(3))
+    return load_run(directory)
+
+
+def named(evidence: Evidence) -> set[str]:
+    judgement = judge(CRITERIA, evidence, date(2026, 11, 22), 0)
+    return {f"{one.kind} {one.name}" for one in judgement.findings}
+
+
+def test_the_bad_pair_interface_and_uplink_are_suspected_and_nobody_else(run):
+    assert named(gather(run, [])) == NAMED
+
+
+def test_a_re_run_asks_for_pairs_of_the_scan_only(run):
+    judgement = judge(CRITERIA, gather(run, []), date(2026, 11, 22), 0)
+    (pairs,) = judgement.rerun.values()
+    scan = gather(run, []).scans[0].columns
+    there = {(scan.names[a], scan.names[b]) for a, b in zip(scan.low, scan.high, strict=True)}
+    assert {tuple(pair.split(":")) for pair in pairs} <= there
+
+
+def test_the_same_values_in_records_are_judged_alike(run):
+    evidence = gather(run, [])
+    scan = next(one for one in evidence.scans if one.metric == "pair_bandwidth")
+    inside = [
+        *(one for one in evidence.values if "pairs" not in one.at),
+        *(scan.row(row) for row in range(len(scan.columns.low))),
+    ]
+    old = dataclasses.replace(evidence, values=inside, scans=())
+    assert named(old) == NAMED
+
+
+def test_a_large_machine_is_shown_by_switch_with_its_slow_pairs(run):
+    analysis = analyse(run)
+    with mpl.rc_context(STYLE):
+        picture = bandwidth_matrix(analysis)
+    assert picture is not None and "outlined" in picture.panels[0].alt
+    assert len(picture.panels[0].svg) < 200_000
+    table, slow = scans_table(analysis), slow_pairs_table(analysis)
+    assert table is not None and slow is not None
+    assert [cell.text for cell in table.rows[0]][2] == str(NODES)
+    sampled = len(run.scans[0].columns("pair_bandwidth").low) < NODES * (NODES - 1) // 2
+    assert ("chance to miss a single bad link" in table.note) == sampled
+    assert any("n78" in row[2].text for row in slow.rows)
+
+
+def test_a_file_that_is_not_of_its_record_is_refused(run, tmp_path):
+    scan = run.scans[0]
+    other = tmp_path / "points"
+    other.mkdir()
+    for one in scan.files:
+        data = bytearray((scan.directory / one.name).read_bytes())
+        data[100] ^= 1
+        (tmp_path / one.name).write_bytes(data)
+    with pytest.raises(AssayError, match="is not the file of its record"):
+        dataclasses.replace(scan, directory=tmp_path).columns("pair_bandwidth")
+
+
+def test_a_limit_judges_the_least_of_a_scan_or_a_named_pair(run):
+    evidence = gather(run, [])
+    limit = CRITERIA.criteria[1]
+    summary = limit.model_copy(update={"where": {"pairs": "least"}})
+    (least,) = evidence.selected(summary)
+    assert least.values.min() < 0.75 * 1.15e10
+    bad = {"node": f"n{BAD[0] + 1}", "peer": f"n{BAD[1] + 1}"}
+    (pair,) = evidence.selected(limit.model_copy(update={"where": bad}))
+    assert len(pair.values) == BLOCKS and pair.place == tuple(bad.values())
