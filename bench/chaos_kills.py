@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from records.archive import RawFiles
 from records.errors import AssayError
 from records.record import CASE_ID, Record, latest_attempts
 from records.run_directory import RunDirectory
@@ -189,14 +190,13 @@ class Chaos:
         self.launches, self.attempts = self.launches + len(wanted), self.attempts + len(records)
         if sorted(keys) != sorted(wanted):
             self._problem(f"{run.path}: {len(keys)} final records for {len(wanted)}")
-        for record in records:
-            self.ended[record.status] += 1
-            for kind in ("script", "stdout", "stderr"):
-                if kind not in record.artifacts:
-                    continue
-                content = (run.path / record.artifacts[kind]).read_bytes()
-                if hashlib.sha256(content).hexdigest() != record.artifacts[f"{kind}_sha256"]:
-                    self._problem(f"{run.path}: {record.artifacts[kind]} has changed")
+        with RawFiles(run.path) as files:
+            for record in records:
+                self.ended[record.status] += 1
+                for kind in {"script", "stdout", "stderr"} & record.artifacts.keys():
+                    content = files.read(record.artifacts[kind]) or b""
+                    if hashlib.sha256(content).hexdigest() != record.artifacts[f"{kind}_sha256"]:
+                        self._problem(f"{run.path}: {record.artifacts[kind]} has changed")
         for _ in tries(20.0, 0.2):
             left = [name for name in self._processes("") if name != "sd-pam"]
             if not left and not self.cluster.status()["jobs"]:

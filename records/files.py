@@ -23,9 +23,9 @@ def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     try:
         yield temporary
-        _sync(temporary)
+        force_to_disk(temporary)
         temporary.replace(path)
-        _sync(path.parent)
+        force_to_disk(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -36,7 +36,21 @@ def write_whole(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def _sync(path: Path) -> None:
+def append_whole(descriptor: int, content: bytes | bytearray) -> None:
+    """Append to an open file and force that to disk; after an OSError the file is as it was."""
+    size = os.fstat(descriptor).st_size
+    try:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, size)
+        raise
+
+
+def force_to_disk(path: Path) -> None:
+    """Force a file, or the names in a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -16,8 +16,9 @@ from typing import Annotated, Literal, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from records.chain import chain_of, write_seal
+from records.chain import Chain, chain_of, write_seal
 from records.errors import AssayError, InfrastructureError
+from records.files import append_whole
 from records.input_files import decoded, opened, refuse_twice, whole_lines
 from records.metric import Metric
 from records.mpi_profile import RankProfile
@@ -113,28 +114,24 @@ def latest_attempts(
 class RecordWriter:
     """Appends records durably, each with its link of the chain; the one writer of a run directory.
 
-    Closing it seals the run. Raises AssayError for a file whose chain is broken.
+    `chain` has followed all records that are there; None: they are read. Closing it seals the run.
+    Raises AssayError for a file whose chain is broken.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, chain: Chain | None = None) -> None:
         self.path = path
         if path.exists() and has_torn_tail(path):
             _cut_tail(path)
-        self._chain = chain_of(path.parent)
+        self._chain = chain or chain_of(path.parent)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         self._fd = os.open(path, flags, 0o644)
 
     def append(self, record: Record) -> None:
         """Write one line and force it to disk; a full disk leaves the file as it was."""
         line = _encoder.encode(replace(record, schema=SCHEMA, chain=self._chain.head))
-        size = os.fstat(self._fd).st_size
         try:
-            rest = line + b"\n"
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
-            os.fsync(self._fd)
+            append_whole(self._fd, line + b"\n")
         except OSError as error:
-            os.ftruncate(self._fd, size)
             raise InfrastructureError(
                 f"{self.path}: the record of {record.case_id}, block {record.block}, could not be"
                 f" written ({error.strerror}). All earlier records are safe. Make room, then"

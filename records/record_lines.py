@@ -51,25 +51,29 @@ _SOUND = {(1, True), (2, False)}
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Successive records that agree with the plan: number of the first line, position of each
-    one's case in the plan."""
+    """Successive records that agree with the plan: number of the first line, bytes of all lines,
+    position of each one's case in the plan."""
 
     first: int
+    size: int
     cases: list[int]
     lines: list[Line]
 
 
-def batches(path: Path, run: Belonging, chain: Chain | None = None) -> Iterator[Batch]:
+def batches(
+    path: Path, run: Belonging, chain: Chain | None = None, start: int = 0
+) -> Iterator[Batch]:
     """The records of a file in order; a torn last line is left out.
 
-    Raises AssayError naming file and line for what is no record, none of this run, or breaks the
-    chain.
+    From byte `start` on, where the chain has followed those before. Raises AssayError naming file
+    and line for what is no record, none of this run, or breaks the chain.
     """
     places = {case.id: place for place, case in enumerate(run.plan.cases)}
     decoder = msgspec.json.Decoder(Line)
     params: dict[int, bytes] = {}
     with opened(path) as file:
-        for first, chunk in _chunks(file, path):
+        file.seek(start)
+        for first, chunk in _chunks(file, path, 1 + (chain.records if chain else 0)):
             texts = chunk[:-1].split(b"\n")
             lines = _decoded(decoder, chunk, texts, path, first)
             cases = [places.get(name, -1) for name in map(_CASE, lines)]
@@ -77,7 +81,7 @@ def batches(path: Path, run: Belonging, chain: Chain | None = None) -> Iterator[
                 raise AssayError(f"{path}:{first + number}: {fault}")
             if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
                 raise AssayError(f"{path}:{chain.records + 1}: {broken}")
-            yield Batch(first, cases, lines)
+            yield Batch(first, len(chunk), cases, lines)
     if chain and (missing := chain.missing()):
         raise AssayError(f"{path}:{chain.records}: {missing}")
 
@@ -107,12 +111,11 @@ def _faults(
                 yield number, fault
 
 
-def _chunks(file: BufferedReader, path: Path) -> Iterator[tuple[int, bytes]]:
-    """The file in pieces of whole lines, each with the number of its first line.
+def _chunks(file: BufferedReader, path: Path, first: int) -> Iterator[tuple[int, bytes]]:
+    """The file in pieces of whole lines, each with the number of its first line, here `first`.
 
     What follows the last newline is left out.
     """
-    first = 1
     while chunk := file.read(_BATCH):
         if not chunk.endswith(b"\n"):
             chunk += rest_of_line(file, f"{path}:{first + chunk.count(_NEWLINE)}")

@@ -18,6 +18,7 @@ from records.errors import AssayError, InfrastructureError
 from records.files import replacing, write_whole
 from records.input_files import kind_at, opened
 from records.interims import INTERIMS, Interim, read_interims
+from records.ledger import Ledger
 from records.pair_scans import FOLDER as POINTS
 from records.plan import Plan, read_plan
 from records.provenance import Provenance, read_provenance
@@ -29,6 +30,11 @@ RESULTS = Path("results")
 
 #: Ending of a raw file by its kind.
 RAW_SUFFIX = {"script": "sh", "stdout": "out", "stderr": "err"}
+
+
+def launch_stem(case_id: str, block: int, attempt: int) -> str:
+    """What the names of a launch's raw files begin with."""
+    return f"{case_id}.b{block}.a{attempt}"
 
 
 class RunDirectory:
@@ -61,9 +67,19 @@ class RunDirectory:
         belonging = Belonging(self.plan(), self.provenance().run_id or "")
         return list(read_records(path, belonging.fault)) if chained else []
 
-    def plan(self) -> Plan:
-        """The plan as written when the run began."""
+    def ledger(self) -> Ledger:
+        """What the records so far come to; raises AssayError as `records` does."""
+        ledger = Ledger(self.path, self.plan(), self.provenance().run_id or "")
+        ledger.catch_up()
+        return ledger
+
+    @cached_property
+    def _plan(self) -> Plan:
         return read_plan(self.plan_file)
+
+    def plan(self) -> Plan:
+        """The plan as written when the run began; read once."""
+        return self._plan
 
     def interims(self) -> list[Interim]:
         """The judgements of a sequential design so far."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 #: Ids of runs and cases, names of campaigns, sites, environments, checks, metrics and nodes.
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
@@ -18,7 +17,8 @@ ALLOWED = (
 )
 #: A site as it is asked for: a folder of site-config/, SITE:PARTITION, or virtual:CLUSTER.
 _SITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}(:[A-Za-z0-9][A-Za-z0-9_.-]{0,127})?")
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,254}")
+_PART = r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,254}"
+_ARTIFACT = re.compile(f"{_PART}(/{_PART})+")
 
 
 def is_word(text: str) -> bool:
@@ -37,6 +37,6 @@ def is_site(text: str) -> bool:
 
 
 def is_artifact(path: str) -> bool:
-    """Whether a path is that of a file in a folder of the run directory, as "raw/x.b1.a1.out"."""
-    parts = PurePosixPath(path).parts
-    return len(parts) > 1 and "/".join(parts) == path and all(map(_PART.fullmatch, parts))
+    """Whether a path is that of a file in a folder of the run directory, or in an archive there,
+    as "raw/b1.zip/x.b1.a1.out"."""
+    return _ARTIFACT.fullmatch(path) is not None

@@ -19,6 +19,7 @@ COMMANDS = {
     "mirror": ("assay.cli.mirror", "the source mirror, for builds without the web"),
     "run": ("assay.cli.run", "run a campaign on a site, or go on with a run"),
     "status": ("assay.cli.status", "progress, failures, time left of a run"),
+    "raw": ("assay.cli.raw", "the raw output of one launch, proven against its record"),
     "report": ("assay.cli.report", "tables, plots and verdicts of a run"),
     "compare": ("assay.cli.compare", "two runs of one campaign side by side"),
     "paper": ("assay.cli.paper", "a study of the past beside a run: tables, figures, claims"),

@@ -27,6 +27,7 @@ FORMS: dict[str, Callable[[], dict[str, Any]]] = {
     "plan": plans.plan_schema,
     "plan-risks": plans.PlanRisks.json_schema,
     "predict": predictions.PredictionTold.json_schema,
+    "raw": runs.Raw.json_schema,
     "report": runs.Report.json_schema,
     "run": runs.Ran.json_schema,
     "site-check": sites.SiteChecked.json_schema,

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from assay.machine.form import Form, Interval, Part
 from assay.run.status import RunStatus
+from records.belonging import CHECKSUM
+from records.record_lines import Line
 
 
 class Reason(Part):
@@ -52,6 +55,36 @@ class Current(Part):
     """What the job is for."""
     queue: Queue
     """Where the job is."""
+
+
+class RawFile(Part):
+    """A raw file of a launch."""
+
+    kind: Literal["script", "stdout", "stderr"]
+    """What it is."""
+    path: str
+    """Where it lies below the run directory; "raw/b1.zip/NAME" is a member of an archive."""
+    sha256: str
+    """Its SHA-256, as its record has it; it was proven."""
+    text: str
+    """What it holds; a mark stands for what is no UTF-8."""
+
+
+class Raw(Form):
+    """`assay raw`: the raw output of one launch."""
+
+    run_id: str
+    """The run's id."""
+    case_id: str
+    """The case."""
+    block: int
+    """The block."""
+    attempt: int
+    """The attempt."""
+    status: Literal["ok", "failed", "wrong", "lost", "skipped"]
+    """How it ended."""
+    files: list[RawFile]
+    """Its files."""
 
 
 class Status(Form):
@@ -308,3 +341,26 @@ class Studied(Form):
     """Its claims."""
     files: list[str]
     """The files written."""
+
+
+def raw_told(
+    run_id: str, launch: Line, artifacts: Mapping[str, str], contents: Mapping[str, bytes]
+) -> Raw:
+    """The raw files of a launch, as `assay raw --json` prints them."""
+    files = [
+        RawFile(
+            kind=kind,  # type: ignore[arg-type]  # validated by pydantic
+            path=artifacts[kind],
+            sha256=artifacts[f"{kind}{CHECKSUM}"],
+            text=content.decode("utf-8", "replace"),
+        )
+        for kind, content in contents.items()
+    ]
+    return Raw.of(
+        run_id=run_id,
+        case_id=launch.case_id,
+        block=launch.block,
+        attempt=launch.attempt,
+        status=launch.status,
+        files=files,
+    )

@@ -10,6 +10,7 @@ from typing import Any
 from assay.plan import block_order, launch_limit_s, runs_alone
 from checks.common.switches import Switches
 from records.interims import Interim, asked_blocks
+from records.ledger import Entry
 from records.plan import Plan
 from records.record import CASE_ID, Record, latest_attempts
 
@@ -46,7 +47,7 @@ class Launch:
 
 
 def launches_to_come(
-    plan: Plan, records: Iterable[Record], interims: Sequence[Interim] = (), at_once: int = 1
+    plan: Plan, records: Iterable[Record | Entry], interims: Sequence[Interim] = (), at_once: int = 1
 ) -> Iterator[Launch]:
     """The launches still to be run, in the order of the seed; lost ones get a further attempt.
 

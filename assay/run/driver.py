@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 
 from msgspec import UNSET
 
@@ -20,11 +21,12 @@ from assay.run.coming import Launch, launches_to_come
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interims import judge
 from assay.run.interruption import Interruption
+from assay.run.kept_builds import KeptBuilds
 from assay.run.preflight import Preflight, lately_right
 from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
 from assay.run.provenance import with_facts
-from assay.run.raw_output import keep_points, keep_raw
+from assay.run.raw_output import RawArchives, keep_points
 from assay.run.session import Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
@@ -35,10 +37,11 @@ from checks.common.outcome import BuildFailure, Outcome
 from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
+from records.ledger import Ledger
 from records.pair_scans import ARTIFACT
 from records.plan import PlannedCase
 from records.record import Neighbour, Record, RecordWriter
-from records.run_directory import RunDirectory
+from records.run_directory import RunDirectory, launch_stem
 from records.withheld import masked
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
@@ -70,13 +73,16 @@ class Driver:
     def __init__(
         self,
         run: RunDirectory,
+        ledger: Ledger,
         site: Site,
         progress: Progress,
         interruption: Interruption,
+        *,
         in_one_job: InOneJob | None = None,
     ) -> None:
         self.run_directory, self.site, self.progress = run, site, progress
-        self.interruption = interruption
+        self.ledger, self.interruption = ledger, interruption
+        self._raw = RawArchives(run, ledger, progress.say)
         self.plan = run.plan()
         self.work = WorkFolder(site, run.path.resolve())
         self.begun = time.monotonic()
@@ -122,7 +128,11 @@ class Driver:
                     self.work.fresh_session()  # the job that holds the nodes has a folder there
                 # Before the first record: the chain begins with what is proven now.
                 self._prove(self._to_come())
-                with RecordWriter(self.run_directory.records_file) as writer:
+                chain = self.ledger.chain if self.ledger.entries else None
+                with (
+                    self._raw,
+                    RecordWriter(self.run_directory.records_file, chain) as writer,
+                ):
                     self._record_skipped(writer)
                     self._run_all(writer)
             finally:
@@ -135,17 +145,22 @@ class Driver:
             self.work.remove()
         return [self._unbuilt_told(environment) for environment in sorted(self._unbuilt)]
 
+    @cached_property
+    def _kept_builds(self) -> KeptBuilds:
+        return KeptBuilds(self.site, self.run_directory, self.plan.environments)
+
     def _record_skipped(self, writer: RecordWriter) -> None:
-        recorded = {record.case_id for record in self.run_directory.records()}
+        recorded = {entry.case_id for entry in self.ledger.entries}
         for case in self.plan.cases:
             if case.skipped is not None and case.id not in recorded:
-                skipped = Outcome("skipped", reason=case.skipped)
-                writer.append(self._as_record(case, skipped, {}))
+                skipped = self._as_record(case, Outcome("skipped", reason=case.skipped), {})
+                writer.append(skipped)
+                self.ledger.add(skipped)
 
     def _prove(self, coming: list[Launch]) -> None:
         """Raise AssayError unless the environments of these launches do what is said of them."""
         names = list(dict.fromkeys(launch.environment for launch in coming))
-        proved = lately_right(self.run_directory.records())
+        proved = lately_right(self.ledger.entries)
         names = [name for name in names if name not in proved]
         if not names:
             return
@@ -205,7 +220,7 @@ class Driver:
             launch
             for launch in launches_to_come(
                 self.plan,
-                self.run_directory.records(),
+                self.ledger.entries,
                 self.run_directory.interims(),
                 1 if self.allocations is None else self.site.description.concurrency,
             )
@@ -215,7 +230,7 @@ class Driver:
     def _run_all(self, writer: RecordWriter) -> None:
         """All blocks; in a sequential design as many as it takes, with a judgement between."""
         self._run_asked(writer)
-        while interim := judge(self.run_directory):
+        while interim := judge(self.run_directory, self.ledger.entries):
             for sentence in interim.told(self.plan):
                 self.progress.say(sentence)
             self._run_asked(writer)
@@ -225,7 +240,7 @@ class Driver:
         rounds_without_result = 0
         while coming := self._to_come():
             end_jobs(self.site, self.work.name, self._own_job())
-            self.progress.begin(coming, len(self.run_directory.records()), self._estimates_s)
+            self.progress.begin(coming, len(self.ledger.entries), self._estimates_s)
             before, fault, over = self._results, None, None
             try:
                 for first in range(0, len(coming), LAUNCHES_PER_SESSION):
@@ -259,13 +274,16 @@ class Driver:
         faults: list[Outcome] = []
         fault: str | None = None
         self.progress.next(batch[0])
-        with Session(self.site, self.work, batch, self._allocation(batch)) as session:
+        builds = self._kept_builds.there()
+        with Session(self.site, self.work, batch, self._allocation(batch), builds) as session:
             for message in session.messages(PATIENCE_S):
                 self._beat()
                 if message is None:
                     self.progress.tick()
                 elif message.build is not None:
                     self._keep_build(message.build)
+                elif message.built is not None:
+                    self._kept_builds.take_in(self.work, message.built)
                 elif message.queue is not None:
                     one = waiting.get(message.queue.launch)
                     what = f"{one.case_id}, block {one.block}" if one else "a build"
@@ -342,13 +360,14 @@ class Driver:
         )
 
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
-        stem = f"{launch.case_id}.b{launch.block}.a{launch.attempt}"
+        stem = launch_stem(launch.case_id, launch.block, launch.attempt)
         points = message.files.pop(ARTIFACT, None)
-        kept = keep_raw(self.work, self.run_directory, stem, message.files)
+        kept = self._raw.keep(self.work, stem, launch.block, message.files)
         keep_points(self.work, self.run_directory, stem, points, kept)
         kept.tell(message)
         record = self._as_record(launch, message, kept.artifacts)
         writer.append(record)
+        self.ledger.add(record)
         self._made[launch.key] += 1
         self._results += record.status != "lost"
         self.progress.record(record)

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from records.interims import Ended, Interim, write_interims
+from records.ledger import Entry
 from records.plan import Plan
-from records.record import Record
 from records.run_directory import RunDirectory
 
 
-def judge(run: RunDirectory) -> Interim | None:
-    """Judge a run whose launches that are asked for are done, and keep the judgement with it.
+def judge(run: RunDirectory, entries: Sequence[Entry]) -> Interim | None:
+    """Judge a run whose launches that are asked for are done, and keep the judgement with it;
+    `entries` are those of all its records.
 
     None for a fixed design, and when the last judgement has ended the run. The same records give
     the same judgement, whoever was killed meanwhile.
@@ -31,7 +32,7 @@ def judge(run: RunDirectory) -> Interim | None:
         ended = "answered"
     elif block == plan.blocks or not found.going:
         ended = "blocks"
-    elif _too_dear(plan, run.records(), found.going, plan.sequential.interims[len(interims) + 1]):
+    elif _too_dear(plan, entries, found.going, plan.sequential.interims[len(interims) + 1]):
         ended = "node_hours"
     going = found.going if ended is None else {}
     made = Interim(block=block, open=found.open, going=going, ended=ended)
@@ -40,7 +41,7 @@ def judge(run: RunDirectory) -> Interim | None:
 
 
 def _too_dear(
-    plan: Plan, records: Sequence[Record], going: Mapping[str, list[str]], following: int
+    plan: Plan, records: Sequence[Entry], going: Mapping[str, list[str]], following: int
 ) -> bool:
     """Whether limits.node_hours does not suffice up to the block `following`, at what launches of
     what goes on took so far."""
@@ -52,7 +53,7 @@ def _too_dear(
     for record in records:
         if record.started_at and record.ended_at:
             began, ended = map(datetime.fromisoformat, (record.started_at, record.ended_at))
-            used = (ended - began).total_seconds() * len(record.nodes) / 3600
+            used = (ended - began).total_seconds() * record.nodes / 3600
             total += used
             if record.check in going.get(record.environment, ()):
                 further += used * (following - last) / max(1, last)

@@ -22,10 +22,10 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import Allocation
 from records.errors import InfrastructureError
+from records.ledger import Entry
 from records.node_facts import NodeFacts
 from records.plan import Plan
 from records.queue_state import QueueState
-from records.record import Record
 
 #: Seconds of the job: for itself, and for each environment.
 _JOB_S, _ENVIRONMENT_S = 60, 60
@@ -141,7 +141,7 @@ class Preflight:
         self._waiting.heed(state, "the proof of the environments")
 
 
-def lately_right(records: Iterable[Record]) -> set[str]:
+def lately_right(records: Iterable[Entry]) -> set[str]:
     """Environments with a good launch of which no hour has passed: they need no further proof."""
     since = (datetime.now(UTC) - timedelta(seconds=_PROVED_S)).isoformat()
     return {

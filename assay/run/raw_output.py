@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The raw output of a launch, copied from where its job wrote it into the run directory."""
+"""The raw output of a launch, copied from where its job wrote it into the archive of its block."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
 from checks.common.outcome import Outcome
+from records.archive import ArchiveWriter, Packed, archive_name, is_sealed
 from records.belonging import CHECKSUM
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
+from records.input_files import opened
+from records.ledger import Ledger
 from records.pair_scans import ARTIFACT, FOLDER, SUFFIX
-from records.run_directory import RAW_SUFFIX, RunDirectory
+from records.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.untrusted import RefusedFileError
 
 _PIECE_BYTES = 1 << 20
+#: Archives that are held open: at the end of a block launches of the next one may end first.
+MOST_OPEN = 2
 
 
 @dataclass
@@ -44,30 +50,107 @@ class RawOutput:
             outcome.status = "wrong" if outcome.status == "ok" else outcome.status
 
 
-def keep_raw(work: WorkFolder, run: RunDirectory, stem: str, files: Mapping[str, str]) -> RawOutput:
-    """Copy a launch's files (kind: path) to raw/<stem>.*, private to their owner.
+class RawArchives:
+    """The archives of a run, written by its one driver. Use as a context manager.
 
-    A file that is not a regular file of the jobs' user in the session's folder is refused.
+    Entering it ends those that a killed driver left open: what has no record is cut off.
     """
-    kept = RawOutput()
-    for kind, path in files.items():
+
+    def __init__(self, run: RunDirectory, ledger: Ledger, say: Callable[[str], object]) -> None:
+        self._run, self._ledger, self._say = run, ledger, say
+        self._open: dict[int, ArchiveWriter] = {}
+
+    def __enter__(self) -> RawArchives:
+        for path in sorted(self._run.raw.glob("b*.zip")):
+            with opened(path) as file:
+                sealed = is_sealed(file)
+            block = path.stem.removeprefix("b")
+            if not sealed and block.isascii() and block.isdecimal():
+                self._archive(int(block))
+                self._close(int(block))
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        for block in list(self._open):
+            with suppress(*[InfrastructureError] if kind else []):
+                self._close(block)
+
+    def keep(self, work: WorkFolder, stem: str, block: int, files: Mapping[str, str]) -> RawOutput:
+        """Append a launch's files (kind: path) to its block's archive, on disk when this ends.
+
+        A file that is not a regular file of the jobs' user in the session's folder is refused.
+        """
+        kept, packed = RawOutput(), []
+        for kind, path in files.items():
+            try:
+                source = work.open(path)
+            except FileNotFoundError:
+                kept.missing.append(kind)
+                continue
+            except RefusedFileError as refused:
+                kept.refused.append(f"{kind} {refused}")
+                continue
+            try:
+                kept.cut |= os.fstat(source).st_size > RAW_LIMIT_BYTES
+                name, digest = f"{stem}.{RAW_SUFFIX[kind]}", hashlib.sha256()
+                packed.append(Packed(name, _digested(_pieces(source), digest.update)))
+            finally:
+                os.close(source)
+            kept.artifacts[kind] = f"raw/{archive_name(block)}/{name}"
+            kept.artifacts[f"{kind}_sha256"] = digest.hexdigest()
+        if packed:
+            with self._told(block):
+                self._archive(block).append(packed)
+        return kept
+
+    def _archive(self, block: int) -> ArchiveWriter:
+        """The archive of a block, open; the one that was opened first gives way."""
+        if block not in self._open:
+            while len(self._open) >= MOST_OPEN:
+                self._close(next(iter(self._open)))
+            with self._told(block):
+                self._open[block] = self._opened(block)
+        return self._open[block]
+
+    def _opened(self, block: int) -> ArchiveWriter:
+        path, above = self._run.raw / archive_name(block), f"raw/{archive_name(block)}/"
+        mine = [entry for entry in self._ledger.entries if entry.block == block]
+        stems = {launch_stem(entry.case_id, block, entry.attempt) for entry in mine}
+        made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems)
+        named = {entry.output for entry in mine if entry.output and entry.output.startswith(above)}
+        lacking = sorted(named - {above + name for name in made.names})
+        if lacking:
+            raise AssayError(
+                f"{path}: {lacking[0]}, which a record names, and all behind it are missing; put"
+                f" back a whole copy, or move the archive away: assay verify names what it held"
+            )
+        if made.cut:
+            self._say(f"{path}: its last {made.cut} bytes, which no record names, were cut off")
+        return made
+
+    def _close(self, block: int) -> None:
+        with self._told(block):
+            self._open.pop(block).close()
+
+    @contextmanager
+    def _told(self, block: int) -> Iterator[None]:
+        """Errors of the file system as what they mean for the run."""
         try:
-            source = work.open(path)
-        except FileNotFoundError:
-            kept.missing.append(kind)
-            continue
-        except RefusedFileError as refused:
-            kept.refused.append(f"{kind} {refused}")
-            continue
-        kept.cut |= os.fstat(source).st_size > RAW_LIMIT_BYTES
-        target = run.raw / f"{stem}.{RAW_SUFFIX[kind]}"
-        try:
-            checksum = _copied(_pieces(source), target)
-        finally:
-            os.close(source)
-        kept.artifacts[kind] = f"raw/{target.name}"
-        kept.artifacts[f"{kind}_sha256"] = checksum
-    return kept
+            yield
+        except OSError as error:
+            raise InfrastructureError(
+                f"{self._run.raw / archive_name(block)}: raw output could not be kept"
+                f" ({error.strerror}); make room, then resume"
+            ) from error
+
+
+def _digested(
+    pieces: Iterable[bytes], update: Callable[[bytes], object]
+) -> Iterator[bytes]:
+    """The pieces of a file, as they are digested."""
+    for piece in pieces:
+        update(piece)
+        yield piece
 
 
 def keep_points(
@@ -99,8 +182,7 @@ def _copied(pieces: Iterable[bytes], target: Path) -> str:
     digest = hashlib.sha256()
     try:
         with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-            for piece in pieces:
-                digest.update(piece)
+            for piece in _digested(pieces, digest.update):
                 file.write(piece)
     except OSError as error:
         raise InfrastructureError(

@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -42,7 +42,8 @@ GREATEST_TAIL_BYTES = 64 * 2**10
 class Session:
     """A running ReFrame session. Use as a context manager: leaving it ends the session.
 
-    In an `allocation` launches are its steps, several at a time where the site allows it.
+    In an `allocation` launches are its steps, several at a time where the site allows it. `builds`
+    are those that need not be made again.
     """
 
     def __init__(
@@ -51,10 +52,11 @@ class Session:
         work: WorkFolder,
         launches: Sequence[Launch],
         allocation: Allocation | None = None,
+        builds: Mapping[str, Path] = {},
     ) -> None:
         self.site, self.work = site, work
         self._open = {launch.index for launch in launches}
-        work.fresh_session()
+        work.fresh_session(builds)
         described = {**self.site.session_data(), "reframe_prefix": str(work.session)}
         site_file = work.write_control("site.json", json.dumps(described))
         lines = (json.dumps(launch.__dict__) for launch in launches)

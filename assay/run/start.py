@@ -30,6 +30,7 @@ from assay.sites.values import expanded, unset_fault
 from checks.common.registry import CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
+from records.ledger import Ledger
 from records.plan import Plan
 from records.run_directory import RunDirectory, create_run, open_run
 
@@ -79,7 +80,7 @@ def start_run(
         raise InfrastructureError(
             f"{run.provenance_file}: cannot be written ({error.strerror}); nothing was run"
         ) from error
-    return _drive(run, site, progress, shared)
+    return _drive(run, run.ledger(), site, progress, shared)
 
 
 def _placed(
@@ -126,7 +127,7 @@ def resume_run(
     run = open_run(run_name)
     plan = run.plan()
     began = run.provenance().site
-    run.records()  # damage is found before a cluster is asked
+    ledger = run.ledger()  # damage is found before a cluster is asked
     site = (
         _load_again(run, site_name)
         .with_builds(began.builds)
@@ -161,7 +162,7 @@ def resume_run(
     progress = Progress(live)
     in_one_job = in_one_job or bool(began.in_one_job)
     site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
-    return _drive(run, site, progress, shared)
+    return _drive(run, ledger, site, progress, shared)
 
 
 def _load_again(run: RunDirectory, site_name: str | None) -> Site:
@@ -185,17 +186,24 @@ def _load_again(run: RunDirectory, site_name: str | None) -> Site:
 
 
 def _drive(
-    run: RunDirectory, site: Site, progress: Progress, in_one_job: InOneJob | None
+    run: RunDirectory,
+    ledger: Ledger,
+    site: Site,
+    progress: Progress,
+    in_one_job: InOneJob | None,
 ) -> RunStatus:
     uses_spack = any(site.spack_facts(name) for name in run.plan().environments)
     lock = run.lock()
     try:
+        ledger.catch_up()  # what another driver has added meanwhile
         progress.say(f"run {run.path} on site {site.name}")
         site.show_to_jobs(_read_by_jobs(site))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
-            not_run = Driver(run, site, progress, interruption, in_one_job).run()
-        status = run_status(run, by_driver=True)
+            not_run = Driver(
+                run, ledger, site, progress, interruption, in_one_job=in_one_job
+            ).run()
+        status = run_status(run, ledger)
         progress.say(counted_text(status))
         if not_run:
             raise InfrastructureError("; ".join(not_run))

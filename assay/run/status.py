@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from records.flags import INVALID_ON_PURPOSE
 from records.interims import Interim, asked_blocks
+from records.ledger import Entry, Ledger
 from records.plain_text import one_line
 from records.plan import Plan
 from records.queue_state import CurrentJob, read_current
 from records.reasons import grouped
-from records.record import CASE_ID, Record, Status, latest_attempts
+from records.record import CASE_ID, Status, latest_attempts
 from records.run_directory import RunDirectory
 
 OK: Status = "ok"
@@ -73,13 +74,13 @@ class RunStatus:
         return self.done == self.planned and not self.counts.get("lost") and self.ended
 
 
-def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
-    """The status of a run from its plan and its records; `by_driver`: asked by its own driver."""
-    plan, records = run.plan(), run.records()
+def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
+    """The status of a run from its plan and its records; its own driver gives its `ledger`."""
+    plan, records = run.plan(), (ledger or run.ledger()).entries
     launched = (record for record in records if record.block > 0)
     latest = latest_attempts(launched, CASE_ID)
     feasible = {case.id: case for case in plan.cases if case.skipped is None}
-    driven = None if by_driver else run.is_driven()
+    driven = None if ledger else run.is_driven()
     interims = run.interims()
     asked = asked_blocks(plan, interims)
     missing = [
@@ -117,11 +118,11 @@ def run_status(run: RunDirectory, *, by_driver: bool = False) -> RunStatus:
     )
 
 
-def _reasons(bad: Sequence[Record]) -> list[FailedFor]:
+def _reasons(bad: Sequence[Entry]) -> list[FailedFor]:
     found = []
     for group in grouped((record.status, record.reason) for record in bad):
         mine = [bad[place] for place in group.places]
-        output = next((name for one in mine if (name := one.artifacts.get("stderr"))), None)
+        output = next((one.output for one in mine if one.output), None)
         found.append(
             FailedFor(
                 group.status,
@@ -135,7 +136,7 @@ def _reasons(bad: Sequence[Record]) -> list[FailedFor]:
     return found
 
 
-def _meant(record: Record) -> bool:
+def _meant(record: Entry) -> bool:
     return INVALID_ON_PURPOSE in record.flags
 
 

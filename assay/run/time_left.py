@@ -26,31 +26,29 @@ class TimeLeft:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._estimates_s, self._clock = estimates_s, clock
-        self._coming = Counter(coming)
-        whole_s, launches = self._left_s, self._coming.total()
-        self._prior_s = TRUSTED * whole_s / launches if launches else 0.0
+        launches = Counter(coming)
+        #: By the plan's estimates.
+        self._left_s = sum(estimates_s.get(case, 0.0) * n for case, n in launches.items())
+        self._coming = launches.total()
+        self._prior_s = TRUSTED * self._left_s / self._coming if launches else 0.0
         self._since: float | None = None
         self._took_s = self._estimated_s = 0.0
 
     def done(self, case_id: str) -> None:
         """A launch of a case has ended."""
-        now = self._clock()
+        now, estimate_s = self._clock(), self._estimates_s.get(case_id, 0.0)
         if self._since is not None:
             self._took_s += now - self._since
-            self._estimated_s += self._estimates_s.get(case_id, 0.0)
+            self._estimated_s += estimate_s
         self._since = now
-        self._coming[case_id] -= 1
+        self._coming -= 1
+        self._left_s = max(0.0, self._left_s - estimate_s) if self._coming > 0 else 0.0
 
     @property
     def seconds(self) -> float:
         """About how many seconds are left."""
         known_s = self._prior_s + self._estimated_s
         return self._left_s * (self._prior_s + self._took_s) / known_s if known_s else 0.0
-
-    @property
-    def _left_s(self) -> float:
-        """By the plan's estimates."""
-        return sum(self._estimates_s.get(case, 0.0) * n for case, n in self._coming.items())
 
 
 def time_text(time_s: float) -> str:

@@ -15,8 +15,10 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
@@ -50,9 +52,9 @@ class WorkFolder:
             os.close(self._held.pop())
         self._close_session()
 
-    def fresh_session(self) -> None:
-        """Make `session` anew for the jobs' user, empty but for what the one before has built; the
-        first one makes the folder anew."""
+    def fresh_session(self, builds: Mapping[str, Path] = {}) -> None:
+        """Make `session` anew for the jobs' user, empty but for what the one before has built, and
+        for copies of `builds`, by their names there; the first one makes the folder anew."""
         jobs_user = self._site.jobs_user()
         try:
             if not self._held:
@@ -64,10 +66,31 @@ class WorkFolder:
             self._put_away(self._folder, "session", self.session)
             self._session = self._made(self._folder, "session", 0o700)
             self._moved(BUILDS, self._folder, self._session)
+            if builds:
+                self._lay_out(builds, jobs_user)
             if jobs_user is not None:
                 os.fchown(self._session, *jobs_user)
         except OSError as error:
             raise self._failed(error) from error
+
+    def _lay_out(self, builds: Mapping[str, Path], jobs_user: tuple[int, int] | None) -> None:
+        """Copy kept builds to where sessions look for them, unless one has built before."""
+        try:
+            folder = self._made(self._session, BUILDS, 0o755)
+        except FileExistsError:
+            return
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        try:
+            for name, path in builds.items():
+                with suppress(FileNotFoundError), path.open("rb") as kept:
+                    made = os.open(name, flags, 0o644, dir_fd=folder)
+                    os.fchmod(made, 0o644)
+                    with os.fdopen(made, "wb") as file:
+                        shutil.copyfileobj(kept, file)
+            if jobs_user is not None:
+                os.fchown(folder, *jobs_user)
+        finally:
+            os.close(folder)
 
     def _make(self, jobs_user: tuple[int, int] | None) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,7 @@ from assay.tests.test_run_on_cluster import (  # noqa: F401  its cluster
     records_of,
 )
 from checks.common.sources import CHECKS
+from records.archive import RawFiles
 
 #: The start-up program, after an attack from within the job.
 DEFINITION = """
@@ -139,11 +140,16 @@ def attacked(cluster, tmp_path_factory):  # noqa: F811
     return path, records, rights, Path(key).read_bytes()
 
 
+def raw(path, name):
+    with RawFiles(path) as files:
+        return files.read(name)
+
+
 def test_a_launch_that_attacks_nothing_is_ok_with_all_its_raw_output(attacked):
     path, records, _, _ = attacked
     assert (records["none"].status, records["none"].reason) == ("ok", None)
     for kind in ("script", "stdout", "stderr"):
-        assert (path / records["none"].artifacts[kind]).is_file()
+        assert raw(path, records["none"].artifacts[kind]) is not None
 
 
 @pytest.mark.parametrize(
@@ -173,6 +179,10 @@ def test_no_secret_reaches_the_run_directory_and_raw_output_is_private(attacked)
     for file in path.rglob("*"):
         if file.is_file():
             assert secret not in file.read_bytes(), file
+    with RawFiles(path) as files:
+        for archive in (path / "raw").iterdir():
+            for name in files.members(f"raw/{archive.name}"):
+                assert secret not in (files.read(f"raw/{archive.name}/{name}") or b""), name
     for file in (path / "raw").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE((path / "raw").stat().st_mode) == 0o700
@@ -182,7 +192,7 @@ def test_a_job_changes_nothing_that_the_harness_writes(attacked):
     path, records, _, _ = attacked
     record = records["control"]
     assert record.status == "ok"
-    assert (path / record.artifacts["stderr"]).read_text() == "came to its end\n"
+    assert raw(path, record.artifacts["stderr"]) == b"came to its end\n"
 
 
 def test_the_session_and_what_it_starts_have_no_capability(attacked):

@@ -58,7 +58,7 @@ def run_with(folder: Path, up_to: int, **limits: float) -> RunDirectory:
 
 
 def judged(run: RunDirectory) -> Interim:
-    found = judge(run)
+    found = judge(run, run.ledger().entries)
     assert found is not None
     return found
 
@@ -79,7 +79,7 @@ def test_a_judgement_is_kept_and_says_what_comes_next(made: RunDirectory) -> Non
 def test_a_killed_run_takes_the_same_decision_again(made: RunDirectory) -> None:
     first = judged(made)
     made.interims_file.unlink()
-    assert judge(made) == first
+    assert judge(made, made.ledger().entries) == first
 
 
 def test_launches_of_later_blocks_change_no_earlier_judgement(tmp_path: Path) -> None:
@@ -92,13 +92,13 @@ def test_a_run_ends_when_no_block_is_left(tmp_path: Path) -> None:
     found = [judged(run) for _ in INTERIMS]
     assert [item.block for item in found] == INTERIMS
     assert found[-1].ended == ("blocks" if found[-1].open else "answered")
-    assert judge(run) is None
+    assert judge(run, run.ledger().entries) is None
 
 
 def test_a_run_ends_when_its_budget_does_not_suffice(tmp_path: Path) -> None:
     run = run_with(tmp_path, up_to=6, node_hours=1e-6)
     assert judged(run).ended == "node_hours"
-    assert judge(run) is None
+    assert judge(run, run.ledger().entries) is None
     assert run_status(run).complete
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from records.archive import RawFiles
 from records.plan import Plan
 from records.record import read_records
 from virtual_cluster import ClusterSpec, up
@@ -134,8 +135,8 @@ def test_a_driver_killed_in_the_middle_loses_nothing_and_counts_nothing_twice(cl
     assert after[: len(before)] == before
     assert sorted((r.case_id, r.block) for r in after) == planned_keys(path)
     assert {r.status for r in after} == {"ok"}
-    for record in after:
-        assert (path / record.artifacts["stdout"]).is_file()
+    with RawFiles(path) as files:
+        assert all(files.read(record.artifacts["stdout"]) is not None for record in after)
 
 
 def test_a_power_cut_is_recorded_and_a_resume_after_restoring_completes_the_run(cluster, folder):

@@ -152,7 +152,8 @@ def test_a_page_has_its_path_whole(tmp_path, capsys) -> None:
 
 
 def test_the_end_of_a_run_has_answer_and_reasons(failed_run, capsys) -> None:
-    status = run_status(open_run(str(failed_run)), by_driver=True)
+    run = open_run(str(failed_run))
+    status = run_status(run, run.ledger())
     end(status, ExitStatus.FAIL, report=True, as_json=False)
     text = "\n".join(lines_of(capsys))
     assert "\nFAILED: 10 of 15 launches failed" in text

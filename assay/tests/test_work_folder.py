@@ -8,14 +8,16 @@ import stat
 import tempfile
 import traceback
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from assay.run.raw_output import keep_raw
+from assay.run.raw_output import RawArchives
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.outcome import Outcome
+from records.archive import RawFiles
 from records.errors import AssayError, InfrastructureError
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.run_directory import RunDirectory
@@ -45,6 +47,10 @@ def shared(public):
 def made_run(folder, name="20261122T000000Z-aaaa"):
     (folder / name / "raw").mkdir(parents=True)
     return RunDirectory(folder / name)
+
+
+def raw_archives(run):
+    return RawArchives(run, SimpleNamespace(entries=[]), print)
 
 
 def work_folder(run, shared):
@@ -262,9 +268,11 @@ def test_immense_output_is_cut_in_the_middle_at_little_cost(tmp_path, shared):
             file.seek(5 * 2**30 - 4)
             file.write(b"tail")
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        kept = keep_raw(work, run, "case", {"stderr": str(source)})
+        with raw_archives(run) as raw:
+            kept = raw.keep(work, "case", 1, {"stderr": str(source)})
         assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB
-    text = (run.path / kept.artifacts["stderr"]).read_bytes()
+    with RawFiles(run.path) as files:
+        text = files.read(kept.artifacts["stderr"])
     left_out = 5 * 2**30 - RAW_LIMIT_BYTES
     assert text.startswith(b"head")
     assert text.endswith(b"tail")
@@ -282,8 +290,10 @@ def test_raw_files_are_private_whatever_the_job_made_of_them(tmp_path, shared):
         source = work.session / "out"
         source.write_text("text")
         source.chmod(0o666)
-        kept = keep_raw(work, run, "case", {"stdout": str(source), "stderr": "/etc/passwd"})
-    assert stat.S_IMODE((run.raw / "case.out").stat().st_mode) == 0o600
+        with raw_archives(run) as raw:
+            kept = raw.keep(work, "case", 3, {"stdout": str(source), "stderr": "/etc/passwd"})
+    assert stat.S_IMODE((run.raw / "b3.zip").stat().st_mode) == 0o600
+    assert kept.artifacts["stdout"] == "raw/b3.zip/case.out"
     outcome = Outcome("ok")
     kept.tell(outcome)
     assert outcome.status == "wrong"

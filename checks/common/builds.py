@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
-from checks.common.outcome import report_progress
+from checks.common.outcome import Built, report_built, report_progress
 from checks.common.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
@@ -53,15 +54,15 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
 
     @property
     def kept(self) -> Path | None:
-        """Where the run keeps this build for its later sessions, None: nowhere."""
+        """The archive in which the run keeps this build for later sessions, None: nowhere."""
         folder = os.environ.get(BUILDS)
-        name = f"{type(self).__name__}-{self.current_environ.name}"
+        name = f"{type(self).__name__}-{self.current_environ.name}.tar"
         return Path(folder, name) if folder else None
 
     @property
     def goal(self) -> str:
         """What is left to make: nothing where an earlier session has built it."""
-        return "none" if self.kept and self.kept.is_dir() else self.chosen_target
+        return "none" if Path(self.stagedir, "out").is_dir() else self.chosen_target
 
     @run_after("init")
     def choose_place(self) -> None:
@@ -80,6 +81,15 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_time_limit = f"{min(BUILD_LIMIT_S, extras['longest_job_s'] or BUILD_LIMIT_S)}s"
 
     @run_before("compile")
+    def unpack_kept(self) -> None:
+        """Put what an earlier session has built into the stage; what is damaged is built again."""
+        made = Path(self.stagedir, "out")
+        if self.kept and self.kept.is_file():
+            made.mkdir(parents=True)
+            if not _tar("-xf", str(self.kept), "-C", str(made)):
+                shutil.rmtree(made)
+
+    @run_before("compile")
     def copy_programs(self) -> None:
         """Copy the programs' folders into the stage, where ReFrame puts the library."""
         for folder in program_folders():
@@ -92,9 +102,7 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     def set_make_options(self) -> None:
         """Choose target and compiler."""
         ready_words: list[str] = []
-        if self.kept and self.kept.is_dir():
-            shutil.copytree(self.kept, Path(self.stagedir, "out"), symlinks=True)
-        elif self.ready:
+        if self.ready and self.goal == self.chosen_target:
             self.build_system.makefile = "ready.mk"
             outside = _copies(program_folders(shipped=False))
             ready_words = [f"READY={self.ready}", f"OUTSIDE={outside}"]
@@ -122,12 +130,14 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
     @run_after("compile")
     def keep(self) -> None:
         """Keep what was built for later sessions of the run, whole or not at all."""
-        made = Path(self.stagedir, "out")
-        if self.kept and self.goal != "none" and self.build_job.exitcode == 0 and made.is_dir():
-            part = self.kept.with_suffix(".part")
-            shutil.rmtree(part, ignore_errors=True)
-            shutil.copytree(made, part, symlinks=True)
-            part.rename(self.kept)
+        made, kept = Path(self.stagedir, "out"), self.kept
+        if kept is None or kept.exists() or self.build_job.exitcode != 0 or not made.is_dir():
+            return
+        kept.parent.mkdir(exist_ok=True)
+        part = kept.with_suffix(".part")
+        if _tar("-cf", str(part), "-C", str(made), "."):
+            part.rename(kept)
+            report_built(Built(self.current_environ.name, type(self).__name__))
 
     @sanity_function
     def built(self) -> Any:
@@ -152,6 +162,11 @@ def _text(path: Path) -> str:
     if len(text) <= 2 * KEPT_CHARACTERS:
         return text
     return f"{text[:KEPT_CHARACTERS]}\n[…]\n{text[-KEPT_CHARACTERS:]}"
+
+
+def _tar(*words: str) -> bool:
+    """Whether tar has done what these words ask for."""
+    return subprocess.run(["tar", *words], capture_output=True, check=False).returncode == 0
 
 
 def _copies(folders: list[Path]) -> str:

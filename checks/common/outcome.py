@@ -45,6 +45,13 @@ class BuildFailure(msgspec.Struct):
     output: str
 
 
+class Built(msgspec.Struct, frozen=True):
+    """A build that is complete and lies where later sessions look for it."""
+
+    environment: str
+    program: str
+
+
 class Beside(msgspec.Struct, frozen=True):
     """Another launch that ran at the same time: its place in the list, its nodes."""
 
@@ -56,9 +63,9 @@ class Outcome(msgspec.Struct):
     """What a check says of one launch; `launch_index` is its place in the list of launches.
 
     Without a status the launch was not run because of a `fault` of the infrastructure, or the
-    message is of no launch: `build` failed, `progress` says what the session is doing, or `queue`
-    where the current job is. `beside` are launches that ran at the same time. `files` are paths of
-    the raw output: script, stdout, stderr; and of the values of a scan.
+    message is of no launch: `build` failed, one was `built`, `progress` says what the session is
+    doing, or `queue` where the current job is. `beside` are launches that ran at the same time.
+    `files` are paths of the raw output: script, stdout, stderr; and of the values of a scan.
     `started_at` and `ended_at` are UTC.
     """
 
@@ -76,14 +83,15 @@ class Outcome(msgspec.Struct):
     progress: str | None = None
     fault: Fault | None = None
     build: BuildFailure | None = None
+    built: Built | None = None
     queue: QueueState | None = None
     beside: list[Beside] = []
 
     def unfit(self) -> str | None:
         """What is in no outcome that a check sends, for who reads the pipe; None: nothing."""
         words = [self.progress or ""]
-        if self.build is not None:
-            words += [self.build.environment, self.build.program]
+        for one in (self.build, self.built):
+            words += [one.environment, one.program] if one is not None else []
         times = [time for time in (self.started_at, self.ended_at) if time is not None]
         fits = {
             "status": self.status != "skipped" and (self.launch_index >= 0 or not self.status),
@@ -131,6 +139,11 @@ def report_progress(text: str) -> None:
 def report_queue(state: QueueState) -> None:
     """Tell the harness where the current job is: it waits, or runs."""
     _send(Outcome(queue=state))
+
+
+def report_built(built: Built) -> None:
+    """Tell the harness of a build that can be kept."""
+    _send(Outcome(built=built))
 
 
 def report_build_failure(failure: BuildFailure) -> None:

@@ -26,6 +26,7 @@ from reports.acceptance.wording import (
 from reports.show.canvas import Panel, styled
 from reports.show.lines import Picture
 from reports.show.listings import provenance_rows
+from reports.show.raw_links import PAGES, raw_link
 from reports.write.page import fill_in
 
 #: Items of one criterion that the page shows; the machine form has all.
@@ -175,10 +176,11 @@ class _Rows:
     def link(self, launch: LaunchRef) -> Link:
         """The raw output of a launch; that of a re-run is called r1, r2, …"""
         again = launch.run_id != self.dossier.run.run_id
+        root = self.roots.get(launch.run_id, "")
         path, digest = (launch.artifacts.get(name, "") for name in ("stdout", "stdout_sha256"))
         told = [f"{launch.case_id}, block {launch.block}, {launch.status}", *launch.flags]
         return Link(
             text=f"r{launch.block}" if again else str(launch.block),
-            href=f"{self.roots.get(launch.run_id, '')}/{quote(path)}" if path else "",
+            href=raw_link(root, path, f"{root}/report/{PAGES}") if path else "",
             title=", ".join(told + ([f"SHA-256 {digest}"] if digest else [])),
         )

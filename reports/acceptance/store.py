@@ -16,7 +16,9 @@ from records.run_directory import refuse_other
 from reports.acceptance.digests import digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
+from reports.load.reader import KEEP_ARTIFACTS_OF_CASES
 from reports.write.pdf import find_browser, html_to_pdf
+from reports.write.raw_pages import write_raw_pages
 
 DOCUMENT, PRINT, MACHINE = "document.html", "document.pdf", "acceptance.json"
 CRITERIA, MANIFEST, RERUNS, RERUN = "criteria.yaml", "manifest.sha256", "reruns.json", "rerun.yaml"
@@ -46,6 +48,8 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
             (folder / name).unlink(missing_ok=True)
         for name, content in texts.items():
             write_whole(folder / name, content)
+        for run in (dossier.run, *dossier.reruns):
+            write_raw_pages(run.directory / "report", run, range(KEEP_ARTIFACTS_OF_CASES))
         if find_browser() is not None:
             html_to_pdf(folder / DOCUMENT, folder / PRINT)
         sums = {name: digest(folder / name) for name in SEALED if (folder / name).is_file()}

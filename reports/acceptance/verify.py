@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import nullcontext
+from operator import attrgetter
 from pathlib import Path
 
+import msgspec
+
+from records.archive import RawFiles
 from records.belonging import CHECKSUM, Belonging
 from records.chain import SEAL, chain_of, read_seal
 from records.errors import AssayError
-from records.input_files import kind_at, opened_below
+from records.input_files import kind_at
 from records.interims import INTERIMS, asked_blocks, read_interims
 from records.plan import Plan, read_plan
 from records.provenance import read_provenance
@@ -48,7 +53,7 @@ def verify(
     plan = read_plan(run_dir / "plan.json")
     belonging = Belonging(plan, read_provenance(run_dir / "provenance.json").run_id or "")
     path = run_dir / "records.jsonl"
-    records = list(read_records(path, belonging.fault)) if kind_at(path) else []
+    records = [*map(_Named.of, read_records(path, belonging.fault))] if kind_at(path) else []
     checks = [
         _records(run_dir, plan, records, accepted=accepted),
         Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
@@ -71,6 +76,21 @@ def verify(
     return checks
 
 
+class _Named(msgspec.Struct, gc=False):
+    """A record as far as it is verified here: its launch, and the raw output that it names."""
+
+    case_id: str
+    block: int
+    attempt: int
+    status: str
+    artifacts: dict[str, str]
+
+    @classmethod
+    def of(cls, record: Record) -> _Named:
+        named = (record.case_id, record.block, record.attempt, record.status)
+        return cls(*named, record.artifacts)
+
+
 def _is_empty(folder: Path) -> bool:
     return kind_at(folder) == "a folder" and not any(folder.iterdir())
 
@@ -87,7 +107,7 @@ def _seal(folder: Path, seal: str) -> Check:
     return Check("seal", (told,))
 
 
-def _records(run_dir: Path, plan: Plan, records: list[Record], *, accepted: bool) -> Check:
+def _records(run_dir: Path, plan: Plan, records: list[_Named], *, accepted: bool) -> Check:
     """The records: none changed, none missing; without a chain only a document can tell."""
     what = "records along their chain"
     try:
@@ -122,9 +142,16 @@ def _records(run_dir: Path, plan: Plan, records: list[Record], *, accepted: bool
     return Check(what, tuple(faults), "; ".join(notes), unproven=unproven and not accepted)
 
 
-def _raw_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
+def _raw_faults(run_dir: Path, records: list[_Named]) -> Iterator[str]:
+    with RawFiles(run_dir) as files:
+        named = yield from _changed(files, records)
+        yield from _further(run_dir, files, named)
+
+
+def _changed(files: RawFiles, records: Sequence[_Named]) -> Generator[str, None, set[str]]:
+    """Raw files that are not what records say; gives the names of all that they name."""
     named: set[str] = set()
-    for record in records:
+    for record in sorted(records, key=attrgetter("block")):
         where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
         paths = {k: name for k, name in record.artifacts.items() if not k.endswith(CHECKSUM)}
         named |= {*paths.values()}
@@ -134,17 +161,30 @@ def _raw_faults(run_dir: Path, records: list[Record]) -> Iterator[str]:
             wanted = record.artifacts.get(f"{kind}{CHECKSUM}")
             if wanted is None:
                 yield f"{name} of {where} has no checksum in its record"
-            elif not (run_dir / name).exists():
-                yield f"{name} of {where} is missing"
             else:
                 try:
-                    with opened_below(run_dir, name) as file:
-                        if hashlib.file_digest(file, "sha256").hexdigest() != wanted:
+                    with files.open(name) or nullcontext() as file:
+                        if file is None:
+                            yield f"{name} of {where} is missing"
+                        elif hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                             yield f"{name} is not what the record of {where} says"
                 except AssayError as error:
                     yield str(error)
+    return named
+
+
+def _further(run_dir: Path, files: RawFiles, named: set[str]) -> Iterator[str]:
+    """What lies beside the raw files that records name."""
     raw = run_dir / "raw"
+    archives = {name.rpartition("/")[0] for name in named}
     for there in sorted(raw.iterdir()) if raw.is_dir() else ():
+        name = f"raw/{there.name}"
         unfinished = there.name.startswith(".") and there.suffix == ".part"  # a killed driver's
-        if f"raw/{there.name}" not in named and not unfinished:
-            yield f"raw/{there.name} belongs to no record"
+        if name in archives:
+            try:
+                members = [f"{name}/{member}" for member in files.members(name)]
+            except AssayError:
+                continue  # told where its members were read
+            yield from (f"{one} belongs to no record" for one in members if one not in named)
+        elif name not in named and not unfinished:
+            yield f"{name} belongs to no record"

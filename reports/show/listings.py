@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePosixPath
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 
@@ -20,20 +18,13 @@ from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.loading import Launch
 from reports.notation.labels import shortened
 from reports.notation.units import fixed
+from reports.show.raw_links import raw_link
 from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
 MOST_EVIDENCE_CASES = 300
 MOST_REASON = 600
 #: Reasons that are told one by one.
 MOST_REASONS = 6
-
-
-def raw_link(root: str, path: str) -> str:
-    """Link to an artifact below the run directory; "" for a path that leads out of it."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        return ""
-    return f"{root}/{quote(str(pure), errors='replace')}"
 
 
 @lru_cache(maxsize=4)
@@ -133,6 +124,14 @@ def reasons_table(analysis: Analysis, root: str) -> Table | None:
         title="Launches that are not ok, by reason",
         total=len(groups),
     )
+
+
+def cases_with_links(analysis: Analysis) -> set[int]:
+    """The places of cases whose raw output these lists link to."""
+    bad = [launch for launch in analysis.bad_launches if launch.status != "skipped"]
+    purposes = ([one for one in bad if (INVALID_ON_PURPOSE in one.flags) == on] for on in (0, 1))
+    listed = {launch.case for some in purposes for launch in some[:MOST_ROWS]}
+    return {*range(min(MOST_EVIDENCE_CASES, len(analysis.run.plan.cases))), *listed}
 
 
 def holes_table(analysis: Analysis) -> Table | None:

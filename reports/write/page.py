@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import count
 from typing import Any
 
@@ -22,6 +23,18 @@ def unbroken(text: str) -> str:
 def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
     """The page, or a piece of one. The same content gives the same text; `svg` in it places a
     panel, whose ids begin with `ids`."""
+    numbers = count(1)
+
+    def svg(panel: Panel) -> Markup:
+        """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
+        return Markup(panel.svg.replace(ID_MARK, f"{ids}{next(numbers)}-"))  # noqa: S704
+
+    page = _templates().get_template(template).render(svg=svg, **content)
+    return plain(page)
+
+
+@cache
+def _templates() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("reports.write"),
         autoescape=True,
@@ -30,11 +43,4 @@ def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
         lstrip_blocks=True,
     )
     environment.filters["unbroken"] = unbroken
-    numbers = count(1)
-
-    def svg(panel: Panel) -> Markup:
-        """Our own drawing (matplotlib escapes the text in it), its ids unique in the page."""
-        return Markup(panel.svg.replace(ID_MARK, f"{ids}{next(numbers)}-"))  # noqa: S704
-
-    page = environment.get_template(template).render(svg=svg, **content)
-    return plain(page)
+    return environment

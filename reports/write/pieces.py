@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
+from reports.show.raw_links import PAGES as RAW_PAGES
+
 #: The page itself, and the folder of the pages beside it.
 INDEX, FOLDER = "index.html", "details"
 #: Bytes of index.html from which on pieces move out of it, the largest first.
@@ -87,7 +89,8 @@ def laid_out(
     for file, group in moved.items():
         ordered = sorted(group, key=pieces.index)
         body = "\n".join(piece.body for piece in ordered)
-        body = body.replace(f'<a href="{root}/', f'<a href="../{root}/')
+        for place in (root, RAW_PAGES):
+            body = body.replace(f'<a href="{place}/', f'<a href="../{place}/')
         texts[file] = cover(ordered[-1].title, body)
     homes = {anchor: file for file in reversed(texts) for anchor in _ID.findall(texts[file])}
     return {file: _linked(text, file, homes, root) for file, text in texts.items()}

@@ -18,6 +18,7 @@ from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.papers.section import study_section
+from reports.show.listings import cases_with_links
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
@@ -25,6 +26,7 @@ from reports.write.html import render_pages
 from reports.write.markdown import render_markdown
 from reports.write.pdf import BackgroundPrint, find_browser
 from reports.write.pieces import FOLDER, INDEX
+from reports.write.raw_pages import write_raw_pages
 
 _Renderer = Callable[[Content], str | bytes | dict[str, str]]
 _FORMATS: dict[str, tuple[str, _Renderer]] = {
@@ -148,6 +150,7 @@ def _write_all(
                         printer.start(written.decode(), out_dir / PDF)
                 kept |= {Path(name).name for name in files}
         if INDEX in renderers:
+            write_raw_pages(out_dir, content.analysis.run, cases_with_links(content.analysis))
             _clear(beside, kept)
     except OSError as error:
         raise InfrastructureError(

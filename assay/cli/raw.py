@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay raw`: the raw output of one launch, proven against its record."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import sys
+
+import msgspec
+
+from assay.cli.options import add_json
+from records.archive import RawFiles
+from records.belonging import CHECKSUM, Belonging, artifacts_fault
+from records.chain import Chain
+from records.errors import AssayError, ExitStatus
+from records.input_files import decoded
+from records.plain_text import plain
+from records.record_lines import Line, batches
+from records.run_directory import RAW_SUFFIX, RunDirectory, latest_run, open_run
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    told = "a case's id, how it begins, or its check"
+    parser.add_argument("case", metavar="CASE", help=told)
+    parser.add_argument("block", metavar="BLOCK", type=int, help="from 1")
+    parser.add_argument(
+        "environment", metavar="ENVIRONMENT", nargs="?", help="where several cases begin so"
+    )
+    parser.add_argument("--run", dest="run_name", metavar="RUN", help="a run; default: the newest")
+    parser.add_argument("--attempt", type=int, help="default: the latest")
+    parser.add_argument(
+        "--only", choices=[*RAW_SUFFIX], help="this file, byte by byte, and nothing else"
+    )
+    add_json(parser)
+    parser.set_defaults(run=_raw)
+
+
+def _raw(arguments: argparse.Namespace) -> int:
+    run = open_run(arguments.run_name) if arguments.run_name else latest_run()
+    launch, artifacts = _asked(run, arguments)
+    names = {kind: artifacts[kind] for kind in RAW_SUFFIX if kind in artifacts}
+    if arguments.only:
+        names = {kind: name for kind, name in names.items() if kind == arguments.only}
+    if not names:
+        raise AssayError(
+            f"{launch.case_id}, block {launch.block}: its record names no"
+            f" {arguments.only or 'raw output'} ({launch.status}: {launch.reason or 'no reason'})"
+        )
+    with RawFiles(run.path) as files:
+        found = {
+            kind: _proven(run, files, name, artifacts.get(f"{kind}{CHECKSUM}"))
+            for kind, name in names.items()
+        }
+    if arguments.json:
+        from assay.machine.runs import raw_told  # slow: pydantic
+
+        print(raw_told(run.run_id, launch, artifacts, found).text())
+    elif arguments.only and not sys.stdout.isatty():
+        sys.stdout.buffer.write(found[arguments.only])
+    else:
+        for kind, content in found.items():
+            if not arguments.only:
+                print(f"==> {names[kind]} ({kind}) <==")
+            print(plain(content.decode("utf-8", "replace")))
+    return ExitStatus.PASS
+
+
+def _asked(run: RunDirectory, arguments: argparse.Namespace) -> tuple[Line, dict[str, str]]:
+    """The record of the launch that is asked for, with its artifacts."""
+    case_id, plan = _case(run, arguments.case, arguments.environment), run.plan()
+    belonging = Belonging(plan, run.provenance().run_id or "")
+    found, where = None, ""
+    for batch in batches(run.records_file, belonging, Chain.of(run.path)):
+        for number, line in enumerate(batch.lines, start=batch.first):
+            if (line.case_id, line.block) != (case_id, arguments.block):
+                continue
+            if arguments.attempt in (None, line.attempt):
+                found, where = line, f"{run.records_file}:{number}"
+    if found is None:
+        raise AssayError(
+            f"{case_id}, block {arguments.block}: has no such record in {run.path}; planned are"
+            f" {plan.blocks} blocks"
+        )
+    decode = msgspec.json.Decoder(dict[str, str]).decode
+    artifacts = decoded(decode, bytes(found.artifacts), where, "a record: `artifacts`")
+    if fault := artifacts_fault(artifacts):
+        raise AssayError(f"{where}: {fault}")
+    return found, artifacts
+
+
+def _case(run: RunDirectory, name: str, environment: str | None) -> str:
+    """The id of the one case that is called so. Raises AssayError for none, and for several."""
+    cases = [case for case in run.plan().cases if environment in (None, case.environment)]
+    if any(case.id == name for case in cases):
+        return name
+    found = [case.id for case in cases if case.check == name or case.id.startswith(name)]
+    if len(found) == 1:
+        return found[0]
+    some = ", ".join((found or [case.id for case in cases])[:5])
+    told = f"{len(found)} cases are called {name!r}" if found else f"no case is called {name!r}"
+    raise AssayError(f"{told} in {run.path}; give an id, e.g. {some or 'of another environment'}")
+
+
+def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str | None) -> bytes:
+    """A raw file. Raises AssayError unless it is what the record says."""
+    content = files.read(name)
+    if content is None:
+        raise AssayError(f"{run.path / name}: is missing")
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise AssayError(f"{run.path / name}: is not what its record says; it was changed")
+    return content

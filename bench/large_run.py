@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands cost on a run of 100,000 launches whose raw output lies in archives.
+
+python -m bench.large_run [LAUNCHES]. Half of the launches are HPL (2 values), half start-ups (4 or
+6). Each command is a process of its own: wall and processor seconds, peak memory. Numbers and texts
+are made up; the commands are those of a user.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from records.archive import ArchiveWriter, Packed, archive_name
+from records.chain import Chain, write_seal
+from records.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
+from reports.tests.synthetic import ENVIRONMENTS, HPL_FIXED, case, write_run
+
+BLOCKS = 10
+#: Bytes of what a launch printed, and launches whose output is appended together.
+PRINTED, TOGETHER = 2000, 500
+
+
+class _Made:
+    """Makes records of `write_run` into those of today: chained, raw output in archives."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory, self._rng = directory, np.random.default_rng(1)
+        self._chain: Chain | None = None
+        self._archive: ArchiveWriter | None = None
+        self._waiting: list[Packed] = []
+
+    def edit(self, record: dict[str, Any]) -> dict[str, Any]:
+        """The record with its chain and its members."""
+        self._chain = self._chain or Chain.of(self._directory)
+        path = self._directory / "raw" / archive_name(record["block"])
+        if self._archive is None or self._archive.path != path:
+            self.close()
+            self._archive = ArchiveWriter(path, lambda _: True)
+        stem, artifacts = launch_stem(record["case_id"], record["block"], 1), {}
+        for kind, suffix in RAW_SUFFIX.items():
+            text = self._rng.bytes(PRINTED // 4).hex().encode() + b"\n" * (PRINTED // 2)
+            self._waiting.append(Packed(f"{stem}.{suffix}", [text]))
+            artifacts[kind] = f"raw/{path.name}/{stem}.{suffix}"
+            artifacts[f"{kind}_sha256"] = hashlib.sha256(text).hexdigest()
+        if len(self._waiting) >= TOGETHER:
+            self._append()
+        record |= {"schema": 2, "artifacts": artifacts, "chain": self._chain.head}
+        self._chain.follow([msgspec.json.encode(record)], [self._chain.head])
+        return record
+
+    def _append(self) -> None:
+        if self._archive is not None:
+            self._archive.append(self._waiting)
+            self._waiting = []
+
+    def close(self) -> None:
+        """Close the archive that is open."""
+        if self._archive is not None:
+            self._append()
+            self._archive.close()
+
+    def seal(self) -> None:
+        """End the run."""
+        self.close()
+        if self._chain is not None:
+            write_seal(self._directory, self._chain)
+
+
+def make_run(directory: Path, launches: int) -> Path:
+    """A finished run of so many launches with all its files."""
+    pairs = max(1, launches // (2 * BLOCKS * len(ENVIRONMENTS)))
+    cases = [
+        one
+        for n in range(1, pairs + 1)
+        for name in ENVIRONMENTS
+        for one in (
+            case("hpl", name, {"p": 1, "q": 2, "n": 1000 + n, **HPL_FIXED}),
+            case("startup", name, {"ranks": 2, "ranks_per_node": n}),
+        )
+    ]
+    (directory / "raw").mkdir(parents=True, mode=0o700)
+    (directory / "campaign.yaml").write_text("schema: 1\n")
+    made = _Made(directory)
+    write_run(directory, cases, blocks=BLOCKS, edit=made.edit)
+    made.seal()
+    return directory
+
+
+_ASSAY = ("-c", "import sys; from assay.entry import main; sys.exit(main())")
+#: Commands, and what a resumed driver reads before its first launch.
+COMMANDS = {
+    "status": [*_ASSAY, "status", "RUN"],
+    "resume, until launches are known": ["-m", "bench.large_run", "--resume", "RUN"],
+    "raw": [*_ASSAY, "raw", "CASE", "1", "--run", "RUN"],
+    "report": [*_ASSAY, "report", "RUN", *"--format html --format csv".split()],
+    "verify": [*_ASSAY, "verify", "RUN"],
+}
+
+
+def resumed(name: str) -> None:
+    """What `run --resume` does before it asks Slurm."""
+    from assay.run.driver import launches_to_come
+
+    run = RunDirectory(Path(name))
+    print(len([*launches_to_come(run.plan(), run.ledger().entries, run.interims())]))
+
+
+def main(arguments: list[str]) -> int:
+    """Entry point; see the module's docstring."""
+    if arguments[:1] == ["--resume"]:
+        resumed(arguments[1])
+        return 0
+    launches = int(arguments[0]) if arguments else 100_000
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
+        begun = time.monotonic()
+        run = make_run(Path(folder) / "run", launches)
+        files = [path for path in run.rglob("*") if path.is_file()]
+        size = sum(path.stat().st_size for path in files)
+        took = time.monotonic() - begun
+        print(f"{launches:,} launches: {len(files)} files, {size / 1e6:.0f} MB, made in {took:.0f} s")
+        first = RunDirectory(run).plan().cases[0].id
+        for name, words in COMMANDS.items():
+            words = [{"RUN": str(run), "CASE": first}.get(word, word) for word in words]
+            print(f"{name:34} {measured([sys.executable, *words])}", flush=True)
+    return 0
+
+
+def measured(words: list[str]) -> str:
+    """Run a command; its time and memory."""
+    begun = time.monotonic()
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    took, processor = time.monotonic() - begun, used.ru_utime + used.ru_stime
+    code = os.waitstatus_to_exitcode(status)
+    return (
+        f"{took:7.2f} s (CPU {processor:.2f} s), peak {used.ru_maxrss / 1024:.0f} MiB,"
+        f" exit status {code}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

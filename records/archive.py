@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw output of launches in archives: `raw/b<block>.zip`, a deflated member a file of a launch.
+
+Members are appended and forced to disk before the record that names them. Any program for zip
+opens an archive that was closed: its directory is written then. We read the members' own headers
+only, so that an archive whose writer was killed is read as well, and appended to where they end.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from io import BufferedReader, BytesIO
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+
+from records.errors import AssayError
+from records.files import append_whole, force_to_disk
+from records.flags import RAW_LIMIT_BYTES
+from records.input_files import kind_at, opened_below
+from records.words import is_artifact
+
+#: Greatest member: what is kept of a raw file, and the line that stands where it was cut.
+MOST_BYTES = RAW_LIMIT_BYTES + 4096
+_HEADER = struct.Struct("<4s5H3L2H")
+_MEMBER, _DIRECTORY, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
+_END_BYTES = 22
+
+
+def archive_name(block: int) -> str:
+    """The archive of a block, as records name it."""
+    return f"b{block}.zip"
+
+
+class Packed:
+    """A file on its way into an archive, deflated as it comes."""
+
+    def __init__(self, name: str, pieces: Iterable[bytes]) -> None:
+        self.info = ZipInfo(name, time.gmtime()[:6])
+        self.info.compress_type, self.info.external_attr = ZIP_DEFLATED, 0o600 << 16
+        deflated, packer, crc = [], zlib.compressobj(wbits=-zlib.MAX_WBITS), 0
+        for piece in pieces:
+            crc = zlib.crc32(piece, crc)
+            self.info.file_size += len(piece)
+            deflated.append(packer.compress(piece))
+        self.data = b"".join([*deflated, packer.flush()])
+        self.info.CRC, self.info.compress_size = crc, len(self.data)
+
+
+class ArchiveWriter:
+    """Appends members durably to an archive of one's own; closing it writes its directory.
+
+    What lies behind the last member that `recorded` knows by its name is cut off: `cut` bytes, the
+    output of a launch whose record was not written. Raises AssayError for an archive that is
+    damaged before its end, OSError where it cannot be written.
+    """
+
+    def __init__(self, path: Path, recorded: Callable[[str], bool]) -> None:
+        self.path, self.cut = path, 0
+        new = kind_at(path) is None
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        self._file = os.fdopen(os.open(path, flags, 0o600), "r+b")
+        found = os.fstat(self._file.fileno())
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            self._file.close()
+            raise AssayError(f"{path}: is no regular file with one name; move it away")
+        self._members: list[ZipInfo] = []
+        self._end = 0
+        if new:
+            force_to_disk(path.parent)
+        else:
+            self._take_in(recorded, found.st_size)
+
+    def _take_in(self, recorded: Callable[[str], bool], size: int) -> None:
+        with os.fdopen(os.dup(self._file.fileno()), "rb") as file:
+            members = list(walk(file, self.path))
+            end = _end(members)
+            sealed = is_sealed(file)
+            if sealed and _bytes_at(file, end, 4) not in (_DIRECTORY, _END):
+                self._file.close()
+                raise AssayError(f"{self.path}: is damaged at byte {end}; put back a whole copy")
+        while members and not recorded(members[-1].filename):
+            members.pop()
+        self._members, self._end = members, _end(members)
+        self.cut = 0 if sealed and self._end == end else size - self._end
+        os.ftruncate(self._file.fileno(), self._end)
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all members."""
+        return {member.filename for member in self._members}
+
+    def append(self, packed: Iterable[Packed]) -> None:
+        """Write members and force them to disk; after an OSError the archive is as it was."""
+        text, added = bytearray(), []
+        for one in packed:
+            one.info.header_offset = self._end + len(text)
+            text += one.info.FileHeader() + one.data
+            added.append(one.info)
+        append_whole(self._file.fileno(), text)
+        self._members += added
+        self._end += len(text)
+
+    def close(self) -> None:
+        """Write the directory; without it the archive can be read by us alone."""
+        try:
+            self._file.seek(0, os.SEEK_END)
+            with ZipFile(self._file, "w") as directory:
+                directory.filelist += self._members
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        except OSError:
+            os.ftruncate(self._file.fileno(), self._end)
+            raise
+        finally:
+            self._file.close()
+
+
+class RawFiles:
+    """The raw files of a run directory, by the names that its records give them."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        #: The archive that was asked last, and its members.
+        self._held: tuple[str, BufferedReader, dict[str, ZipInfo]] | None = None
+
+    def open(self, name: str) -> BufferedReader | BytesIO | None:
+        """A raw file to be read, "raw/x.out" or a member, "raw/b1.zip/x.out"; None: is not there.
+
+        Raises AssayError for links, damage, and names that lead out of the directory.
+        """
+        archive, _, member = name.rpartition("/")
+        if not archive.endswith(".zip"):
+            there = kind_at(self._directory / name)
+            return opened_below(self._directory, name) if there else None
+        if kind_at(self._directory / archive) is None:
+            return None
+        file, members = self._archive(archive)
+        info = members.get(member)
+        if info is None:
+            return None
+        return BytesIO(content(file, info, f"{self._directory / archive}"))
+
+    def read(self, name: str) -> bytes | None:
+        """What a raw file holds; None: it is not there. Raises AssayError as `open` does."""
+        with self.open(name) or nullcontext() as file:
+            return None if file is None else file.read()
+
+    def members(self, archive: str) -> list[str]:
+        """The names of what lies in an archive of the run."""
+        return list(self._archive(archive)[1])
+
+    def _archive(self, name: str) -> tuple[BufferedReader, dict[str, ZipInfo]]:
+        if self._held is None or self._held[0] != name:
+            self.close()
+            file = opened_below(self._directory, name)
+            self._held = name, file, {}
+            self._held[2].update((one.filename, one) for one in walk(file, self._directory / name))
+        return self._held[1:]
+
+    def close(self) -> None:
+        """Close what is open."""
+        if self._held is not None:
+            self._held[1].close()
+            self._held = None
+
+    def __enter__(self) -> RawFiles:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def walk(file: BufferedReader, path: Path) -> Iterator[ZipInfo]:
+    """The whole members of an archive in their order, read from their own headers.
+
+    Raises AssayError for a member that no Assay has written.
+    """
+    at, size = 0, os.fstat(file.fileno()).st_size
+    while at + _HEADER.size <= size:
+        file.seek(at)
+        mark, _, flags, method, time_, day, crc, packed, whole, name, more = _HEADER.unpack(
+            file.read(_HEADER.size)
+        )
+        if mark != _MEMBER:
+            return
+        made = day // 512 + 1980, day // 32 % 16, day % 32, time_ // 2048, time_ // 32 % 64, 0
+        info = ZipInfo(file.read(name).decode("ascii", "replace"), made)
+        odd = flags or more or method not in (ZIP_DEFLATED, ZIP_STORED)
+        if odd or max(packed, whole) > MOST_BYTES + 4096 or not is_artifact(f"raw/{info.filename}"):
+            raise AssayError(f"{path}: holds at byte {at} what no Assay has put there")
+        info.compress_type, info.external_attr = method, 0o600 << 16
+        info.CRC, info.compress_size, info.file_size = crc, packed, whole
+        info.header_offset = at
+        at = _end([info])
+        if at <= size:
+            yield info
+
+
+def content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:
+    """What a member holds. Raises AssayError where that is damaged."""
+    file.seek(_end([info]) - info.compress_size)
+    data = file.read(info.compress_size)
+    try:
+        if info.compress_type == ZIP_DEFLATED:
+            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, info.file_size + 1)
+    except zlib.error:
+        data = b""
+    if (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
+        raise AssayError(f"{where}: its member {info.filename} is damaged")
+    return data
+
+
+def is_sealed(file: BufferedReader) -> bool:
+    """Whether an archive ends with its directory: it was closed."""
+    size = os.fstat(file.fileno()).st_size
+    end = _bytes_at(file, size - _END_BYTES, _END_BYTES) if size >= _END_BYTES else b""
+    return end.startswith(_END) and end.endswith(b"\0\0")
+
+
+def _bytes_at(file: BufferedReader, at: int, count: int) -> bytes:
+    file.seek(at)
+    return file.read(count)
+
+
+def _end(members: list[ZipInfo]) -> int:
+    """Where the last of these members ends."""
+    if not members:
+        return 0
+    last = members[-1]
+    return last.header_offset + _HEADER.size + len(last.filename) + last.compress_size

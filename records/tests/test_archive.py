@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Archives of raw output: whole after every append, whatever kills their writer."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from records.archive import ArchiveWriter, Packed, RawFiles, is_sealed
+from records.errors import AssayError
+from records.input_files import opened
+
+TEXTS = {f"ring-1a.b1.a{n}.out": b"line\n" * (n * 100) for n in range(1, 6)}
+
+
+def known(_: str) -> bool:
+    return True
+
+
+def written(folder: Path, *, close: bool = True) -> Path:
+    """The archive of a block with all TEXTS."""
+    path = folder / "raw" / "b1.zip"
+    path.parent.mkdir()
+    writer = ArchiveWriter(path, known)
+    for name, text in TEXTS.items():
+        writer.append([Packed(name, [text[:7], text[7:]])])
+    if close:
+        writer.close()
+    return path
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    with RawFiles(folder) as files:
+        names = files.members("raw/b1.zip")
+        return {name: files.read(f"raw/b1.zip/{name}") or b"" for name in names}
+
+
+def sealed(path: Path) -> bool:
+    with opened(path) as file:
+        return is_sealed(file)
+
+
+def test_any_program_for_zip_reads_a_closed_archive(tmp_path: Path) -> None:
+    with zipfile.ZipFile(written(tmp_path)) as archive:
+        assert archive.testzip() is None
+        assert {name: archive.read(name) for name in archive.namelist()} == TEXTS
+    assert read(tmp_path) == TEXTS
+
+
+def test_an_archive_that_was_not_closed_is_read_and_goes_on(tmp_path: Path) -> None:
+    path = written(tmp_path, close=False)
+    assert not sealed(path)
+    assert read(tmp_path) == TEXTS
+    writer = ArchiveWriter(path, known)
+    assert writer.cut == 0
+    writer.append([Packed("more.out", [b"more"])])
+    writer.close()
+    assert read(tmp_path) == {**TEXTS, "more.out": b"more"}
+    with zipfile.ZipFile(path) as archive:
+        assert archive.read("more.out") == b"more"
+
+
+@pytest.mark.parametrize("kept", range(0, 400, 13))
+def test_whatever_is_torn_off_the_members_before_are_kept(tmp_path: Path, kept: int) -> None:
+    path = written(tmp_path, close=False)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) * kept // 400])
+    before = read(tmp_path)
+    assert list(before) == list(TEXTS)[: len(before)]
+    writer = ArchiveWriter(path, known)
+    writer.append([Packed("more.out", [b"more"])])
+    writer.close()
+    assert read(tmp_path) == {**before, "more.out": b"more"}
+
+
+def test_what_has_no_record_is_cut_off_and_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, close=False)
+    size = path.stat().st_size
+    writer = ArchiveWriter(path, lambda name: not name.endswith("a5.out"))
+    assert writer.cut == size - path.stat().st_size > 0
+    writer.close()
+    assert list(read(tmp_path)) == list(TEXTS)[:-1]
+
+
+def test_a_closed_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\3\4", 10) + 1] = 0
+    path.write_bytes(content)
+    with pytest.raises(AssayError, match="is damaged at byte"):
+        ArchiveWriter(path, known)
+    assert path.read_bytes() == content
+
+
+def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path, close=False)
+    size = path.stat().st_size
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
+        try:
+            ArchiveWriter(path, known).append([Packed("more.out", [os.urandom(5000)])])
+        except OSError:
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert path.stat().st_size == size
+    assert read(tmp_path) == TEXTS
+
+
+def flipped(content: bytearray) -> None:
+    content[50] ^= 0xFF
+
+
+def encrypted(content: bytearray) -> None:
+    content[6] = 1
+
+
+def renamed(content: bytearray) -> None:
+    content[30:34] = b"/../"
+
+
+@pytest.mark.parametrize("damage", [flipped, encrypted, renamed])
+def test_damage_is_one_message(tmp_path: Path, damage: Callable[[bytearray], None]) -> None:
+    path = written(tmp_path)
+    content = bytearray(path.read_bytes())
+    damage(content)
+    path.write_bytes(content)
+    with pytest.raises(AssayError, match=r"b1\.zip"):
+        read(tmp_path)
+
+
+def test_links_and_names_outside_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.rename(tmp_path / "elsewhere.zip")
+    path.symlink_to(tmp_path / "elsewhere.zip")
+    with RawFiles(tmp_path) as files, pytest.raises(AssayError, match="link"):
+        files.open("raw/b1.zip/ring-1a.b1.a1.out")
+    with pytest.raises((AssayError, OSError)):
+        ArchiveWriter(path, known)
+    with RawFiles(tmp_path) as files:
+        assert files.read("raw/b2.zip/x.out") is None
+        assert files.read("raw/x.out") is None
