@@ -28,7 +28,7 @@ BENCHES = (
     "chaos_outputs",
 )
 #: Those that take an hour, or gather others; they run when they are named.
-ON_REQUEST = ("chaos_kills", "verdicts", "planted", "choice_designs", "one_job")
+ON_REQUEST = ("large_run", "chaos_kills", "verdicts", "planted", "choice_designs", "one_job")
 _NEED_ROOT = ("overhead", "chaos_kills", "planted", "one_job")
 
 

@@ -102,14 +102,14 @@ COMMANDS = {
     "status": [*_ASSAY, "status", "RUN"],
     "resume, until launches are known": ["-m", "bench.large_run", "--resume", "RUN"],
     "raw": [*_ASSAY, "raw", "CASE", "1", "--run", "RUN"],
-    "report": [*_ASSAY, "report", "RUN", *"--format html --format csv".split()],
+    "report": [*_ASSAY, "report", "RUN", "--format", "html", "--format", "csv"],
     "verify": [*_ASSAY, "verify", "RUN"],
 }
 
 
 def resumed(name: str) -> None:
     """What `run --resume` does before it asks Slurm."""
-    from assay.run.driver import launches_to_come
+    from assay.run.coming import launches_to_come  # slow: every check
 
     run = RunDirectory(Path(name))
     print(len([*launches_to_come(run.plan(), run.ledger().entries, run.interims())]))
@@ -127,11 +127,12 @@ def main(arguments: list[str]) -> int:
         files = [path for path in run.rglob("*") if path.is_file()]
         size = sum(path.stat().st_size for path in files)
         took = time.monotonic() - begun
-        print(f"{launches:,} launches: {len(files)} files, {size / 1e6:.0f} MB, made in {took:.0f} s")
+        told = f"{len(files)} files, {size / 1e6:.0f} MB"
+        print(f"{launches:,} launches: {told}, made in {took:.0f} s")
         first = RunDirectory(run).plan().cases[0].id
         for name, words in COMMANDS.items():
-            words = [{"RUN": str(run), "CASE": first}.get(word, word) for word in words]
-            print(f"{name:34} {measured([sys.executable, *words])}", flush=True)
+            given = [{"RUN": str(run), "CASE": first}.get(word, word) for word in words]
+            print(f"{name:34} {measured([sys.executable, *given])}", flush=True)
     return 0
 
 

@@ -47,7 +47,10 @@ class Launch:
 
 
 def launches_to_come(
-    plan: Plan, records: Iterable[Record | Entry], interims: Sequence[Interim] = (), at_once: int = 1
+    plan: Plan,
+    records: Iterable[Record | Entry],
+    interims: Sequence[Interim] = (),
+    at_once: int = 1,
 ) -> Iterator[Launch]:
     """The launches still to be run, in the order of the seed; lost ones get a further attempt.
 

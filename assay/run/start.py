@@ -200,9 +200,7 @@ def _drive(
         site.show_to_jobs(_read_by_jobs(site))
         # No build may change what the run's launches use.
         with in_use(spack_home()) if uses_spack else nullcontext(), Interruption() as interruption:
-            not_run = Driver(
-                run, ledger, site, progress, interruption, in_one_job=in_one_job
-            ).run()
+            not_run = Driver(run, ledger, site, progress, interruption, in_one_job=in_one_job).run()
         status = run_status(run, ledger)
         progress.say(counted_text(status))
         if not_run:
