@@ -54,7 +54,7 @@ def kept(site: SlurmSite, run: RunDirectory) -> KeptBuilds:
 def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """Let every environment say that it compiles with this version."""
 
-    def told(site: SlurmSite, name: str):  # type: ignore[no-untyped-def]
+    def told(site: SlurmSite, name: str):
         return replace(environment_as_run(site, name), compiler_version=version)
 
     monkeypatch.setattr(kept_builds, "environment_as_run", told)
