@@ -144,9 +144,7 @@ class RawArchives:
             ) from error
 
 
-def _digested(
-    pieces: Iterable[bytes], update: Callable[[bytes], object]
-) -> Iterator[bytes]:
+def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
     """The pieces of a file, as they are digested."""
     for piece in pieces:
         update(piece)
