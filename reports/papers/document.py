@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
 from reports.notation.units import count_text
-from reports.papers.beside import besides, measured_share, settled
+from reports.papers.beside import Beside, besides, measured_share, of_variant, settled
 from reports.papers.claims import (
     DIFFERS,
     FAILS,
@@ -21,9 +22,10 @@ from reports.papers.claims import (
     claims_table,
     judge,
 )
-from reports.papers.definition import PrintedTable, Shown, Study
+from reports.papers.definition import PrintedTable, Shown, Study, Uncounted
 from reports.papers.figures import figure_of
 from reports.papers.machines import machine_tables
+from reports.papers.matching import why_absent
 from reports.papers.plane import plane_of
 from reports.papers.shown import shown_parts
 from reports.papers.tables import tables_of
@@ -52,6 +54,7 @@ class PaperDocument:
     analysis: Analysis
     parts: list[Part]
     claims: list[Judged]
+    lacking: list[Uncounted]
     measured: int
     printed: int
 
@@ -69,8 +72,8 @@ class PaperDocument:
         return claims_table(self.claims)
 
     def missing_table(self) -> Table:
-        """Tables and figures without a counterpart."""
-        rows = [[Cell(one.number), Cell(one.title), Cell(one.why)] for one in self.study.missing]
+        """Tables, columns and figures without a counterpart, by design or in this run."""
+        rows = [[Cell(one.number), Cell(one.title), Cell(one.why)] for one in self.lacking]
         columns = [Column(title) for title in ("of the paper", "shows", "reason")]
         return Table("missing", "What nothing stands beside", columns, rows, "", len(rows))
 
@@ -91,23 +94,49 @@ def make_document(study: Study, run: Path) -> PaperDocument:
     analysis = analyse(load_run(run))
     parts: list[Part] = []
     shares: list[tuple[int, int]] = []
+    lacking: list[Uncounted] = []
     with styled():
-        for number, table in enumerate(study.tables, start=1):
-            part, share = _printed(study, table, analysis, number)
+        for number, asked in enumerate(study.tables, start=1):
+            table = settled(asked, analysis)
+            found = besides(study, table, analysis)
+            part, share = _printed(table, found, number)
             parts.append(part)
             shares.append(share)
-            parts += [_shown(one, analysis) for one in study.shown if one.after == table.number]
+            after = [_shown(one, analysis) for one in study.shown if one.after == table.number]
+            parts += after
+            lacking += _lacking(found)
+            lacking += [_not_shown(one) for one in after if not (one.tables or one.pictures)]
     claims = [Judged(claim, judge(claim, analysis)) for claim in study.claims]
     measured, printed = (sum(column) for column in zip(*shares, strict=True))
-    return PaperDocument(study, analysis, parts, claims, measured, printed)
+    lacking += study.missing
+    return PaperDocument(study, analysis, parts, claims, lacking, measured, printed)
+
+
+def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
+    """The columns of a table that nothing stands beside, those of one reason together."""
+    reasons: dict[str, list[str]] = {}
+    for one in found:
+        ours = one.column.ours
+        kinds = [one, *(kind for v in one.table.variants for kind in of_variant([one], v))]
+        if ours is None:
+            reasons.setdefault(one.column.without, []).append(one.column.title)
+        elif not any(kind.now for kind in kinds):
+            why = why_absent(one.analysis, ours)
+            told = f"not measured by this run{f': {why}' if why else ''}"
+            reasons.setdefault(told, []).append(one.column.title)
+    table = found[0].table
+    for why, columns in reasons.items():
+        yield Uncounted(number=table.number, title=f"{table.title}: {', '.join(columns)}", why=why)
+
+
+def _not_shown(part: Part) -> Uncounted:
+    return Uncounted(number=part.number, title=part.title, why="not measured by this run")
 
 
 def _printed(
-    study: Study, table: PrintedTable, analysis: Analysis, number: int
+    table: PrintedTable, found: Sequence[Beside], number: int
 ) -> tuple[Part, tuple[int, int]]:
     """A table of the paper, and of its printed points how many were measured."""
-    table = settled(table, analysis)
-    found = besides(study, table, analysis)
     drawn = [figure_of(one, f"figure-{number}-{place}") for place, one in enumerate(found)]
     drawn.append(plane_of(found, f"plane-{number}"))
     pictures = [picture for picture in drawn if picture is not None]
@@ -120,6 +149,7 @@ def _printed(
 
 
 def _shown(shown: Shown, analysis: Analysis) -> Part:
+    """What a run shows beside a figure without numbers."""
     pictures, tables = shown_parts(shown, analysis)
     note = shown.note if pictures or tables else f"{shown.note} This run did not measure it."
     return Part(shown.number, shown.title, note, tables, pictures, [])

@@ -102,6 +102,9 @@ def _note(one: Beside) -> str:
             held = "the same library's" if one.table.libraries else "the best machine's"
             parts.append(f"The ratio is to {held} value of then.")
         parts.append(f"{both} of {len(one.printed.values)} points of then were measured.")
+        why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
+        if why and both < len(one.printed.values):
+            parts.append(f"Of the cases that do not fit, the first: {why}.")
     return " ".join([*parts, one.table.note]).strip()
 
 

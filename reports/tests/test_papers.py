@@ -186,6 +186,17 @@ def test_a_document_has_every_table_and_claim(analysis, name):
     assert all(claim.said in shown for claim in study.claims)
 
 
+def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):
+    document = make_document(load_study("2003"), analysis.run.directory)
+    found = {(one.number, one.title): one.why for one in document.lacking}
+    assert found["Table 9", "Start-up: start-up"] == "not measured by this run"
+    assert found["Figure 14", "MPI profile of su3_rmd, experiment 2"] == "not measured by this run"
+    rest = "su3_rmd, share of CPU time in wall time: the rest"
+    assert found["Table 8", rest].startswith("ranks of today poll while they wait")
+    assert not any(number.startswith("Tables 4 and 5") for number, _ in found)
+    assert [one.number for one in document.study.missing] == [n for n, _ in found][-2:]
+
+
 def test_a_year_with_two_studies_names_both(tmp_path, capsys):
     assert main(["paper", "1996", str(a_run(tmp_path))]) == 2
     assert "1996 may be collectives-1996 or ornl-1996" in capsys.readouterr().err

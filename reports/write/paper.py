@@ -32,7 +32,7 @@ def render_markdown(document: PaperDocument) -> str:
         lines += ["", f"## {md(part.number)}: {md(part.title)}", "", md(part.note)]
         lines += [line for table in part.tables for line in markdown_table(table)]
         lines += [f"- Doubtful: {md(text)}" for text in part.doubtful]
-    if document.study.missing:
+    if document.lacking:
         lines += list(markdown_table(document.missing_table()))
     lines += ["", "## How it was measured then", "", *(f"- {md(text)}" for text in study.procedure)]
     lines += ["", "## The machines of then", "", *(f"- {md(text)}" for text in study.then)]
