@@ -184,6 +184,7 @@ def _result(result: JudgedCriterion, evidence: Evidence) -> dict[str, Any]:
         "note": result.note,
         "absolute": result.absolute,
         "further_passed": result.further,
+        **({"further_explained": result.explained} if result.explained else {}),
         "items": [
             {
                 "subject": item.subject,

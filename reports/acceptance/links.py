@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import log
 
@@ -18,6 +18,9 @@ from reports.acceptance.model import Item, JudgedCriterion, limit_text, listed_n
 from reports.acceptance.peer_groups import PeerGroup, Place, positions
 from reports.acceptance.peers import (
     LEAST_GAP,
+    LOWEST_KEPT,
+    MOST_KEPT,
+    Made,
     Standing,
     first_blocks,
     judged_peers,
@@ -39,17 +42,14 @@ def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
         f" {limit_text(*limits, '1')} × the {other}"
     )
 
-    def items_of(group: PeerGroup) -> tuple[list[Item], int]:
+    def items_of(group: PeerGroup) -> Made:
         return _pair_items(group, criterion, context)
 
     return judged_peers(criterion, context, statement, 2, items_of)
 
 
-def _pair_items(
-    group: PeerGroup, criterion: LinksCriterion, context: Context
-) -> tuple[list[Item], int]:
-    """The items of slow links of nodes and of cuts, then one for each pair; how many good pairs
-    have none."""
+def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> Made:
+    """The items of slow links of nodes and of cuts, then one for each pair that gets one."""
     gap = max(LEAST_GAP, log(criterion.at_most or 1.0), -log(criterion.at_least or 1.0))
     peers = peers_of(group.logs)
     fabric = _fabric(peers, group, gap, criterion)
@@ -61,18 +61,32 @@ def _pair_items(
     limits = criterion.at_least, criterion.at_most
     standing = Standing(group, context, limits, group.sign > 0, peers, fabric.level, before)
     parts = list(_part_items(standing, fabric))
-    items, places = [], group.places
-    for row in standing.telling:
+    items, places, telling = [], group.places, standing.telling
+    slow = {place for place, part in enumerate(parts) if part.verdict != "PASS"}
+    rows = telling if len(telling) <= MOST_KEPT else _fewer(telling, fabric, slow, peers)
+    for row in rows:
         item = standing.item(row, places[row], "pair")
         number = int(fabric.explained[row])
-        if number >= 0 and item.verdict != "PASS" and parts[number].verdict != "PASS":
+        if number in slow and item.verdict != "PASS":
             note = f"explained by the {_what(parts[number])}"
             item = replace(item, verdict=parts[number].verdict, state=None, note=note)
         elif item.verdict == "FAIL":
             item = standing.suspect(item, row)
         items.append(item)
     told = [item for item in parts if item.verdict != "PASS" or item.state]
-    return [*told, *items], len(places) - len(items)
+    return Made([*told, *items], len(places) - len(telling), len(telling) - len(rows))
+
+
+def _fewer(telling: Sequence[int], fabric: Fabric, slow: set[int], peers: Peers) -> list[int]:
+    """The rows that get an item where very many are explained: of each slow part the lowest."""
+    rows = np.asarray(telling)
+    number = fabric.explained[rows]
+    left_out = np.zeros(len(rows), dtype=bool)
+    for place in slow:
+        mine = np.flatnonzero(number == place)
+        order = np.argsort(peers.centres[rows[mine]], kind="stable")
+        left_out[mine[order[LOWEST_KEPT:]]] = True
+    return [int(row) for row in rows[~left_out]]
 
 
 def _what(part: Item) -> str:

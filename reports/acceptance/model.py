@@ -81,8 +81,9 @@ class Item:
 class JudgedCriterion:
     """A criterion with its items; `verdict` counts all, `effective` leaves out what is waived.
 
-    `further` counts items that passed and are not kept, because there are very many. `absolute`:
-    the limit does not come from the machine itself.
+    `further` counts items that passed and are not kept, because there are very many, `explained`
+    pairs that a slow link or cut among the items explains. `absolute`: the limit does not come from
+    the machine itself.
     """
 
     id: str
@@ -93,6 +94,7 @@ class JudgedCriterion:
     note: str = ""
     further: int = 0
     absolute: bool = False
+    explained: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -115,8 +117,8 @@ class JudgedCriterion:
     def bad_share(self) -> str:
         """How many items fail or are open, and the 95 % bound of their share."""
         single = [item for item in self.items if item.about in ("value", "node", "pair")]
-        bad = sum(item.verdict != "PASS" for item in single)
-        n = len(single) + self.further
+        bad = sum(item.verdict != "PASS" for item in single) + self.explained
+        n = len(single) + self.further + self.explained
         bound = float(special.betaincinv(bad + 1, n - bad, 0.95)) if bad < n else 1.0
         return f"{bad} of {n:,} fail or are open, {100 * bound:.2g} % at most (95 %)"
 

@@ -184,6 +184,15 @@ class Standing:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The items of a group; how many good peers have none, and how many explained pairs."""
+
+    items: list[Item]
+    passed: int = 0
+    explained: int = 0
+
+
 def first_blocks(group: PeerGroup, context: Context) -> Peers | None:
     """The peers by the blocks of the run alone; None where all blocks are the run's."""
     mine = np.asarray(group.blocks) < context.evidence.fresh
@@ -213,8 +222,8 @@ def judge_nodes(criterion: NodesCriterion, context: Context) -> JudgedCriterion:
         f" good nodes' median; a node stands out beyond a modified z of {criterion.modified_z:g}"
     )
 
-    def items_of(group: PeerGroup) -> tuple[list[Item], int]:
-        return _node_items(group, criterion, context), 0
+    def items_of(group: PeerGroup) -> Made:
+        return Made(_node_items(group, criterion, context))
 
     return judged_peers(criterion, context, statement, 1, items_of)
 
@@ -224,20 +233,21 @@ def judged_peers(
     context: Context,
     statement: str,
     size: int,
-    items_of: Callable[[PeerGroup], tuple[list[Item], int]],
+    items_of: Callable[[PeerGroup], Made],
 ) -> JudgedCriterion:
-    """A criterion on nodes (size 1) or pairs (2); `items_of` gives the items of a group, and how
-    many good peers have none."""
+    """A criterion on nodes (size 1) or pairs (2)."""
     items: list[Item] = []
-    further = 0
+    further = explained = 0
     for group in peer_groups(criterion, context, size):
-        made, left_out = items_of(group)
-        found, more = kept(made)
+        made = items_of(group)
+        found, more = kept(made.items)
         items += [*found, *group.missing(criterion, context)]
-        further += left_out + more
+        further += made.passed + more
+        explained += made.explained
     items += context.absent(criterion)
     needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
-    return context.judged(criterion, statement, items, needs, further)
+    result = context.judged(criterion, statement, items, needs, further)
+    return replace(result, explained=explained)
 
 
 def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> list[Item]:
