@@ -158,10 +158,10 @@ def comparison_table(analysis: Analysis) -> Table | None:
         anchor="table-osu-beside-ours",
         title="Our measurements beside the suite's",
         note="Median of the launches, in brackets least and greatest; a ratio pairs launches of one"
-        " block, its interval is that of Hodges and Lehmann's estimate. Both half round trips are means"
-        " of a loop. Our rates and allreduces are medians over repetitions, of an allreduce the"
-        " longest over the ranks of each; OSU's are means, of an allreduce over the ranks too: a"
-        " disturbance, and ranks that do not leave together, weigh differently.",
+        " block, its interval is that of Hodges and Lehmann's estimate. Both half round trips are"
+        " means of a loop. Our rates and allreduces are medians over repetitions, of an allreduce"
+        " the longest over the ranks of each; OSU's are means, of an allreduce over the ranks too:"
+        " a disturbance, and ranks that do not leave together, weigh differently.",
         group=2,
     )
 

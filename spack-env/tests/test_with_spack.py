@@ -4,13 +4,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import yaml
 
 from assay.build.builder import BuildRequest, prepare
 from assay.build.facts import Lock
+from assay.build.local_sources import develop, refuse_unused
 from assay.build.mirror import archives_of
 from assay.build.paths import SPACK_ENV, find_spack
 from assay.sites import builds
@@ -73,7 +76,9 @@ def test_a_forged_archive_is_one_message_and_is_not_kept(home, monkeypatch):
     assert not facts_file("virtual", "lam").exists()
 
 
-def chosen_by(home: Path, name: str, packages: dict) -> Path:
+def chosen_by(
+    home: Path, name: str, packages: dict, sources: Mapping[str, Path] = MappingProxyType({})
+) -> Path:
     """Let Spack resolve NetPIPE on LAM, without any lock; gives the folder with its spack.lock."""
     request = BuildRequest("virtual", read_description("virtual").spack, offline=True)
     commands = prepare(find_spack(), request, print)
@@ -81,6 +86,7 @@ def chosen_by(home: Path, name: str, packages: dict) -> Path:
     commands.environment = home / name
     commands.environment.mkdir()
     (commands.environment / "spack.yaml").write_text(yaml.safe_dump({"spack": spack}))
+    develop(commands, sources)
     commands.run("choosing", "concretize")
     return commands.environment
 
@@ -91,6 +97,19 @@ def test_what_no_lock_holds_is_resolved(home, monkeypatch):
     facts = lock.packages(lock.roots_of("lam"))
     assert (facts["lam"]["version"], facts["lam"]["namespace"]) == ("7.1.4", "assay")
     assert facts["lam"]["target"] == "x86_64_v2"
+
+
+def test_a_local_source_is_what_its_package_alone_is_built_from(home, monkeypatch, tmp_path):
+    monkeypatch.setenv(builds.HOME, str(home))
+    (tmp_path / "makefile").write_text("mpi:\n")
+    sources = {"netpipe": tmp_path}
+    environment = chosen_by(home, "local", {}, sources)
+    lock = Lock(environment / "spack.lock")
+    roots = lock.roots_of("lam")
+    refuse_unused(lock, roots, sources)
+    variants = {name: known["variants"] for name, known in lock.packages(roots).items()}
+    assert f"dev_path={environment}/local-sources/netpipe" in variants["netpipe"]
+    assert "dev_path" not in variants["lam"]
 
 
 def test_an_unknown_compiler_is_the_sites_fault(home, monkeypatch):
