@@ -8,13 +8,29 @@ from collections import Counter
 from reports.analysis import Analysis
 from reports.neighbours import neighbours_of
 from reports.notation.units import count_text
+from reports.original_digits import beside_originals, first_difference
 
 
 def not_known(analysis: Analysis) -> list[str]:
-    """Environments that are not ranked, blocks that hang together, launches that disturbed each
-    other, shared cores, a virtual site."""
-    told = (_not_ranked, _dependent, _disturbed, _not_real)
+    """Digits that are not the original's, environments that are not ranked, blocks that hang
+    together, launches that disturbed each other, shared cores, a virtual site."""
+    told = (_other_digits, _not_ranked, _dependent, _disturbed, _not_real)
     return [text for tell in told for text in tell(analysis)]
+
+
+def _other_digits(analysis: Analysis) -> list[str]:
+    pairs = [
+        (ours.texts, original.texts)
+        for ours, original in beside_originals(analysis)
+        if original and ours.case.params.get("precision", "double") == "double"
+    ]
+    other = sum(first_difference(*texts) is not None for texts in pairs)
+    if not other:
+        return []
+    return [
+        "whether our lattice program is right: its digits and the original's differ in"
+        f" {other} of {count_text(len(pairs), 'case')}"
+    ]
 
 
 def _not_ranked(analysis: Analysis) -> list[str]:

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from reports.analysis import analyse
-from reports.checks.su3_rmd.digits import AGREE, NUMBERS, digits_table, first_difference
+from reports.answer.unknown import not_known
+from reports.checks.su3_rmd.digits import AGREE, digits_table
 from reports.load.loading import load_run
+from reports.original_digits import NUMBERS, first_difference
 from reports.show.tables import Cell
 from reports.tests.synthetic import case, write_run
 
@@ -87,6 +89,7 @@ def test_equal_digits_of_all_launches_agree(tmp_path: Path) -> None:
     assert {place: cell.text for place, cell in found.items()} == {
         (ranks, environment): AGREE for ranks in "12" for environment in ("mpich", "lam")
     }
+    assert "digits" not in " ".join(not_known(analyse(load_run(tmp_path))))
 
 
 @pytest.mark.parametrize("block", [1, 3])
@@ -106,6 +109,8 @@ def test_one_digit_in_one_launch_is_named(tmp_path: Path, block: int) -> None:
     assert cell.badges == ("digits differ",)
     assert cell.title == "1 number differs of 8"
     assert {other.text for other in found.values()} == {AGREE}
+    told = not_known(analyse(load_run(tmp_path)))
+    assert told[0].endswith("its digits and the original's differ in 1 of 4 cases")
 
 
 def test_what_is_below_the_printed_digits_is_no_difference(tmp_path: Path) -> None:
