@@ -5,22 +5,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from records.flags import MEANINGS, OVERSUBSCRIBED
+from reports.analysis import Row
 from reports.notation.units import count_text, fixed, three_digits
 from reports.papers.beside import Beside, of_variant
 from reports.papers.matching import Point, plain_value, why_absent
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
 
+#: Marks values of launches that shared cores.
+SHARED = "*"
+
 
 def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
     """A printed table as tables: machines in rows where it has no keys, else one a quantity."""
     if not found[0].table.keys:
         return [_machines(found, anchor)]
-    return [_points(one, f"{anchor}-{number}") for number, one in enumerate(found)]
+    notes = [found[0].table.note, *[""] * len(found)]
+    return [_points(one, f"{anchor}-{n}", notes[n]) for n, one in enumerate(found)]
 
 
-def _points(one: Beside, anchor: str) -> Table:
+def _points(one: Beside, anchor: str, note: str) -> Table:
     """A line a point: what stood across then, what each environment has now, and their ratio."""
     numbers = [all(_is_number(text) for text in texts) for texts in zip(*one.points, strict=True)]
     columns = [
@@ -44,7 +51,8 @@ def _points(one: Beside, anchor: str) -> Table:
     if len(one.table.values) > 1:
         title += f", {one.column.title}"
     unit = f", {one.unit.label}" if one.unit.label else ""
-    return Table(anchor, f"{title}{unit}", columns, rows, _note(one), len(rows))
+    below = " ".join(filter(None, [_note(one), _shared([one]), note]))
+    return Table(anchor, f"{title}{unit}", columns, rows, below, len(rows))
 
 
 def _is_number(text: str) -> bool:
@@ -82,7 +90,10 @@ def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
     reference = one.reference(point, name)
     known = reference is not None and reference > 0 and row.summary.mean > 0
     ratio = three_digits(row.summary.mean / reference) if reference and known else ""
-    return [value_cell([row], one.unit), Cell(ratio)]
+    cell = value_cell([row], one.unit)
+    if _shares_cores(row):
+        cell = replace(cell, text=f"{cell.text} {SHARED}")
+    return [cell, Cell(ratio)]
 
 
 def _note(one: Beside) -> str:
@@ -105,7 +116,19 @@ def _note(one: Beside) -> str:
         why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
         if why and both < len(one.printed.values):
             parts.append(f"Of the cases that do not fit, the first: {why}.")
-    return " ".join([*parts, one.table.note]).strip()
+    return " ".join(parts)
+
+
+def _shares_cores(row: Row) -> bool:
+    return any(flag.startswith(OVERSUBSCRIBED) for flag in row.flags)
+
+
+def _shared(found: Sequence[Beside]) -> str:
+    """What the mark of values says; "" where none has it."""
+    rows = (row for one in found for by in one.now.values() for row in by.values())
+    if not any(map(_shares_cores, rows)):
+        return ""
+    return f"{SHARED} {OVERSUBSCRIBED}: {MEANINGS[OVERSUBSCRIBED]}."
 
 
 def _machines(found: Sequence[Beside], anchor: str) -> Table:
@@ -121,7 +144,9 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     lacking: list[str] = []
     kinds = [("", found)] if not table.variants else []
     kinds += [(kind.title, of_variant(found, kind)) for kind in table.variants]
+    marked = ""
     for title, own in kinds:
+        marked = marked or _shared(own)
         if title and not any(one.now for one in own):
             lacking.append(_lacking(title, own))
         for name in environments(analysis, (n for one in own for n in one.environments)):
@@ -138,7 +163,7 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
         f"{table.number}: {table.title}",
         columns,
         rows,
-        f"{note} {table.note}".strip(),
+        " ".join(filter(None, [note, marked, table.note])),
         len(rows),
         groups,
     )

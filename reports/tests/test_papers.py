@@ -186,6 +186,18 @@ def test_a_document_has_every_table_and_claim(analysis, name):
     assert all(claim.said in shown for claim in study.claims)
 
 
+def test_values_of_launches_that_shared_cores_are_marked_with_what_that_means(tmp_path):
+    def shared(record):
+        record["flags"] = ["oversubscribed"] if record["environment"] == "lam" else []
+        return record
+
+    run = write_run(tmp_path, [hpl(name, 2, 2, 2000) for name in LIBRARIES], edit=shared)
+    table = make_document(load_study("2003"), run).parts[0].tables[0]
+    row = next(row for row in table.rows if [cell.text for cell in row[:3]] == ["2", "2", "2000"])
+    assert sum(cell.text.endswith(" *") for cell in row) == 1
+    assert "* oversubscribed: busy ranks shared a core" in table.note
+
+
 def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):
     document = make_document(load_study("2003"), analysis.run.directory)
     found = {(one.number, one.title): one.why for one in document.lacking}
