@@ -22,13 +22,22 @@ BENCHES = (
     "choice",
     "collectives",
     "point_to_point",
+    "prediction",
     "report",
     "nightly",
     "small_sites",
     "chaos_outputs",
 )
 #: Those that take an hour, or gather others; they run when they are named.
-ON_REQUEST = ("large_run", "chaos_kills", "verdicts", "planted", "choice_designs", "one_job")
+ON_REQUEST = (
+    "large_run",
+    "chaos_kills",
+    "verdicts",
+    "planted",
+    "choice_designs",
+    "one_job",
+    "prediction_witness",
+)
 _NEED_ROOT = ("overhead", "chaos_kills", "planted", "one_job")
 
 

@@ -2,14 +2,15 @@
 """How often `assay predict` is right on machines whose law is known (goal: 95 % intervals hold).
 
 python -m bench.prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
-64, 256 and 1024: a machine that obeys the law, two whose messages slow down with a power of the
-nodes, one that varies more. Exits 1 when a row misses its goal (bench/rows.py).
+64, 256 and 1024: a machine that obeys the law, one whose messages slow down with a power of the
+nodes, one that varies more, machines that differ. Exits 1 when a row misses its goal.
 """
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,21 +28,35 @@ TOPIC = "Predicting other node counts"
 CAMPAIGNS = Runs(5, 40, 400)
 COUNTS = {"1 to 4": (1, 2, 4), "1 to 16": (1, 2, 4, 8, 16)}
 TARGETS = (64, 256, 1024)
-MACHINES = {
-    "obeys the law": Truth(),
-    "contention, exponent 0.15": Truth(contention=0.15),
-    "contention, exponent 0.4": Truth(contention=0.4),
-    "launches and counts 5 % apart": Truth(launch=0.05, luck=0.05),
+
+
+def various(seed: int) -> Truth:
+    """A machine as various as the law expects before anything is measured."""
+    computing, kappa, contention = np.random.default_rng(seed).standard_normal(3).tolist()
+    return Truth(
+        computing=0.03 * computing,
+        kappa=math.exp(0.5 * kappa),
+        contention=0.3 * contention,
+        launch=0.03,
+        luck=0.03,
+    )
+
+
+MACHINES: dict[str, Callable[[int], Truth]] = {
+    "obeys the law": lambda _: Truth(),
+    "contention, exponent 0.4": lambda _: Truth(contention=0.4),
+    "launches and counts 5 % apart": lambda _: Truth(launch=0.05, luck=0.05),
+    "machines as various as the law expects": various,
 }
 
 
 def every(campaigns: int) -> Iterator[Row]:
     """For each machine and subject how many true times lie in their intervals, and how wide."""
-    for (name, truth), (told, counts) in product(MACHINES.items(), COUNTS.items()):
+    for (name, make), (told, counts) in product(MACHINES.items(), COUNTS.items()):
         hits: dict[str, list[bool]] = {}
         widths: dict[str, list[float]] = {}
         for seed in range(campaigns):
-            for what, hit, width in _campaign(truth, counts, seed):
+            for what, hit, width in _campaign(make(seed), counts, seed):
                 hits.setdefault(what, []).append(hit)
                 widths.setdefault(what, []).append(width)
         for what, found in hits.items():

@@ -6,7 +6,7 @@ messages take (R. W. Hockney, Parallel Computing 20, 1994). γ is the time of a 
 α and β of a ping-pong lack when all ranks send, wait and share links (o and g of LogP: D. Culler et
 al., PPoPP 1993); a and b are the exponents that the law lacks: contention makes b positive.
 
-Bayes with weak normal priors [choice]: γ is free, ln κ is 0 ± 0.7, a 0 ± 0.03, b 0 ± 0.2. Without
+Bayes with weak normal priors [choice]: γ is free, ln κ is 0 ± 0.7, a 0 ± 0.03, b 0 ± 0.3. Without
 data an exponent is as uncertain as that, and every measured count narrows it. Errors are
 normal in logarithms and of one node count. Their scale is that of the standardised residuals when
 each node count in turn is left out and predicted from the others (D. M. Allen, Technometrics 16,
@@ -26,9 +26,9 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 #: Standard deviations of ln γ, a, ln κ, b before anything is measured.
-PRIOR = np.array([20.0, 0.03, 0.7, 0.2])
+PRIOR = np.array([20.0, 0.03, 0.7, 0.3])
 #: Relative error of a node count, as if `PRIOR_COUNTS` of them had been seen.
-PRIOR_SCALE, PRIOR_COUNTS = {"time": 0.03, "compute": 0.03, "messages": 0.10}, 2
+PRIOR_SCALE, PRIOR_COUNTS = {"time": 0.02, "compute": 0.02, "messages": 0.06}, 2
 _STEPS, _ROUNDS = 12, 3
 _MOST_STEP = 1.5
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from reports.analysis import Analysis
 from reports.models.scaling import Counts, Law, Vector, fit_law
-from reports.notation.units import count_text
+from reports.notation.units import count_text, three_digits
 from reports.prediction.machine import SEED, Machine, machine_of
 from reports.prediction.subjects import (
     CHECKS,
@@ -30,6 +30,8 @@ from reports.statistics.descriptive import LEVEL
 
 #: Fewer node counts give no law; one of them must have messages between nodes.
 LEAST_COUNTS = 2
+#: A greatest count so many times off what the smaller ones predict is said.
+BEND = 1.25
 #: What adds what is missing.
 _ADD_COUNTS = {
     "su3_rmd": "run the campaign su3-scaling, or add `ranks` to the check su3_rmd",
@@ -206,19 +208,33 @@ def _predicted(
         assert not isinstance(problem, str)
         found.append(model.prediction(problem, seen.get(count), left_out))
     counts = tuple(one.problem.nodes for one in used)
+    notes = [*_notes(subject, machine), *_bends(subject, machine, used)]
     curve = tuple(model.curve(max([*nodes, *seen], default=1)) if found else ())
-    notes = _notes(subject, machine)
-    return Predicted(subject, counts, tuple(found), curve, model.law.scales, notes), gaps
+    return Predicted(subject, counts, tuple(found), curve, model.law.scales, tuple(notes)), gaps
 
 
-def _notes(subject: Subject, machine: Machine) -> tuple[str, ...]:
+def _bends(subject: Subject, machine: Machine, used: Sequence[Measured]) -> Iterator[str]:
+    """Where the greatest count is far from what the smaller ones lead to expect."""
+    if len(used) <= LEAST_COUNTS:
+        return
+    last = _Model(subject, machine, used[:-1]).prediction(used[-1].problem, used[-1], ())
+    assert last.seen is not None
+    ratio = last.seen.value / last.time_s.value
+    if not 1 / BEND <= ratio <= BEND:
+        yield (
+            f"{last.problem.nodes} nodes take {three_digits(ratio)} times what the smaller counts"
+            " lead to expect: what changes there, as a link that fills up, may change again;"
+            " measure greater counts before you believe this"
+        )
+
+
+def _notes(subject: Subject, machine: Machine) -> Iterator[str]:
+    """What else to know of a subject."""
     shared = [str(one.problem.nodes) for one in subject.measured if one.shares_cores]
-    notes = []
     if shared:
-        notes.append(f"not learnt from, as ranks shared cores: {', '.join(shared)} nodes")
+        yield f"not learnt from, as ranks shared cores: {', '.join(shared)} nodes"
     if subject.check == "su3_rmd" and machine.sum_law is None:
-        notes.append("global sums as ⌈log₂p⌉ messages: no law of allreduce in this run")
-    return tuple(notes)
+        yield "global sums as ⌈log₂p⌉ messages: no law of allreduce in this run"
 
 
 class _Model:

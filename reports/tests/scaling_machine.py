@@ -20,14 +20,15 @@ N, NB = 3_000, 128
 
 @dataclass(frozen=True)
 class Truth:
-    """γ of a site and step and of a flop in s; α in s, β in s a byte; κ; the exponent of contention
-    from two nodes on; relative errors of a launch and of a node count."""
+    """γ of a site and step and of a flop in s; α in s, β in s a byte; κ; the exponents of computing
+    and, from two nodes on, of contention; relative errors of a launch and of a node count."""
 
     site_step_s: float = 4e-7
     flop_s: float = 1e-10
     alpha_s: float = 2e-6
     beta_s_per_byte: float = 1e-9
     kappa: float = 1.4
+    computing: float = 0.0
     contention: float = 0.0
     launch: float = 0.01
     luck: float = 0.01
@@ -48,14 +49,16 @@ class Truth:
             extents, grid, ranks_per_node=1, real_bytes=8, exchanges=2 * steps
         )
         work = np.prod(extents) * steps / ranks
-        return float(self.site_step_s * work), self.messages_s(ranks, transfers)
+        compute = self.site_step_s * work * ranks**self.computing
+        return float(compute), self.messages_s(ranks, transfers)
 
     def system_s(self, n: int, grid: tuple[int, int]) -> tuple[float, float]:
         """The same of HPL."""
         p, q = grid
         transfers = hpl_transfers(n, NB, p, q, ranks_per_node=1)
         work = (2 * n**3 / 3 + 3 * n**2 / 2) / (p * q)
-        return float(self.flop_s * work), self.messages_s(p * q, transfers)
+        compute = self.flop_s * work * (p * q) ** self.computing
+        return float(compute), self.messages_s(p * q, transfers)
 
 
 def scaled(params: dict[str, Any], ranks: int) -> dict[str, Any]:

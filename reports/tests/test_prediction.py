@@ -114,6 +114,13 @@ def test_what_is_left_out_is_not_learnt_from_and_stands_beside(tmp_path: Path) -
     assert (slow.inside, len(slow.held_out)) == (0, 2)
 
 
+def test_a_bend_at_the_greatest_count_is_said(tmp_path: Path) -> None:
+    bent = outcome_of(machine_run(tmp_path / "bent", COUNTS, slower={16: 2.0}), nodes=(64,))
+    assert all("16 nodes take" in item.notes[-1] for item in bent.predicted)
+    straight = outcome_of(machine_run(tmp_path / "straight", COUNTS), nodes=(64,))
+    assert not any("nodes take" in note for item in straight.predicted for note in item.notes)
+
+
 def test_a_lattice_that_cannot_be_cut_names_counts_that_can(tmp_path: Path) -> None:
     found = outcome_of(machine_run(tmp_path / "run", COUNTS, applications=["su3_rmd"]), (1000,))
     assert not found.predicted

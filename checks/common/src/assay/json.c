@@ -113,7 +113,7 @@ void json_integer(struct json *line, const char *key, long long value) {
     json_raw(line, key, digits);
 }
 
-static void finite(struct json *line, const char *key, const char *format, double value) {
+static void formatted(struct json *line, const char *key, const char *format, double value) {
     char digits[512];
     if (!isfinite(value)) {
         line->refused = "a number is not finite";
@@ -124,11 +124,11 @@ static void finite(struct json *line, const char *key, const char *format, doubl
 }
 
 void json_number(struct json *line, const char *key, double value) {
-    finite(line, key, "%.9g", value);
+    formatted(line, key, "%.9g", value);
 }
 
 void json_clock(struct json *line, const char *key, double seconds) {
-    finite(line, key, "%.6f", seconds);
+    formatted(line, key, "%.6f", seconds);
 }
 
 void json_boolean(struct json *line, const char *key, int value) {
