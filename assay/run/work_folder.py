@@ -74,21 +74,24 @@ class WorkFolder:
             raise self._failed(error) from error
 
     def _lay_out(self, builds: Mapping[str, Path], jobs_user: tuple[int, int] | None) -> None:
-        """Copy kept builds to where sessions look for them, unless one has built before."""
+        """Copy kept builds to where sessions look for them, beside what is there already."""
         try:
             folder = self._made(self._session, BUILDS, 0o755)
+            if jobs_user is not None:
+                os.fchown(folder, *jobs_user)
         except FileExistsError:
-            return
+            try:
+                folder = os.open(BUILDS, FOLDER, dir_fd=self._session)
+            except OSError:
+                return  # a job made something else of it; programs are built again
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
             for name, path in builds.items():
-                with suppress(FileNotFoundError), path.open("rb") as kept:
+                with suppress(FileNotFoundError, FileExistsError), path.open("rb") as kept:
                     made = os.open(name, flags, 0o644, dir_fd=folder)
                     os.fchmod(made, 0o644)
                     with os.fdopen(made, "wb") as file:
                         shutil.copyfileobj(kept, file)
-            if jobs_user is not None:
-                os.fchown(folder, *jobs_user)
         finally:
             os.close(folder)
 

@@ -69,7 +69,10 @@ def test_a_later_run_finds_what_an_earlier_one_built(site, work, tmp_path, monke
     assert list(found) == [NAME]
     assert stat.S_IMODE(kept_folder().stat().st_mode) == 0o700
     with WorkFolder(site, later.path) as folder:
+        folder.fresh_session()
+        (folder.session / "builds" / "allocation").mkdir(parents=True)  # of a job that holds nodes
         folder.fresh_session(found)
+        assert (folder.session / "builds" / "allocation").is_dir()
         assert (folder.session / "builds" / NAME).read_bytes() == b"programs"
         (folder.session / "builds" / NAME).write_bytes(b"of this run")
         folder.fresh_session(found)
