@@ -165,7 +165,6 @@ def keep_points(
     except RefusedFileError as refused:
         kept.refused.append(f"{ARTIFACT} {refused}")
         return
-    run.points.mkdir(mode=0o700, exist_ok=True)
     target = run.points / f"{stem}.{SUFFIX}"
     try:
         checksum = _copied(_range(source, 0, os.fstat(source).st_size), target)
@@ -179,6 +178,7 @@ def _copied(pieces: Iterable[bytes], target: Path) -> str:
     """Write a file of the run directory; its SHA-256."""
     digest = hashlib.sha256()
     try:
+        target.parent.mkdir(mode=0o700, exist_ok=True)
         with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
             for piece in _digested(pieces, digest.update):
                 file.write(piece)

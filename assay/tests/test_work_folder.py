@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work folder of a run on a site without root: two ordinary users in one shared folder."""
 
+import hashlib
 import os
 import resource
 import shutil
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from assay.run.raw_output import RawArchives
+from assay.run.raw_output import RawArchives, RawOutput, keep_points
 from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
@@ -323,3 +324,23 @@ def test_a_link_in_the_place_of_what_was_built_is_not_followed(shared):
         work.fresh_session()
         assert (work.session / "builds").is_symlink()
     assert (shared / "mine/file").read_text() == "x"
+
+
+def test_the_values_of_a_scan_are_kept_whole_and_a_link_is_refused(public, shared):
+    run = made_run(public)
+    with work_folder(run, shared) as work:
+        work.fresh_session()
+        stage = Path(work.session)
+        (stage / "points.parquet").write_bytes(b"x" * 3_000_000)
+        kept = RawOutput()
+        keep_points(work, run, "scan-1.b1.a1", str(stage / "points.parquet"), kept)
+        (stage / "link.parquet").symlink_to(stage / "points.parquet")
+        keep_points(work, run, "scan-1.b2.a1", str(stage / "link.parquet"), refused := RawOutput())
+        keep_points(work, run, "scan-1.b3.a1", str(stage / "none.parquet"), gone := RawOutput())
+    file = run.path / kept.artifacts["points"]
+    assert file.read_bytes() == b"x" * 3_000_000
+    assert kept.artifacts["points_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert refused.refused and gone.missing == ["points"]
+    outcome = Outcome("ok")
+    gone.tell(outcome)
+    assert outcome.status == "wrong"

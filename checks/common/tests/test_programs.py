@@ -61,8 +61,9 @@ def vector_kernels():
 def test_proof_programs_pass(library):
     found = proofs(LIBRARY, library, build_folder(library))
     # prove_short runs with LAM's modes, in test_lam_modes.
-    for program in set(proof_programs(LIBRARY)) - {"prove_short", "prove_timing"}:
+    for program in set(proof_programs(LIBRARY)) - {"prove_hosts", "prove_short", "prove_timing"}:
         assert all(PROPERTY.fullmatch(line) for line in found[program])
+    assert all(PROPERTY.fullmatch(line) for line in found[f"{library}: prove_hosts"])
     for ranks in RANKS:
         assert all(
             PROPERTY.fullmatch(line) for line in found[f"{library}: prove_timing, {ranks} ranks"]

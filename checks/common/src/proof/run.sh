@@ -30,6 +30,8 @@ for ranks in 1 2 3 4; do
     "${launch[@]}" -np "$ranks" "$out/prove_timing" </dev/null || failed=1
     step "start-up, $ranks ranks" "$ranks" end startup "$ranks" -- startup --launched-at "$now"
 done
+echo "== $library: prove_hosts"
+"${launch[@]}" -np 4 "$out/prove_hosts" </dev/null || failed=1
 export OPENBLAS_NUM_THREADS=1
 nodes=(--kernels 'stream,dgemm,linpack_100,arithmetic' --stream-bytes 800000 --dgemm-n 128 --repetitions 1)
 for ranks in 1 2 3 4; do
