@@ -81,8 +81,7 @@ def link_of(times: dict[int, ByBlock], resampled: Resampled) -> Link | None:
 class Machine:
     """A library on the run's nodes; `inside` and `between` are None where nothing was measured.
 
-    `sum_s` is the time of a global sum by bytes and ranks, in each resample; `sums_by` names its
-    law.
+    `sum_law` is the time of the run's allreduce by bytes and ranks, where a law was fitted to it.
     """
 
     resampled: Resampled

@@ -20,6 +20,7 @@ from reports.models.communication import (
     squarest_grid,
 )
 from reports.models.scaling import Counts, fit_law
+from reports.prediction.machine import Link, Machine, Resampled
 from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import Outcome, predict
 from reports.show.canvas import styled
@@ -65,6 +66,18 @@ def test_the_panels_of_hpl_follow_its_authors() -> None:
     assert one.sent_bytes == pytest.approx(8 * 1e6 * 10 / 16)
     assert hpl_transfers(1000, 100, 1, 1, ranks_per_node=1) == []
     assert squarest_grid(12) == (3, 4)
+
+
+def test_sums_follow_the_law_of_the_run_or_recursive_doubling() -> None:
+    link = Link(np.array([1e9]), np.array([[2e-6]]), np.array([[1e-9]]))
+    machine = Machine(Resampled((1,)), None, link, None)
+    assert machine.sums_s(10, 96, 8, between=True) == pytest.approx([10 * 3 * (2e-6 + 96e-9)])
+    assert machine.sums_s(10, 96, 1, between=True).tolist() == [0]
+    known = Machine(Resampled((1,)), None, link, lambda m, p: 1e-6 * p + 1e-9 * m)
+    assert known.sums_s(10, 96, 8, between=True) == pytest.approx([10 * (8e-6 + 96e-9)])
+    near, far = Transfer(1, 8, False), Transfer(2, 800, True, sharing=4)
+    assert machine.messages_s([far]) == pytest.approx([2 * 2e-6 + 4 * 800e-9])
+    assert (machine.lacks([far]), machine.lacks([far, near])) == (None, "within-node")
 
 
 def test_a_law_without_errors_comes_back() -> None:
