@@ -14,7 +14,13 @@ from records.pair_places import Indices
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.fabric import Fabric, Part, fabric_of
 from reports.acceptance.levels import Peers, peers_of, reach_of
-from reports.acceptance.model import Item, JudgedCriterion, limit_text, listed_nodes
+from reports.acceptance.model import (
+    EXPLAINED,
+    Item,
+    JudgedCriterion,
+    limit_text,
+    listed_nodes,
+)
 from reports.acceptance.peer_groups import PeerGroup, Place, positions
 from reports.acceptance.peers import (
     LEAST_GAP,
@@ -68,7 +74,7 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
         item = standing.item(row, places[row], "pair")
         number = int(fabric.explained[row])
         if number in slow and item.verdict != "PASS":
-            note = f"explained by the {_what(parts[number])}"
+            note = f"{EXPLAINED}the {_what(parts[number])}"
             item = replace(item, verdict=parts[number].verdict, state=None, note=note)
         elif item.verdict == "FAIL":
             item = standing.suspect(item, row)

@@ -24,6 +24,8 @@ WaiverState = Literal["applied", "expired", "not needed"]
 #: (case id, block) of a launch.
 LaunchKey = tuple[str, int]
 
+#: How the note of a pair begins that another cause explains.
+EXPLAINED = "explained by "
 #: More nodes than these are written as a list such as n[1-9].
 MOST_LISTED = 8
 _WORDS: dict[str, str] = {
@@ -69,12 +71,38 @@ class Item:
     @property
     def margin(self) -> float | None:
         """Distance of the centre from the nearest limit, as a share of it; negative is bad."""
+        return self.margin_of(self.bounds.centre)
+
+    def margin_of(self, value: float) -> float | None:
+        """The same of another value, such as a bound."""
         margins = []
         if self.at_least:
-            margins.append(self.bounds.centre / self.at_least - 1)
+            margins.append(value / self.at_least - 1)
         if self.at_most:
-            margins.append(1 - self.bounds.centre / self.at_most)
+            margins.append(1 - value / self.at_most)
         return min(margins) if margins else None
+
+    @property
+    def deciding_bounds(self) -> tuple[float, ...]:
+        """The bound that decides: for PASS the one towards the limit, for FAIL and SUSPECT the one
+        away from it; low and high where neither does; none below the least n."""
+        low, high = self.bounds.low, self.bounds.high
+        if low is None or high is None:
+            return ()
+        two_limits = (self.at_least is None) == (self.at_most is None)
+        if two_limits or self.verdict == "INCONCLUSIVE":
+            return low, high
+        return (low,) if self.lower_matters else (high,)
+
+    @property
+    def lower_matters(self) -> bool:
+        """Whether, of one limit, the low bound is the one that decides."""
+        return (self.at_most is None) == (self.verdict == "PASS")
+
+    @property
+    def charged_to(self) -> str:
+        """What explains a slow pair in its place: "the slow link of n3"; "" where nothing does."""
+        return self.note.removeprefix(EXPLAINED) if self.note.startswith(EXPLAINED) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from reports.acceptance.model import Item, JudgedCriterion
-from reports.acceptance.wording import margin_text
+from reports.acceptance.wording import bound_text, centre_text, limit_words, margin_text
 from reports.notation.natural import natural_order
-from reports.notation.palette import BAD, GOOD, INK, OPEN
+from reports.notation.palette import BAD, GOOD, INK, OPEN, QUIET
 from reports.notation.units import count_text, readable_unit, three_digits
 from reports.show.arrange import wrapped
 from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel, styled
@@ -23,9 +23,7 @@ _COLOUR = {"PASS": GOOD, "INCONCLUSIVE": OPEN, "SUSPECT": OPEN, "FAIL": BAD}
 ACCUSED = ("suspected", "confirmed")
 #: A margin beyond this share of the limit is drawn to the edge.
 _MOST_MARGIN = 0.6
-_LINE_IN = 0.17
-#: How the note of a pair begins that another cause explains.
-EXPLAINED = "explained by"
+_LINE_IN, _BAR_IN = 0.17, 0.36
 #: Causes that the note of a map of pairs names.
 MOST_CAUSES = 4
 #: More nodes than these have no numbers in a map of pairs, no text in a map of criteria.
@@ -33,51 +31,67 @@ MOST_PAIRED, MOST_NODES = 16, 12
 
 
 def margins(criteria: Sequence[JudgedCriterion], footer: str) -> Panel | None:
-    """A bar a criterion: how far what is nearest to its limit, or farthest beyond, lies from it."""
+    """A bar a criterion: how far what is nearest to its limit, or farthest beyond, lies from it,
+    with the bound that decides; the accused are outlined."""
     shown = [
-        (one, item, item.margin)
+        (one, item)
         for one in criteria
         if (item := one.most_telling()) is not None and item.margin is not None
     ]
     if not shown:
         return None
-    titles = [wrapped(one.title, 9, WIDTH_IN - 0.1) for one, _, _ in shown]
-    subjects = [
-        wrapped(f"{margin_text(item)}, {item.subject}", 9, WIDTH_IN / 2 - 0.2)
-        for _, item, _ in shown
-    ]
-    heights = [max(0.24, _LINE_IN * len(subject)) for subject in subjects]
-    pitches = [
-        0.12 + height + _LINE_IN * len(title) for title, height in zip(titles, heights, strict=True)
+    room = WIDTH_IN - 0.1
+    titles = [wrapped(one.title, 9, room) for one, _ in shown]
+    subjects = [wrapped(_margin_words(item), 9, room) for _, item in shown]
+    heights = [
+        _LINE_IN * (len(title) + len(subject)) + _BAR_IN
+        for title, subject in zip(titles, subjects, strict=True)
     ]
     with styled():
-        figure, axes = new_panel("Margin to each limit", footer, 0.75 + sum(pitches))
+        figure, axes = new_panel("Margin to each limit", footer, 1.1 + sum(heights))
+        axes.set_ylabel("bar: the median; line: to the bound that decides; outlined: accused")
         top = 0.0
-        for place, (one, _, margin) in enumerate(shown):
-            title, height = titles[place], heights[place]
-            share = float(np.clip(margin, -_MOST_MARGIN, _MOST_MARGIN))
-            middle = top + _LINE_IN * len(title) + height / 2
-            axes.barh(middle, share, height=0.2, color=_COLOUR[one.verdict], linewidth=0)
-            axes.vlines(0, middle - 0.13, middle + 0.13, color=INK, linewidth=1.2)
+        for (one, item), title, subject, height in zip(
+            shown, titles, subjects, heights, strict=True
+        ):
             axes.text(-_MOST_MARGIN, top, "\n".join(title), fontsize=9, color=INK, va="top")
-            axes.text(
-                0.015 if share < 0 else -0.015,
-                middle,
-                "\n".join(subjects[place]),
-                fontsize=9,
-                color=INK,
-                va="center",
-                ha="left" if share < 0 else "right",
-            )
-            top += pitches[place]
+            top_in = top + _LINE_IN * len(title)
+            axes.text(-_MOST_MARGIN, top_in, "\n".join(subject), fontsize=9, color=QUIET, va="top")
+            _margin_bar(axes, top + height - 0.62 * _BAR_IN, item, _COLOUR[one.verdict])
+            top += height
         axes.set_xlim(-_MOST_MARGIN, _MOST_MARGIN)
         axes.set_ylim(top, -0.05)
         axes.set_yticks([])
         axes.grid(visible=False)
         axes.spines[:].set_visible(False)
         axes.set_xticks([-0.5, -0.25, 0, 0.25, 0.5], ["−50 %", "−25 %", "limit", "+25 %", "+50 %"])
-        told = (f"{one.title}: {margin_text(item)} ({item.subject})" for one, item, _ in shown)
+        told = (f"{one.title}: {_margin_words(item)}" for one, item in shown)
         return finish(figure, f"Margin to each limit. {'; '.join(told)}")
+
+
+def _margin_words(item: Item) -> str:
+    """ "−33.0 points, n2, bound ≤ 47 % (limit ≥ 75 %)", and what a pair is charged to."""
+    if not item.deciding_bounds:
+        return f"{centre_text(item)}, {item.subject} (limit {limit_words(item)})"
+    words = f"{margin_text(item)}, {item.subject}, bound {bound_text(item)}"
+    words += f" (limit {limit_words(item)})"
+    return f"{words}, charged to {item.charged_to}" if item.charged_to else words
+
+
+def _margin_bar(axes: Axes, middle: float, item: Item, colour: str) -> None:
+    """The margin of an item's centre as a bar, those of its deciding bounds as the ends of a
+    line."""
+
+    def drawn(value: float) -> float:
+        return float(np.clip(item.margin_of(value) or 0.0, -_MOST_MARGIN, _MOST_MARGIN))
+
+    centre = drawn(item.bounds.centre)
+    edge, width = (BAD, 1.8) if item.state in ACCUSED else ("none", 0.0)
+    axes.barh(middle, centre, height=0.16, color=colour, edgecolor=edge, linewidth=width)
+    if ends := [drawn(bound) for bound in item.deciding_bounds]:
+        axes.hlines(middle, min(centre, *ends), max(centre, *ends), color=INK, linewidth=1.4)
+        axes.vlines(ends, middle - 0.055, middle + 0.055, color=INK, linewidth=1.4)
+    axes.vlines(0, middle - 0.13, middle + 0.13, color=INK, linewidth=1.2)
 
 
 def nodes_by_criterion(criteria: Sequence[JudgedCriterion], footer: str) -> list[Panel]:
@@ -158,7 +172,7 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
                 texts[place] = three_digits((item.measured or 0.0) / unit.factor)
             if item.state in ACCUSED:
                 culprits.append(place)
-            elif item.note.startswith(EXPLAINED):
+            elif item.charged_to:
                 charged.append(place)
     heat = Heat(
         nodes, nodes, values, texts, culprits, charged, links, _pair_note(pairs, unit.label)
@@ -178,13 +192,12 @@ def _pair_map(items: Sequence[Item], title: str, footer: str) -> Panel:
 
 def _pair_note(pairs: Sequence[Item], unit: str) -> str:
     """What the numbers and the outlines of a map of pairs are."""
-    causes = dict.fromkeys(item.note for item in pairs if item.note.startswith(EXPLAINED))
+    causes = list(dict.fromkeys(item.charged_to for item in pairs if item.charged_to))
     note = f"Numbers: {unit}. Outlined: beyond the limit."
     if not causes:
         return note
-    shown = [cause.removeprefix(EXPLAINED).strip() for cause in causes][:MOST_CAUSES]
-    more = ", …" if len(causes) > len(shown) else ""
-    return f"{note} Dashed: not charged to the pair but to {', '.join(shown)}{more}."
+    more = ", …" if len(causes) > MOST_CAUSES else ""
+    return f"{note} Dashed: charged not to the pair but to {', '.join(causes[:MOST_CAUSES])}{more}."
 
 
 def _strip(items: Sequence[Item], title: str, footer: str) -> Panel:

@@ -162,16 +162,11 @@ def centre_text(item: Item) -> str:
 
 
 def bound_text(item: Item) -> str:
-    """The bound that decides: for PASS the one towards the limit, for FAIL and SUSPECT the one away
-    from it; both where neither does."""
-    low, high = item.bounds.low, item.bounds.high
-    if low is None or high is None:
-        return "–"
-    two_limits = (item.at_least is None) == (item.at_most is None)
-    if two_limits or item.verdict == "INCONCLUSIVE":
-        return f"{number(item, low)} … {number(item, high)}"
-    lower_matters = (item.at_most is None) == (item.verdict == "PASS")
-    return f"≥ {number(item, low)}" if lower_matters else f"≤ {number(item, high)}"
+    """The bound that decides, as the verdict reads it; both where neither does."""
+    bounds = [number(item, bound) for bound in item.deciding_bounds]
+    if len(bounds) == 1:
+        return f"{'≥' if item.lower_matters else '≤'} {bounds[0]}"
+    return " … ".join(bounds) or "–"
 
 
 def limit_words(item: Item) -> str:

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+from reports.checks.common.curves import latency_and_bandwidth
 from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.checks.common.hops import hops_1988, hops_picture, hops_table
 from reports.show.section import Section
 
 SECTION = Section(
-    pictures=(fits_picture("echo"), hops_picture("echo")),
+    pictures=(
+        latency_and_bandwidth("echo", "half_round_trip", "bandwidth"),
+        fits_picture("echo"),
+        hops_picture("echo"),
+    ),
     tables=(hops_table("echo"), hops_1988("echo"), fits_table("echo"), switches_table("echo")),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from reports.analysis import Analysis
 from reports.checks.common.cells import name_cell, ratio_interval_cell
+from reports.checks.common.curves import latency_and_bandwidth
 from reports.checks.common.echo_times import ByBlock, echo_times, together
 from reports.checks.common.fits import fits_picture, fits_table, switches_table
 from reports.notation.units import ReadableUnit, bytes_text
@@ -86,6 +87,9 @@ def netpipe_times(analysis: Analysis, environment: str, transport: str) -> dict[
 
 
 SECTION = Section(
-    pictures=(fits_picture("netpipe"),),
+    pictures=(
+        latency_and_bandwidth("netpipe", "netpipe_half_round_trip", "netpipe_bandwidth"),
+        fits_picture("netpipe"),
+    ),
     tables=(comparison_table, fits_table("netpipe"), switches_table("netpipe")),
 )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from reports.analysis import Analysis, Row, flags_of
+from reports.checks.common.curves import latency_and_bandwidth
 from reports.checks.common.fits import chosen_construct, fits_picture, fits_table, switches_table
 from reports.checks.common.hops import hops_picture, hops_table
 from reports.notation.units import ReadableUnit, bytes_text, readable_unit
@@ -16,19 +17,8 @@ from reports.show.section import Section
 from reports.show.tables import MOST_ROWS, Cell, Column, Table, across, pivot, slug
 
 METRICS = ("half_round_trip", "bandwidth")
-
-
-def latency_and_bandwidth(analysis: Analysis) -> Picture | None:
-    """Both against message length, of the plain send and receive."""
-    rows = analysis.rows_of("pt2pt", *METRICS)
-    plain = chosen_construct(rows)
-    return size_picture(
-        analysis,
-        [row for row in rows if row.series.at_value("construct") == plain],
-        "picture-pt2pt",
-        "Latency and bandwidth",
-        f"{plain or 'Send and receive'}, all lengths measured.",
-    )
+#: Of more environments than these, time and rate stand in tables of their own.
+MOST_TOGETHER = 5
 
 
 def other_constructs(metric: str, anchor: str, title: str) -> Callable[[Analysis], Picture | None]:
@@ -50,13 +40,16 @@ def sizes_tables(analysis: Analysis) -> list[Table]:
     """
     titles: dict[tuple[int, str], str] = {}
     groups: dict[str, list[Row]] = {}
-    for row in analysis.rows_of("pt2pt", *METRICS):
+    found = analysis.rows_of("pt2pt", *METRICS)
+    apart = len(measured_in(analysis, found)) > MOST_TOGETHER
+    for row in found:
         construct = str(row.series.at_value("construct") or "all")
         title = titles.get((row.series.case, construct))
         if title is None:
             parts = analysis.labels["pt2pt"].parts(analysis.case(row))
             title = titles[row.series.case, construct] = ", ".join([construct, *parts])
-        groups.setdefault(title, []).append(row)
+        name = analysis.register.metric_title(row.series.metric)
+        groups.setdefault(f"{title}: {name}" if apart else title, []).append(row)
     blocks = analysis.run.blocks
     note = (
         f"Mean ± s at each message length; n = {blocks} launches unless a cell says otherwise. A"
@@ -83,7 +76,7 @@ def _sizes_table(analysis: Analysis, title: str, rows: list[Row], note: str, mos
             analysis.register.metrics[metric].unit,
             (row.summary.mean for row in rows if row.series.metric == metric),
         )
-        for metric in METRICS
+        for metric in dict.fromkeys(row.series.metric for row in rows)
     }
     blocks = analysis.run.blocks
 
@@ -104,7 +97,7 @@ def _sizes_table(analysis: Analysis, title: str, rows: list[Row], note: str, mos
         [(Column("message", numeric=True), lambda row: bytes_text(message_bytes(row)))],
         [
             across(
-                [(metric, name) for metric in METRICS for name in names],
+                [(metric, name) for metric in METRICS if metric in units for name in names],
                 lambda row: (row.series.metric, analysis.case(row).environment),
                 cell,
                 heading,
@@ -120,7 +113,7 @@ def _sizes_table(analysis: Analysis, title: str, rows: list[Row], note: str, mos
 
 SECTION = Section(
     pictures=(
-        latency_and_bandwidth,
+        latency_and_bandwidth("pt2pt", *METRICS),
         other_constructs("half_round_trip", "picture-latency", "Half round trip, other constructs"),
         other_constructs("bandwidth", "picture-bandwidth", "Bandwidth, other constructs"),
         fits_picture("pt2pt"),

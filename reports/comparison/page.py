@@ -14,7 +14,9 @@ from reports.write.html import render_page
 def write_page(found: RunComparison, path: Path) -> None:
     """Write the page whole or not at all. Raises InfrastructureError when it cannot be written."""
     looks = {**found.first.looks, **found.second.looks}
-    write_file(render_page("compare.html.j2", looks, {"found": found}), path)
+    sections = [(table.anchor, table.title) for table in (*found.tables, found.differences)]
+    content = {"found": found, "sections": sections}
+    write_file(render_page("compare.html.j2", looks, content), path)
 
 
 def write_file(text: str, path: Path) -> None:

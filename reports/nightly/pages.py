@@ -34,7 +34,7 @@ from reports.nightly.wording import (
 )
 from reports.notation.units import count_text, percent, readable_unit
 from reports.show.canvas import Panel, styled
-from reports.write.page import fill_in
+from reports.write.page import fill_in, scripts
 
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
@@ -121,6 +121,7 @@ def render_page(checked: Checked) -> str:
         "changes": _changes(history),
         "checks": list(_trends(checked).items()),
         "rules": checked.rules,
+        **scripts("contents.js", "take-out.js"),
     }
     return fill_in("nightly.html.j2", content)
 

@@ -50,15 +50,26 @@ _FURTHER = (
 def looks(environments: Iterable[str]) -> dict[str, Look]:
     """A look for each environment; names outside the table get one by the hash of the name.
 
-    Two such names that meet in one report step to the next free look, in order of name.
+    Two such names that meet in one report step to the next free look, in order of name; when all
+    are taken, to those of the table that no name here has, then to mixed ones.
     """
     names = list(dict.fromkeys(environments))
     result = {name: _FIXED[name] for name in names if name in _FIXED}
+    free = [*_FURTHER, *(look for name, look in _FIXED.items() if name not in result)]
+    mixed = (
+        Look(one.colour, other.marker, other.dashes)
+        for step in range(1, len(_FURTHER))
+        for one, other in zip(_FURTHER, _FURTHER[step:] + _FURTHER[:step], strict=True)
+    )
     taken: set[int] = set()
     for name in sorted(set(names) - set(result)):
         place = hashlib.sha256(name.encode("utf-8", "replace")).digest()[0] % len(_FURTHER)
-        while place in taken and len(taken) < len(_FURTHER):
+        if len(taken) >= len(_FURTHER):
+            place = len(taken)
+        while place in taken:
             place = (place + 1) % len(_FURTHER)
+        if place >= len(free):
+            free.append(next(mixed, free[place % len(free)]))
         taken.add(place)
-        result[name] = _FURTHER[place]
+        result[name] = free[place]
     return {name: result[name] for name in names}

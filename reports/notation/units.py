@@ -87,6 +87,11 @@ def signed_percent(ratio: float) -> str:
     return f"{sign}{fixed(abs(difference), 1)} %"
 
 
+def times_text(ratio: float) -> str:
+    """How much of something: "85 % of", from a factor of two on "5.0 times"."""
+    return f"{three_digits(ratio)} times" if ratio >= 2 else f"{percent(ratio, 0)} of"
+
+
 def advantage_text(ratio: float) -> str:
     """An advantage, a ratio in the good direction: "+3.4 %", "2.4 × better", "11 × worse"."""
     if ratio >= 2 or 0 < ratio <= 0.5:

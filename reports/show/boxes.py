@@ -11,6 +11,7 @@ from records.axes import along_curve
 from reports.analysis import Analysis, Row
 from reports.notation.palette import INK
 from reports.notation.units import readable_unit
+from reports.show.arrange import LABEL_PT, wrapped
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.lines import Curves, Picture, footer, grouped, picture_of
 from reports.show.rows import measured_in
@@ -69,7 +70,8 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
                 medianprops={"color": INK, "linewidth": 1.6},
                 manage_ticks=False,
             )
-    axes.set_yticks(range(len(names)), names)
+    shown = ["\n".join(wrapped(name, LABEL_PT, 1.75)) for name in names]
+    axes.set_yticks(range(len(names)), shown)
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")

@@ -12,7 +12,7 @@ from reports.show.rows import in_reading_order, row_label, side_by_side, value_c
 from reports.show.tables import Cell, Table, pivot, slug
 
 #: Rows of the table.
-MOST_POINTS = 6
+MOST_POINTS = 5
 
 
 def headline_table(analysis: Analysis, check: str) -> Table | None:

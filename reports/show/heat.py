@@ -29,6 +29,12 @@ _BRIGHT = 0.55
 #: More rows or columns than these are named in steps, or have no edges between their cells.
 MOST_NAMES, MOST_EDGED = 48, 20
 _NAME_IN, _LINE_IN = 1.75, 0.185
+#: Names that stand below their columns upright are broken where they are longer.
+_TURNED_IN = 1.3
+#: With more columns than these rows have narrower names.
+_MOST_WIDE, _NARROW_NAME_IN = 5, 1.25
+#: Sizes of the texts of cells, the largest that fits is taken.
+_TEXT_PT = (9.0, 8.0, 7.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,8 @@ class Heat:
 def heat_panel(title: str, footer: str, heat: Heat, scale: Scale, alt: str) -> Panel:
     """The heat map above its colour bar."""
     count = len(heat.rows)
-    lines = [wrapped(name, LABEL_PT, _NAME_IN) for name in heat.rows]
+    room_in = _NAME_IN if len(heat.columns) <= _MOST_WIDE else _NARROW_NAME_IN
+    lines = [wrapped(name, LABEL_PT, room_in) for name in heat.rows]
     row_in = max(0.34, _LINE_IN * max(map(len, lines)) + 0.05)
     if count > 8:
         row_in = max(0.19, _LINE_IN * max(map(len, lines)))
@@ -90,7 +97,12 @@ def heat_panel(title: str, footer: str, heat: Heat, scale: Scale, alt: str) -> P
     widest = max(text_width_in(name, LABEL_PT) for name in heat.columns)
     own_in = max(text_width_in(line, LABEL_PT) for name in lines for line in name)
     cell_in = (WIDTH_IN - own_in) / len(heat.columns)
-    turned_in = widest if widest > cell_in - 0.2 and heat.columns[0][:1].isalpha() else 0.0
+    columns = list(heat.columns)
+    turned_in = widest if widest > cell_in - 0.2 and columns[0][:1].isalpha() else 0.0
+    if turned_in > _TURNED_IN:
+        parts = [wrapped(name, LABEL_PT, _TURNED_IN) for name in columns]
+        if max(map(len, parts)) * _LINE_IN < cell_in:
+            columns, turned_in = ["\n".join(part) for part in parts], _TURNED_IN
     figure, axes = new_panel(title, footer, 1.25 + row_in * count + turned_in)
     share = scale.place(heat.values)
     axes.imshow(
@@ -106,8 +118,8 @@ def heat_panel(title: str, footer: str, heat: Heat, scale: Scale, alt: str) -> P
     axes.tick_params(length=0, labelcolor=INK)
     axes.set_ylabel(heat.note)
     _names(axes.yaxis, ["\n".join(name) for name in lines], heat.rows, heat.named)
-    _names(axes.xaxis, heat.columns, heat.columns, heat.named)
-    _cells(axes, heat, share)
+    _names(axes.xaxis, columns, heat.columns, heat.named)
+    _cells(axes, heat, share, cell_in - 0.06)
     bar = figure.add_axes((0.1, 0.1, 0.8, 0.03))
     bar.imshow(
         np.linspace(0, 1, 64)[np.newaxis, :], cmap=_SHADES, aspect="auto", extent=(0, 1, 0, 1)
@@ -116,7 +128,7 @@ def heat_panel(title: str, footer: str, heat: Heat, scale: Scale, alt: str) -> P
     bar.set_yticks([])
     bar.spines[:].set_visible(False)
     bar.set_xticks(scale.place(np.array(list(scale.ticks))).tolist(), list(scale.ticks.values()))
-    bar.set_xlabel(scale.title)
+    bar.set_xlabel(f"{scale.title}, brighter is better")
     return finish(figure, alt)
 
 
@@ -129,18 +141,38 @@ def _names(axis: Axis, shown: Sequence[str], names: Sequence[str], named: Collec
             label.set_fontweight("bold")
 
 
-def _cells(axes: Axes, heat: Heat, share: Matrix) -> None:
+def _fitting(texts: Mapping[Place, str], cell_in: float) -> tuple[float, Mapping[Place, str]]:
+    """The size in which all texts fit into their cells, on two lines if they must; else none."""
+    for broken in (texts, {place: text.replace(" ", "\n") for place, text in texts.items()}):
+        lines = {line for text in broken.values() for line in text.split("\n")}
+        for size_pt in _TEXT_PT:
+            if all(text_width_in(line, size_pt) <= cell_in for line in lines):
+                return size_pt, broken
+    return _TEXT_PT[-1], {}
+
+
+def _cells(axes: Axes, heat: Heat, share: Matrix, cell_in: float) -> None:
     """Edges between cells, their texts, and the outlines of what stands out."""
     rows, columns = share.shape
     narrow = max(rows, columns) > MOST_EDGED
     if not narrow:
         axes.hlines(np.arange(rows - 1) + 0.5, -0.5, columns - 0.5, color=PAPER, lw=1.4)
         axes.vlines(np.arange(columns - 1) + 0.5, -0.5, rows - 0.5, color=PAPER, lw=1.4)
-    for (row, column), text in heat.texts.items():
+    size_pt, texts = _fitting(heat.texts, cell_in)
+    for (row, column), text in texts.items():
         colour = INK if np.isnan(share[row, column]) else ON_DARK
         if share[row, column] > _BRIGHT:
             colour = ON_BRIGHT
-        axes.text(column, row, text, ha="center", va="center", fontsize=9, color=colour)
+        axes.text(
+            column,
+            row,
+            text,
+            ha="center",
+            va="center",
+            fontsize=size_pt,
+            color=colour,
+            linespacing=0.95,
+        )
     for places, style in ((heat.charged, (0, (2, 1.5))), (heat.culprits, "-")):
         for row, column in places:
             corner = column - 0.475, row - 0.45

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from matplotlib.axes import Axes
@@ -14,7 +15,7 @@ from matplotlib.ticker import NullLocator
 from reports.analysis import Analysis, Row
 from reports.notation.labels import point_text, value_text
 from reports.notation.palette import BAD, QUIET
-from reports.notation.units import ReadableUnit, bytes_text, fixed, percent, readable_unit
+from reports.notation.units import ReadableUnit, bytes_text, fixed, readable_unit, times_text
 from reports.show.canvas import (
     MOST_POINTS,
     Line,
@@ -37,6 +38,8 @@ EFFORT = (
     *("sizes", "iterations", "warmup", "seed"),
     *("least_bytes", "greatest_bytes", "perturbation_bytes", "repeats", "suite_sizes"),
 )
+#: Environments above the line rate that a caption names.
+MOST_RINGED = 3
 #: A line of more points is thinned to every k-th; the caption says so.
 MOST_LINE_POINTS = 250
 
@@ -55,6 +58,19 @@ class Picture:
     def footers(self) -> list[str]:
         """What the panels rest on, each once: where there is one, it stands below them all."""
         return list(dict.fromkeys(panel.footer for panel in self.panels if panel.footer))
+
+    def in_parts(self, most: int) -> list[Picture]:
+        """The same panels in at most so many pictures, named by them."""
+        size = -(-len(self.panels) // most)
+        return [
+            replace(
+                self,
+                anchor=f"{self.anchor}-{first + 1}" if first else self.anchor,
+                title=f"{self.title}, from panel {first + 1}" if first else self.title,
+                panels=self.panels[first : first + size],
+            )
+            for first in range(0, len(self.panels), size)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +147,11 @@ def size_picture(
 ) -> Picture | None:
     """Metrics against message length, log-x; times log–log, rates beside the line rate."""
     axis = XAxis(None, lambda row: float(message_bytes(row)), size=True)
-    curves: list[Curves] = []
+    by_metric = []
     for metric in dict.fromkeys(row.series.metric for row in rows):
         mine = [row for row in rows if row.series.metric == metric]
-        curves += grouped(analysis, mine, without=("message_bytes", *EFFORT), axis=axis)
+        by_metric.append(grouped(analysis, mine, without=("message_bytes", *EFFORT), axis=axis))
+    curves = [item for together in zip_longest(*by_metric) for item in together if item]
     return lines_picture(
         analysis,
         curves,
@@ -243,16 +260,18 @@ def _above_line_rate(analysis: Analysis, rows: Sequence[Row], rate: float | None
         before = greatest.get(name, row)
         if _over_network(analysis, row) and row.summary.mean >= before.summary.mean:
             greatest[name] = row
+    over = {name: row.summary.mean / rate for name, row in greatest.items() if rate}
     told = [
-        f"{name} {percent(row.summary.mean / rate, 0)} of it at {bytes_text(message_bytes(row))}"
-        for name, row in greatest.items()
-        if rate and row.summary.mean > rate
+        f"{name} {times_text(share)} it at {bytes_text(message_bytes(greatest[name]))}"
+        for name, share in sorted(over.items(), key=lambda item: -item[1])
+        if share > 1
     ]
     if not told:
         return ""
+    more = f" and {len(told) - MOST_RINGED} more" if len(told) > MOST_RINGED else ""
     return (
-        f" Ringed, above the line rate: {', '.join(told)}. More than the line carries is no speed"
-        " of the network: buffers on the way took it, or both directions count."
+        f" Ringed, above the line rate: {', '.join(told[:MOST_RINGED])}{more}. More than the line"
+        " carries is no speed of the network: buffers on the way took it, or both directions count."
     )
 
 

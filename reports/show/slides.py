@@ -17,12 +17,12 @@ from records.errors import InfrastructureError
 from records.files import write_whole
 from records.plain_text import plain
 from reports.notation.palette import INK, PAPER, QUIET, Look
-from reports.show.arrange import wrapped
+from reports.show.arrange import text_width_in, wrapped
 from reports.show.canvas import ID_MARK, PNG_DPI, WIDTH_IN, Panel, in_light, styled
 from reports.show.lines import Picture
 from reports.show.tables import slug
 
-_EDGE_IN, _GAP_IN = 0.2, 0.25
+_EDGE_IN, _GAP_IN, _LEGEND_IN = 0.2, 0.25, 0.3
 _MOST_ACROSS = 3
 _TITLE_PT, _TEXT_PT, _FOOT_PT = 16.0, 10.5, 8.5
 _VIEW = re.compile(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
@@ -61,7 +61,8 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
     head.add(picture.title, _TITLE_PT, color=INK, fontweight="bold")
     head.add(picture.caption, _TEXT_PT, color=QUIET)
     legend_at = head.down
-    head.down += 0.3 if picture.environments else 0.0
+    across_legend = _legend_columns(picture.environments, width)
+    head.down += _LEGEND_IN * -(-len(picture.environments) // across_legend)
     first = head.down + _GAP_IN / 2
     foot = _Text(width)
     for text in picture.footers[:1] or [""]:
@@ -72,7 +73,7 @@ def _taken_out(picture: Picture, looks: Mapping[str, Look]) -> tuple[bytes, byte
         frame = Figure(figsize=(width, height))
         head.draw(frame, 0.0)
         foot.draw(frame, foot_at - _EDGE_IN)
-        _legend(frame, picture.environments, looks, legend_at)
+        _legend(frame, picture.environments, looks, legend_at, across_legend)
         places = [
             (
                 _EDGE_IN + column * (WIDTH_IN + _GAP_IN),
@@ -124,7 +125,16 @@ class _Text:
             frame.text(*place, line, fontsize=size_pt, va="top", **look)
 
 
-def _legend(frame: Figure, names: Sequence[str], looks: Mapping[str, Look], down_in: float) -> None:
+def _legend_columns(names: Sequence[str], width_in: float) -> int:
+    """How many names of a legend stand side by side; 1 without any."""
+    widest = max((text_width_in(name, _TEXT_PT) for name in names), default=0.0)
+    room = (width_in - 2 * _EDGE_IN) / (widest + 4.6 * _TEXT_PT / 72)
+    return max(1, min(len(names), int(room)))
+
+
+def _legend(
+    frame: Figure, names: Sequence[str], looks: Mapping[str, Look], down_in: float, columns: int
+) -> None:
     if not names:
         return
     width, height = frame.get_size_inches()
@@ -143,7 +153,7 @@ def _legend(frame: Figure, names: Sequence[str], looks: Mapping[str, Look], down
         list(names),
         loc="upper left",
         bbox_to_anchor=(_EDGE_IN / width, 1 - down_in / height),
-        ncols=len(names),
+        ncols=columns,
         fontsize=_TEXT_PT,
         frameon=False,
         borderpad=0.2,

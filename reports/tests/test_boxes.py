@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Boxes of all that stands on a page, measured in a browser: nothing is cut, hidden or covered.
+"""Pages in a browser: nothing is cut, hidden or covered, contents stay in view, pictures come out.
 
 All pages that the product makes, at four widths, light, dark and printed, with every folded part
 open; one browser for all of it.
@@ -7,9 +7,11 @@ open; one browser for all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -44,11 +46,19 @@ LOOKS = [
     (PAPER, "light", "print"),
 ]
 NAMES = ("report", "acceptance", "night", "compare", "paper")
+#: Nodes and series that are more than their pictures name.
+MANY = 60
+#: Variants of libraries as a study runs them, by the names that people give them.
+VARIANTS = (
+    *("mpich", "mpich-tcp-eager-1m", "openmpi-tcp-eager-64k", "openmpi-tuned-eager-limit"),
+    *("lam", "lam-lamd-without-shared-memory", "mvapich-ch3-sock"),
+)
 
 
-def a_run(folder: Path, slower: float = 1.0) -> Path:
+def a_run(
+    folder: Path, slower: float = 1.0, names: Sequence[str] = VARIANTS, blocks: int = 6
+) -> Path:
     """Long names, several checks, few points; a failed launch."""
-    names = ("mpich", "openmpi-tuned-eager-limit", "lam-lamd")
     cases = []
     for name in names:
         for p, q in ((1, 1), (1, 2), (2, 2)):
@@ -69,9 +79,27 @@ def a_run(folder: Path, slower: float = 1.0) -> Path:
         ]
         return record
 
-    run = write_run(folder, cases, blocks=6, slower=slower, edit=edit)
+    run = write_run(folder, cases, blocks=blocks, slower=slower, edit=edit)
     (run / "campaign.yaml").write_text("schema: 1\n")
     return run
+
+
+def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
+    """The document of a run with a slow node and a slow link."""
+    run = acceptance_runs.write_run(
+        folder, nodes=tuple(nodes), slow_node={nodes[1]: 0.6}, slow_link={nodes[2]: 0.5}
+    )
+    dossier = make_dossier(
+        run,
+        [],
+        criteria=criteria_from_text("mine.yaml", CRITERIA),
+        criteria_text=CRITERIA,
+        day=date(2026, 11, 21),
+        made_with=made_with(),
+    )
+    page = folder / "acceptance.html"
+    page.write_text(render_document(dossier))
+    return page
 
 
 @pytest.fixture(scope="module")
@@ -80,27 +108,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     run, other = a_run(root / "20261120T235011Z-3f2a"), a_run(root / "other", 1.1)
     build_report(run, formats=("html",))
     write_page(compare(run, other), root / "compare.html")
-    nodes = tuple(f"node-with-a-long-name-{number}" for number in range(1, 7))
-    accepted = acceptance_runs.write_run(
-        root / "accepted",
-        nodes=nodes,
-        slow_node={nodes[1]: 0.6},
-        slow_link={nodes[2]: 0.5},
-    )
-    dossier = make_dossier(
-        accepted,
-        [],
-        criteria=criteria_from_text("mine.yaml", CRITERIA),
-        criteria_text=CRITERIA,
-        day=date(2026, 11, 21),
-        made_with=made_with(),
-    )
-    (root / "acceptance.html").write_text(render_document(dossier))
+    nodes = [f"node-with-a-long-name-{number}" for number in range(1, 7)]
     paper = render_html(make_document(load_study("ornl-1996"), run))
     (root / "paper.html").write_text(paper)
     return {
         "report": run / "report/index.html",
-        "acceptance": root / "acceptance.html",
+        "acceptance": an_acceptance(root / "accepted", nodes),
         "night": nightly_page(root / "night"),
         "compare": root / "compare.html",
         "paper": root / "paper.html",
@@ -113,26 +126,113 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield browser
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_nothing_is_cut_hidden_or_covered(
-    pages: dict[str, Path], browser: Browser, name: str
-) -> None:
+def faults_of(browser: Browser, page: Path, looks: Sequence[tuple[int, str, str]]) -> list[str]:
+    """What is cut, hidden or covered, and whether it all fits on paper; of texts at least some."""
     browser.look(1280)
-    browser.open(pages[name])
+    browser.open(page)
     browser.evaluate(OPEN)
-    faults, counts = [], []
-    for width, theme, medium in LOOKS:
+    faults = []
+    for width, theme, medium in looks:
         browser.look(width, theme, medium)
         if medium == "print":
             needed = browser.evaluate("document.documentElement.scrollWidth")
             assert needed <= MOST_SHRUNK * PAPER, f"printed, {needed} pixels do not fit on paper"
             browser.look(needed, theme, medium)
         found = browser.evaluate(MEASURE)
-        counts.append((found["texts"], found["pictures"]))
+        assert found["texts"] > 40
+        assert found["pictures"] or page.name in ("compare.html", "paper.html")
         faults += [f"{width} {theme} {medium}: {kind}: {text}" for kind, text in found["faults"]]
+    return faults
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_is_cut_hidden_or_covered(
+    pages: dict[str, Path], browser: Browser, name: str
+) -> None:
+    faults = faults_of(browser, pages[name], LOOKS)
     assert not faults, "\n".join(faults[:40])
-    assert min(texts for texts, _ in counts) > 40
-    assert name in ("compare", "paper") or min(pictures for _, pictures in counts) > 0
+
+
+def test_nothing_is_cut_where_there_is_little_or_much(browser: Browser, tmp_path: Path) -> None:
+    alone = a_run(tmp_path / "alone", names=("openmpi-tuned-eager-limit",))
+    once = a_run(tmp_path / "once", names=VARIANTS[:2], blocks=1)
+    for run in (alone, once):
+        build_report(run, formats=("html",))
+    pages = [
+        *(run / "report/index.html" for run in (alone, once)),
+        an_acceptance(tmp_path / "many", [f"node{number:03}" for number in range(MANY)]),
+        nightly_page(tmp_path / "night", series=MANY, nights=33),
+    ]
+    faults = [
+        f"{page.parent.parent.name}, {fault}"
+        for page in pages
+        for fault in faults_of(browser, page, [LOOKS[0], LOOKS[4], LOOKS[-1]])
+    ]
+    assert not faults, "\n".join(faults[:40])
+
+
+#: Each link of the contents: how far its target comes to stand below them, in pixels (beside a
+#: wide page they cover nothing), and whether they are in view.
+FOLLOW = """[...document.querySelectorAll("nav.contents a")].map((link) => {
+  const target = document.getElementById(link.hash.slice(1));
+  target.scrollIntoView();
+  const shown = [...document.querySelectorAll(".contents")].find((one) => one.checkVisibility());
+  const box = shown.getBoundingClientRect();
+  const below = box.width > innerWidth / 2 ? box.bottom : 0;
+  return [link.hash, target.getBoundingClientRect().top - below, box.top >= 0 && box.top < 99];
+})"""
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280, 1920])
+@pytest.mark.parametrize("name", NAMES)
+def test_contents_stay_in_view_and_hide_no_target(
+    pages: dict[str, Path], browser: Browser, name: str, width: int
+) -> None:
+    browser.look(width)
+    browser.open(pages[name])
+    browser.evaluate("scrollTo(0, 400)")
+    found = browser.evaluate(FOLLOW)
+    assert len(found) >= 4
+    for link, below, in_view in found:
+        assert below >= 0, f"{link} lies under the contents"
+        assert in_view, f"at {link} the contents are out of view"
+
+
+def test_each_check_is_one_screen(pages: dict[str, Path], browser: Browser) -> None:
+    browser.look(1280)
+    browser.open(pages["report"])
+    heights = browser.evaluate(
+        "[...document.querySelectorAll('section.check')].map((one) => one.offsetHeight)"
+    )
+    assert len(heights) == 3
+    assert max(heights) <= 900
+
+
+def test_a_picture_comes_out_as_svg_and_png(
+    pages: dict[str, Path], browser: Browser, tmp_path: Path
+) -> None:
+    browser.call(
+        "Browser.setDownloadBehavior",
+        behavior="allow",
+        downloadPath=str(tmp_path),
+        eventsEnabled=False,
+    )
+    browser.look(1280)
+    browser.open(pages["report"])
+    pressed = (
+        "document.querySelectorAll('#picture-hpl-grid .take button').forEach((b) => b.click())"
+    )
+    browser.evaluate(pressed)
+    files = [tmp_path / f"hpl-grid.{kind}" for kind in ("svg", "png")]
+    end = time.monotonic() + 60
+    while not all(file.is_file() and file.stat().st_size for file in files):
+        assert time.monotonic() < end, "the browser has not written the files"
+        time.sleep(0.05)
+    words = " ".join(ElementTree.fromstring(files[0].read_text()).itertext())  # noqa: S314 ours
+    for expected in ("HPL rate against process grid", *VARIANTS, "seed 1", "process grid P × Q"):
+        assert expected in words
+    assert "var(" not in files[0].read_text()
+    assert files[1].read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(

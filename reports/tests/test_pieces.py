@@ -11,7 +11,7 @@ import pytest
 
 from reports.tests.synthetic import case, write_run
 from reports.write import markdown
-from reports.write.pieces import Piece, laid_out
+from reports.write.pieces import Part, Piece, Sheet, laid_out
 from reports.write.report import build_report
 
 BODIES = {
@@ -22,13 +22,23 @@ BODIES = {
 }
 
 
+def parts(*bodies: str) -> list[Part]:
+    return [Part("", f"part {number}", body) for number, body in enumerate(bodies, start=1)]
+
+
+def cover(sheet: Sheet) -> str:
+    others = "".join(f'<a href="{file}">{first}–{last}</a>' for file, first, last in sheet.pages)
+    return f"<h1>{sheet.title}</h1>{others}" + "".join(part.body for part in sheet.parts)
+
+
 def pages(most_bytes: int) -> dict[str, str]:
     pieces = [
-        Piece(name, name, f"Title of {name}", "1 table", body) for name, body in BODIES.items()
+        Piece(name, name, f"Title of {name}", "1 table", parts(body))
+        for name, body in BODIES.items()
     ]
     marks = "".join(piece.mark for piece in pieces)
     page = f'<p id="page-id"><a href="#large-id">see</a></p>{marks}'
-    return laid_out(page, pieces, lambda title, body: f"<h1>{title}</h1>{body}", "..", most_bytes)
+    return laid_out(page, pieces, cover, "..", most_bytes, most_beside=9000)
 
 
 def test_what_fits_stays_folded_in_the_page() -> None:
@@ -56,13 +66,29 @@ def test_a_link_to_what_no_page_has_leads_to_the_records() -> None:
 
 def test_an_open_piece_moves_last() -> None:
     pieces = [
-        Piece("picture", "check", "Check", "1 picture", "p" * 500, open=True),
-        Piece("tables", "check", "All of check", "1 table", "t" * 300),
+        Piece("picture", "check", "Check", "1 picture", parts("p" * 500), open=True),
+        Piece("tables", "check", "All of check", "1 table", parts("t" * 300)),
     ]
     page = "".join(piece.mark for piece in pieces)
-    found = laid_out(page, pieces, lambda title, body: title + body, "..", 700)
+    found = laid_out(page, pieces, cover, "..", 700, most_beside=9000)
     assert "p" * 500 in found["index.html"]
-    assert found["details/check.html"] == "All of check" + "t" * 300
+    assert "t" * 300 in found["details/check.html"]
+
+
+def test_a_page_beside_is_bounded_and_its_links_lead_to_where_their_ends_lie() -> None:
+    bodies = [f'<h3 id="t{n}">t</h3><a href="#t{9 - n}">x</a>' + "x" * 400 for n in range(10)]
+    bodies[7] += '<a href="summary.csv">all</a>'
+    piece = Piece("check", "check", "Check", "10 tables", parts(*bodies))
+    page = f'<a href="#t9">last</a>{piece.mark}'
+    found = laid_out(page, [piece], cover, "..", 0, most_beside=1500, data=["summary.csv"])
+    files = ["details/check.html", *(f"details/check-{number}.html" for number in (2, 3, 4))]
+    assert list(found) == ["index.html", *files]
+    assert '<a href="details/check-4.html#t9">' in found["index.html"]
+    assert '<a href="../details/check-4.html#t9">' in found["details/check.html"]
+    assert '<a href="check-3.html">part 7–part 9</a>' in found["details/check.html"]
+    assert '<a href="../summary.csv">' in found["details/check-3.html"]
+    together = "".join(found.values())
+    assert all(together.count(f'id="t{number}"') == 1 for number in range(10))
 
 
 def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
@@ -75,10 +101,14 @@ def test_a_long_report_lies_in_pages_whose_links_lead_to_each_other(
     ]
     run = write_run(tmp_path / "run", cases, blocks=3)
     monkeypatch.setattr("reports.write.html.MOST_BYTES", 60_000)
+    monkeypatch.setattr("reports.write.html.MOST_PART", 20_000)
+    monkeypatch.setattr("reports.write.html.MOST_BESIDE", 60_000)
     build_report(run, formats=("html", "md"))
     report = run / "report"
     texts = {path: path.read_text() for path in (report / "index.html", *report.rglob("*/*.html"))}
-    assert len(texts) > 2
+    assert len(texts) > 4
+    assert all(len(text) < 130_000 for text in texts.values())
+    assert "rows 1 to " in (report / "details/hpl.html").read_text()
     ids = {path.resolve(): set(re.findall(r'\bid="([^"]+)"', text)) for path, text in texts.items()}
     raw = 0
     for path, text in texts.items():

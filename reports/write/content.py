@@ -13,10 +13,11 @@ from reports.papers.section import StudySection
 @dataclass(frozen=True)
 class Content:
     """An analysis, the relative way `root` from the report to the run directory, the checks' parts,
-    all warnings, and the study whose campaign the run is of."""
+    all warnings, the study whose campaign the run is of, and the names of the report's `files`."""
 
     analysis: Analysis
     root: str
     parts: list[CheckPart]
     warnings: tuple[str, ...]
     study: StudySection | None = None
+    files: tuple[str, ...] = ()

@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
@@ -29,12 +26,25 @@ from reports.show.invalid import invalid_picture, invalid_table
 from reports.show.lines import Picture
 from reports.show.tables import Table, slug
 from reports.write.content import Content
-from reports.write.page import fill_in
-from reports.write.pieces import MOST_BYTES, Piece, laid_out
+from reports.write.page import fill_in, scripts
+from reports.write.pieces import (
+    INDEX,
+    MOST_BESIDE,
+    MOST_BYTES,
+    MOST_PART,
+    Part,
+    Piece,
+    Sheet,
+    laid_out,
+)
 from reports.write.summary import check_sentences, launches_text, summary_sentences
 
 #: Panels of a check's first picture that stand in the page itself.
 MOST_SHOWN = 2
+#: A page beside with more parts than these has no contents of its own.
+MOST_NAMED = 40
+#: Files of values that a page leads to where they are written.
+_DATA = ("summary.csv", "values.parquet", "junit.xml", "verdicts.json")
 
 
 @dataclass(frozen=True)
@@ -50,11 +60,12 @@ class CheckShown:
 
 
 class Pieces:
-    """The pieces of a page, rendered as they are added."""
+    """The pieces of a page, rendered as they are added; `data` are files of values beside it."""
 
-    def __init__(self, looks: Mapping[str, Look]) -> None:
+    def __init__(self, looks: Mapping[str, Look], data: Sequence[str]) -> None:
         self.made: list[Piece] = []
-        self._looks = looks
+        self._looks, self._data = looks, data
+        self._rendered_items = 0
 
     def add(
         self,
@@ -65,21 +76,50 @@ class Pieces:
         pictures: Sequence[Picture] = (),
         tables: Sequence[Table] = (),
         shown: bool = False,
-        **further: Any,
+        **further: Sequence[Any],
     ) -> Markup:
         """Render a piece and give the mark of its place; "" where there is nothing in it."""
-        content = {"provenance": (), "evidence": (), "conditions": (), **further}
-        content |= {"pictures": pictures, "tables": tables}
-        counted = ((noun, content[key]) for key, noun in _NOUNS.items())
-        told = [count_text(len(items), noun) for noun, items in counted if items]
+        content = {"conditions": (), "pictures": pictures, "tables": tables, **further}
+        told = [
+            count_text(len(content[key]), noun) for key, noun in _NOUNS.items() if content.get(key)
+        ]
         if not told:
             return Markup()
-        body = render_page("pieces.html.j2", self._looks, content, ids=f"{name}-")
-        piece = Piece(name, page or name, title, ", ".join(told), body, shown)
+        parts = [
+            part
+            for kind, items in content.items()
+            for item in items
+            for part in self._parts(f"{name}-{kind}", kind, item)
+        ]
+        piece = Piece(name, page or name, title, ", ".join(told), parts, shown)
         self.made.append(piece)
         return piece.mark
 
+    def _parts(self, name: str, kind: str, item: Any) -> Iterator[Part]:
+        """An item rendered; a long table or picture in several parts."""
+        body = self._rendered(name, kind, item)
+        count = -(-len(body.encode()) // MOST_PART)
+        if count == 1 or not isinstance(item, Table | Picture):
+            yield Part(*_NAMES[kind](item), body)
+            return
+        for part in item.in_parts(count):
+            yield Part(*_NAMES[kind](part), self._rendered(name, kind, part))
 
+    def _rendered(self, name: str, kind: str, item: Any) -> str:
+        self._rendered_items += 1
+        content = {"kind": kind, "item": item, "data": self._data}
+        ids = f"{name}-{self._rendered_items}-"
+        return render_page("pieces.html.j2", self._looks, content, ids)
+
+
+#: Id and title of what a piece is made of.
+_NAMES: dict[str, Callable[[Any], tuple[str, str]]] = {
+    "conditions": lambda _: ("", ""),
+    "pictures": lambda item: (item.anchor, item.title),
+    "tables": lambda item: (item.anchor, item.title),
+    "provenance": lambda item: ("", item[0]),
+    "evidence": lambda item: (item.anchor, item.label),
+}
 #: What a piece is made of, as it is counted.
 _NOUNS = {"pictures": "picture", "tables": "table", "provenance": "part", "evidence": "case"}
 
@@ -88,7 +128,8 @@ def render_pages(content: Content) -> dict[str, str]:
     """The page of a run as index.html, and the pages of what would make it too long."""
     analysis, root = content.analysis, content.root
     run, comparisons = analysis.run, analysis.comparisons
-    pieces = Pieces(analysis.looks)
+    data = [name for name in _DATA if name in content.files]
+    pieces = Pieces(analysis.looks, data)
     with styled():
         factors, effects = factors_picture(analysis), forest(analysis)
         score_panel = score_picture(analysis)
@@ -118,6 +159,8 @@ def render_pages(content: Content) -> dict[str, str]:
         {
             "run": run,
             "answer": answer_of(analysis),
+            "data": data,
+            "files": [name for name in content.files if name != INDEX],
             "warnings": content.warnings,
             "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
             "sentences": summary_sentences(analysis),
@@ -174,11 +217,19 @@ def render_pages(content: Content) -> dict[str, str]:
         },
     )
 
-    def cover(title: str, body: str) -> str:
-        named = {"title": title, "run": run, "body": Markup(body)}  # noqa: S704 (our own page)
-        return render_page("details.html.j2", analysis.looks, named)
+    def cover(sheet: Sheet) -> str:
+        named = [(part.anchor, part.title) for part in sheet.parts if part.anchor and part.title]
+        body = Markup("\n".join(part.body for part in sheet.parts))  # noqa: S704 (our own page)
+        found = {
+            "sheet": sheet,
+            "sections": named if len(named) <= MOST_NAMED else [],
+            "run": run,
+            "data": data,
+            "body": body,
+        }
+        return render_page("details.html.j2", analysis.looks, found)
 
-    return laid_out(page, pieces.made, cover, root, MOST_BYTES)
+    return laid_out(page, pieces.made, cover, root, MOST_BYTES, most_beside=MOST_BESIDE, data=data)
 
 
 def _there(*tables: Table | None) -> list[Table]:
@@ -218,16 +269,13 @@ def render_page(
     """A page in the report's look; `looks` give the environments' signs, `ids` begin those of its
     drawings."""
     signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
-    # The page's policy allows this text, without its comment lines, and no other script.
-    lines = files("reports.write").joinpath("templates/report.js").read_text(encoding="utf-8")
-    script = "\n" + "".join(x for x in lines.splitlines(True) if not x.startswith("//"))
     common = {
         "sign": lambda name: signs.get(name, ""),
         "badge_kind": badge_kind,
         "meaning": meaning,
         "count_text": count_text,
-        "script": Markup(script),  # noqa: S704 (our own file)
-        "script_hash": b64encode(sha256(script.encode()).digest()).decode(),
+        "data": (),
+        **scripts("report.js", "contents.js", "take-out.js"),
     }
     return fill_in(template, {**common, **content}, ids)
 

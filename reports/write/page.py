@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
+from hashlib import sha256
+from importlib.resources import files
 from itertools import count
 from typing import Any
 
@@ -20,6 +23,34 @@ def unbroken(text: str) -> str:
     return text.replace(" ", "\xa0").replace("…\xa0", "… ")
 
 
+@lru_cache(maxsize=1)
+def _templates() -> jinja2.Environment:
+    """The templates, each compiled once."""
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("reports.write"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["unbroken"] = unbroken
+    return environment
+
+
+def scripts(*names: str) -> dict[str, str]:
+    """The page's script, made of these templates without their comment lines, and its hash: the
+    page's policy allows this text and no other script."""
+    folder = files("reports.write").joinpath("templates")
+    lines = (
+        line
+        for name in names
+        for line in folder.joinpath(name).read_text(encoding="utf-8").splitlines(keepends=True)
+    )
+    script = "\n" + "".join(line for line in lines if not line.startswith("//"))
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    return {"script": Markup(script), "script_hash": digest}  # noqa: S704 (our own files)
+
+
 def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
     """The page, or a piece of one. The same content gives the same text; `svg` in it places a
     panel, whose ids begin with `ids`."""
@@ -31,16 +62,3 @@ def fill_in(template: str, content: Mapping[str, Any], ids: str = "p") -> str:
 
     page = _templates().get_template(template).render(svg=svg, **content)
     return plain(page)
-
-
-@cache
-def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("reports.write"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["unbroken"] = unbroken
-    return environment

@@ -15,7 +15,15 @@ from reports.write.pdf import BackgroundPrint, find_browser
 
 def render_html(document: PaperDocument) -> str:
     """The document as a page of one file."""
-    return render_page("paper.html.j2", document.analysis.looks, {"document": document})
+    parts = enumerate(document.parts, start=1)
+    sections = [
+        ("claims", "Claims"),
+        *((f"part-{number}", part.number) for number, part in parts),
+        *([("missing", "Without counterpart")] if document.lacking else []),
+        ("then", "Then"),
+    ]
+    content = {"document": document, "sections": sections}
+    return render_page("paper.html.j2", document.analysis.looks, content)
 
 
 def render_markdown(document: PaperDocument) -> str:

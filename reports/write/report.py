@@ -109,7 +109,8 @@ def build_report(
     if {"html", "md"} & wanted:
         parts, faults = check_parts(analysis, checks, pictures="html" in wanted)
     study = study_section(analysis) if {"html", "md"} & wanted else None
-    content = Content(analysis, root, parts, (*analysis.run.warnings, *faults), study)
+    files = (*chosen, *([PDF] if "pdf" in formats else []))
+    content = Content(analysis, root, parts, (*analysis.run.warnings, *faults), study, files)
     with BackgroundPrint() as printer:
         _write_all(out_dir, chosen, content, printer if "pdf" in formats else None)
         if "pdf" in formats:

@@ -65,15 +65,21 @@ def leaders(analysis: Analysis) -> list[tuple[str, Sentence]]:
 
 def check_sentences(analysis: Analysis, check: str) -> list[Sentence]:
     """Who is best in one check; where nobody is compared, why."""
-    title = f"{analysis.register.check_title(check)}: "
+    title = analysis.register.check_title(check)
     found = [sentence for of, sentence in leaders(analysis) if of == check]
     if found:
-        return [replace(one, text=one.text.removeprefix(title)) for one in found]
+        return [replace(one, text=_without(title, one.text)) for one in found]
     names = measured_in(analysis, analysis.rows_of(check))
     if len(names) == 1:
         return [Sentence(f"Measured in {names[0]} alone.", "#provenance")]
     text = f"Environments are compared from {LEAST_N} common blocks on; below is what each showed."
     return [Sentence(text, "#comparison", "open")] if names else []
+
+
+def _without(title: str, text: str) -> str:
+    """A sentence where the check's title stands above it."""
+    part = text.removeprefix(f"{title}, ")
+    return text.removeprefix(f"{title}: ") if part == text else part[:1].upper() + part[1:]
 
 
 def _what_ran(analysis: Analysis) -> Sentence:

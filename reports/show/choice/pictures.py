@@ -12,6 +12,7 @@ from reports.choice.cells import LEAST_DIFFERENCE, Comparison
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, PAPER, QUIET
 from reports.notation.units import three_digits
+from reports.show.arrange import LABEL_PT, wrapped
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.heat import Heat, Scale, heat_panel
 from reports.show.lines import MOST_PANELS, Picture, counted_footer
@@ -43,7 +44,8 @@ def score_picture(analysis: Analysis) -> Panel | None:
             ends = [item.interval.low, item.interval.high]
             axes.plot(ends, [row, row], color=look.colour, linewidth=2.6)
         axes.plot([item.score], [row], marker=look.marker, color=look.colour, markersize=8)
-    axes.set_yticks(range(len(shown)), [f"{item.environment}  ({item.place})" for item in shown])
+    names = [wrapped(f"{item.environment} ({item.place})", LABEL_PT, 1.75) for item in shown]
+    axes.set_yticks(range(len(shown)), ["\n".join(lines) for lines in names])
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.set_xlabel("smaller is better · grey: ±3 %")
