@@ -104,7 +104,7 @@ def test_nightly_page_opens_without_an_error_and_is_complete_without_its_script(
     assert complaints == ""
     dom = re.sub(r"<script>.*?</script>", "", pages["nightly"].read_text(), flags=re.DOTALL)
     assert "<img" not in dom
-    assert dom.count('<figure class="panel') == 4
+    assert dom.count('<figure class="panel trend') == 4
     assert dom.count('role="img" aria-label=') == 5  # four trends, and the map of all series
     assert set(re.findall(r'href="#([^"]+)"', dom)) <= set(re.findall(r'id="([^"]+)"', dom))
     assert len(re.findall(r">(?:suspect|regression)</span>", dom)) >= 4
