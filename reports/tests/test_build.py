@@ -21,6 +21,11 @@ VOID = {"meta", "br", "link", "img", "input", "hr", "col"}
 HOSTILE = "<script>alert(1)</script>\"'&|`]]>\x00\x07\x1b[31m\ufffe =cmd $x^2$ ](http://evil) -->"
 
 
+#: What a page leads to: itself, pages beside it, raw output, the report's other files.
+INNER = ("#", "details/", "../raw/")
+INNER += ("report.md", "summary.csv", "values.parquet", "junit.xml", "verdicts.json")
+
+
 class Page(HTMLParser):
     """Notes what is left open, ids, links and pictures without words."""
 
@@ -90,7 +95,7 @@ def test_page_loads_nothing_and_runs_nothing(run: Path, page: Page) -> None:
     assert not {"link", "iframe", "img", "object"} & page.tags
     assert text.count("<script") == 1
     assert "@import" not in text
-    assert not [link for link in page.links if not link.startswith(("#", "details/", "../raw/"))]
+    assert not [link for link in page.links if not link.startswith(INNER)]
 
 
 def test_ids_are_unique_and_inner_links_lead_somewhere(page: Page) -> None:
@@ -221,7 +226,7 @@ def test_nothing_hostile_reaches_a_report_unescaped(tmp_path: Path) -> None:
     page = Page(html)
     assert html.count("<script>") == html.count("</script>") == 1
     assert page.faults == []
-    assert all(link.startswith(("#", "details/", "../raw/")) for link in page.links)
+    assert all(link.startswith(INNER) for link in page.links)
     assert not {"\x00", "\x07", "\x1b"} & set(html)
     md = (run / "report/report.md").read_text()
     assert "<script" not in md
