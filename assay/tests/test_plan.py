@@ -211,7 +211,8 @@ def test_a_plan_survives_its_file() -> None:
     assert Plan.from_json(plan.to_json()) == plan
     parsed = json.loads(plan.to_json())
     assert list(parsed)[:3] == ["schema", "campaign", "question"]
-    asked = {"cpus_per_task", "resources", "alone"}  # written where a case asks for them
+    # Written where a case asks for them.
+    asked = {"cpus_per_task", "resources", "alone", "switches"}
     assert set(parsed["cases"][0]) == {*PlannedCase.__struct_fields__} - asked
     empty = dataclasses.replace(SITE, environments={"mpich": frozenset(), "lam": frozenset()})
     assert Plan.from_json(plan_of(GOOD, empty).to_json()).totals.launches == 0

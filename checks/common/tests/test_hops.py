@@ -24,6 +24,7 @@ def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE):
         definition=definition,
         params=definition.parameters.model_validate(given),
         declared_topology=lambda: topology,
+        switches="",
         current_partition=SimpleNamespace(extras={"shared_cores": {}}),
     )
 
