@@ -61,6 +61,7 @@ def granted(site: Site, job: dict[str, str], seed: int) -> Allocation:
         nodes=nodes,
         ends_at=slurm_seconds(job.get("EndTime", "")) or sys.float_info.max,
         seed=seed,
+        at_once=site.description.concurrency,
         cores=site.description.shared_cores,
         leaves={
             switch: here

@@ -3,7 +3,8 @@
 
 Slurm places and runs the steps; here is only chosen which nodes a launch gets: those that it asks
 for, or free ones drawn at random. Launches begin in the order in which they are handed in. One
-that is to be undisturbed waits until no other runs, and the others wait for it.
+that is to be undisturbed waits until no other runs, and the others wait for it. Jobs are handed in
+while others run, so that nothing but their steps is left to be begun when their turn comes.
 """
 
 from __future__ import annotations
@@ -154,6 +155,8 @@ class AllocationScheduler(SqueueJobScheduler):
         """Begin the jobs whose turn it is, as many as there are nodes for."""
         while self._waiting:
             job = self._waiting[0]
+            if len(self._running) >= self._allocation.at_once:
+                return
             if self._running and (self._undisturbed(job) or self._undisturbed(self._running[0])):
                 return
             nodes, late = self._nodes_for(job), self._too_late_for(job)

@@ -14,6 +14,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from reframe.core.logging import LoggerAdapter
 from reframe.frontend import cli
 from reframe.frontend.executors import TaskEventListener
 from reframe.frontend.executors.policies import (
@@ -66,7 +67,7 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
     """Launches as steps of an allocation, as many at a time as the site says, in their order.
 
     ReFrame's own, which looks at every test again and again, gets to see only those that run and
-    as many that are set up meanwhile: the next launch begins as soon as its nodes are free. None
+    as many that are handed in meanwhile: the next launch begins as soon as its nodes are free. None
     runs while programs are built. It sleeps until a launch says something.
     """
 
@@ -93,8 +94,8 @@ class InAllocationPolicy(AsynchronousExecutionPolicy):
         self._admit()
 
     def _admit(self) -> None:
-        """Let ReFrame see the next tests: builds, or as many launches as may soon run."""
-        most = 2 * max(self._max_jobs[name] for name in self._schedulers if name != "_rfm_local")
+        """Let ReFrame see the next tests: builds, or as many launches as may be handed in."""
+        most = max(self._max_jobs[name] for name in self._schedulers if name != "_rfm_local")
         while self._coming:
             launches = sum(isinstance(task.check, MpiCheck) for task in self._current_tasks)
             builds = len(self._current_tasks) - launches
@@ -120,9 +121,19 @@ def _no_report(*_: Any, **__: Any) -> None:
     """In place of ReFrame's list of failures, which reads what jobs put in the place of output."""
 
 
+def _named(logger: Any) -> None:
+    """In place of what ReFrame gathers of a check at each line of its log: what ours tells of it.
+
+    One of its attributes is deprecated, and warns by a walk through the stack: milliseconds a line.
+    """
+    if logger.check is not None:
+        logger.extra["check_info"] = logger.check.info()
+
+
 if __name__ == "__main__":
     outcome_pipe()  # before anything is started that would inherit its name
     PrettyPrinter.failure_report = _no_report
+    LoggerAdapter._update_check_extras = _named
     tempfile.tempdir = str(Path.cwd())
     cli.SerialExecutionPolicy, cli.AsynchronousExecutionPolicy = ReportingPolicy, InAllocationPolicy
     sys.exit(cli.main())

@@ -70,7 +70,8 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "launcher": "local",
         "access": site["access"],
         "environs": sorted(site["environments"]),
-        "max_jobs": site["concurrency"],
+        # In an allocation as many again are handed in, to begin as soon as nodes are free.
+        "max_jobs": (2 if ALLOCATION in os.environ else 1) * site["concurrency"],
         "processor": processor,
         "resources": [{"name": k, "options": v} for k, v in site["resources"].items()],
         "extras": {

@@ -12,14 +12,13 @@
 # one allocation apart.
 nodes=$1 ranks=$2 per_node=$3 out=$4 err=$5
 shift 5
-here=$(dirname "$(readlink -f "$0")")
+here=$(cd "${0%/*}" && pwd -P)
 export ASSAY_LAUNCH_ID=$SLURM_JOB_ID-$SLURM_STEP_ID
-cpus=$(nproc --all)
+cpus=${SLURM_CPUS_ON_NODE:-$(nproc --all)}
 for name in $(compgen -v SLURM_); do
     case $name in
         SLURM_CONF | SLURM_JOB_ID | SLURM_JOBID | SLURM_CLUSTER_NAME | SLURM_TOPOLOGY_*) ;;
         SLURM_JOB_PARTITION | SLURM_JOB_ACCOUNT | SLURM_JOB_QOS | SLURM_JOB_UID | SLURM_JOB_USER) ;;
-        SLURM_CPUS_ON_NODE) cpus=$SLURM_CPUS_ON_NODE ;;&
         *) unset "$name" ;;
     esac
 done

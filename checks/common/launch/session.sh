@@ -10,12 +10,12 @@
 set -uo pipefail
 daemons=$1 limit_s=$2
 shift 2
-here=$(dirname "$(readlink -f "$0")")
-
 secret=${ASSAY_SESSION_SECRET:-}
 unset ASSAY_SESSION_SECRET
 say() { printf '\n{"assay":"%s","secret":"%s",%s}\n' "$1" "$secret" "$2"; }
 stamp() { say stamp "\"name\":\"$1\",\"at\":$EPOCHREALTIME"; }
+stamp session_begin
+here=$(cd "${0%/*}" && pwd -P)
 failed() {
     say error "\"where\":\"session\",\"message\":\"$1\""
     exit 125
@@ -42,7 +42,6 @@ trap finish EXIT
 trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
 say allocation "\"nodes\":\"$SLURM_JOB_NODELIST\",\"host\":\"$(hostname)\",\"daemons\":\"$daemons\""
-stamp session_begin
 # Remedies for faults of a library, chosen by the site for each environment.
 [ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
 if [ "$daemons" != none ]; then
