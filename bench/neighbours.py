@@ -19,9 +19,9 @@ from reports.neighbours import ALPHA
 from reports.statistics.stratified import Shift, stratified_shift
 
 TOPIC = "Whether neighbours mattered"
-CAMPAIGNS = Runs(200, 1000, 5000)
+CAMPAIGNS = Runs(100, 1000, 5000)
 #: Cases, blocks and launches at once of the campaigns.
-SIZES = ((8, 6, 2), (24, 10, 4), (150, 10, 20))
+SIZES = ((8, 6, 2), (24, 10, 4), (100, 10, 20))
 EFFECTS = (0.03, 0.10)
 
 

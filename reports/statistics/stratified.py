@@ -43,15 +43,16 @@ def stratified_shift(
     statistic is 0 and ±1.96 [Hodges and Lehmann, Ann. Math. Statist. 34 (1963) 598]. Where marks
     were drawn independently of everything else the test is right whatever the values are like.
     """
-    values = _aligned(cases, blocks, values)
     both = np.isin(cases, np.intersect1d(cases[marked], cases[~marked]))
-    cases, values, marked = np.unique_inverse(cases[both])[1], values[both], marked[both]
-    n, others = int(marked.sum()), int((~marked).sum())
+    strata = np.unique_inverse(cases[both])[1]
+    n, others = int(marked[both].sum()), int((~marked[both]).sum())
     if min(n, others) < LEAST_OF_EACH:
         return None
 
     def z(shift: float) -> float:
-        return _statistic(cases, np.where(marked, values - shift, values), marked)
+        # What blocks have in common is known only without the shift.
+        aligned = _aligned(cases, blocks, np.where(marked, values - shift, values))
+        return _statistic(strata, aligned[both], marked[both])
 
     reach = float(np.ptp(values)) + 1e-9
     limit = float(stats.norm.ppf(0.975))
@@ -62,7 +63,7 @@ def stratified_shift(
         for at in (0.0, limit, -limit)
     )
     p = 2 * float(stats.norm.sf(abs(z(0.0))))
-    return Shift(value, low, high, p, n, others, len(np.unique(cases)))
+    return Shift(value, low, high, p, n, others, len(np.unique(strata)))
 
 
 def _aligned(
