@@ -91,7 +91,7 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
             path.unlink()
     roots = sorted({root for known in facts.values() for root in known["roots"]})
-    local_sources.refuse_unused(lock, roots, request.sources)
+    local_sources.refuse_unused(lock, lock.roots, request.sources)
     ours = lock.hashes_of(OUR_PACKAGES, roots)
     changed = our_packages.changed(commands, ours)
     for part in [known["roots"] for known in facts.values()] if request.sources else [roots]:
