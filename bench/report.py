@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Report on up to 1,000,000 metric values: time and peak memory (goal: 10 s, 1 GiB).
+"""Report on up to 1,000,000 metric values: time and peak memory (goal: 8 s, 1 GiB).
 
 python -m bench.report [METRIC_VALUES …]. Each size runs in processes of its own, in two shapes: few
 launches of many values (message sizes) and many launches of two values (HPL); once without the PDF
 and, where a browser is there, once with it, as `assay report` makes it. The browser's memory is not
 counted. Then the page of campaign measurements is weighed: 3 MB and 500 lines of text at most.
-Exits 1 when a million values or the page miss the goal.
+Asked for 10000000, whose goal is 60 s and 4 GiB, it takes minutes. Exits 1 when a goal is missed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 from reports.tests.synthetic import CONSTRUCTS, ENVIRONMENTS, HPL_FIXED, SIZES, case, write_run
 from reports.write.pdf import find_browser
 
-LIMIT_S = 10.0
-LIMIT_BYTES = 2**30
+#: Up to so many values: seconds and bytes allowed.
+LIMITS = {1_000_000: (8.0, 2**30), 10_000_000: (60.0, 4 * 2**30)}
 LIMIT_PAGE_BYTES = 3_000_000
 LIMIT_LINES = 500
 BLOCKS = 5
@@ -79,7 +79,10 @@ def bench(shape: str, values: int) -> bool:
         whole = _measured(directory, "--measure-pdf") if find_browser() else found
         sizes = sum(path.stat().st_size for path in (directory / "report").rglob("*.*"))
     slowest, greatest = (max(found[name], whole[name]) for name in ("time_s", "peak_bytes"))
-    kept = values > 1_000_000 or (slowest <= LIMIT_S and greatest <= LIMIT_BYTES)
+    kept = all(
+        slowest <= limit_s and greatest <= limit_bytes
+        for limit_s, limit_bytes in [limit for most, limit in LIMITS.items() if values <= most][:1]
+    )
     printed = f"{whole['time_s']:6.2f} s with the PDF" if whole is not found else "no browser"
     print(
         f"{shape:5} {values:9,} values: {found['time_s']:6.2f} s"
