@@ -1,25 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What commands print: no text of a program moves the cursor or hides what stands there."""
+"""What commands print: no text of a program moves the cursor or hides what stands there, and lines
+for people fit."""
 
 from __future__ import annotations
 
+import codecs
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
+from assay.folding import HANG, folded, width_of
 from records.plain_text import plain
 
 
 class PlainStream:
-    """A stream whose text is plain; everything else is that of `stream`."""
+    """A stream whose text is plain; everything else is that of `stream`. `messages`: what it has
+    is for people, so that on a terminal lines that are too long are broken; in a file or a pipe a
+    message stays a line, which is searched for."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
+    def __init__(self, stream: TextIO, *, messages: bool) -> None:
+        self.stream, self._folds = stream, messages and stream.isatty()
 
     def write(self, text: str) -> int:
         """Write a text without its control characters."""
-        return self.stream.write(plain(text))
+        text = plain(text)
+        return self.stream.write(folded(text, width_of(self.stream)) if self._folds else text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -29,11 +37,21 @@ class PlainStream:
 def plain_output() -> Iterator[None]:
     """Within this, what is printed to standard output and standard error is plain."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, PlainStream(stream)) for stream in before)
+    for stream in before:
+        # A locale that lacks a character, such as "–", makes no error of it.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=_ESCAPED)
+    sys.stdout = cast(TextIO, PlainStream(before[0], messages=False))
+    sys.stderr = cast(TextIO, PlainStream(before[1], messages=True))
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def say(text: str, *, hang: int = HANG) -> None:
+    """Print a text for people: lines that are too long are broken, and go on indented by `hang`."""
+    print(folded(text, width_of(sys.stdout), hang), flush=True)
 
 
 def own_stdout() -> TextIO:
@@ -44,3 +62,13 @@ def own_stdout() -> TextIO:
 def own_stderr() -> TextIO:
     """Standard error for a display that moves the cursor itself and prints plain text only."""
     return cast(TextIO, getattr(sys.stderr, "stream", sys.stderr))
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    """Characters that an encoding lacks, as JSON writes them."""
+    assert isinstance(error, UnicodeEncodeError)
+    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+
+_ESCAPED = "assay-escaped"
+codecs.register_error(_ESCAPED, _escaped)

@@ -124,10 +124,8 @@ def _status(args: argparse.Namespace) -> None:
     if args.json:
         _say(json.dumps({"schema": 1, **status}, indent=1))
         return
-    _say(
-        f"cluster {status['name']}: {len(status['nodes'])} nodes, network {status['network']}, "
-        f"jobs of {status['user']} staged in {status['work_dir']}"
-    )
+    _say(f"cluster {status['name']}: {len(status['nodes'])} nodes, network {status['network']}")
+    _say(f"  jobs of {status['user']} staged in {status['work_dir']}")
     for node in status["nodes"]:
         power = "on" if node["power"] else "no power"
         cores = ",".join(map(str, node["cores"]))

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from assay.build.failures import explained
 from assay.build.paths import Spack
+from assay.terminal import say
 from records.errors import InfrastructureError
 
 Say = Callable[[str], None]
@@ -27,7 +28,7 @@ _SHORT = re.compile(r"(-[a-z0-9]{32})( \[\d+/\d+\])?")
 
 def say_with_time(line: str) -> None:
     """Print a line of progress with the time of day."""
-    print(f"{time.strftime('%H:%M:%S')} {line}", flush=True)
+    say(f"{time.strftime('%H:%M:%S')} {line}", hang=9)
 
 
 def _bounds(alone: bool) -> list[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from assay.cli.options import add_checks, add_json, add_run, add_site
+from assay.cli.pictures import add_pictures, tell_pictures
 from assay.criteria.loading import load_criteria
 from assay.machine.runs import AnswerPart
 from assay.run.start import start_run
@@ -56,12 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="a run of the acceptance/rerun.yaml that was written before",
     )
-    parser.add_argument(
-        "--pictures",
-        metavar="DIR",
-        type=Path,
-        help="write the document's pictures into DIR too, each as SVG and PNG",
-    )
+    add_pictures(parser, "of the document")
     add_site(parser, None, "where to re-run; default: where the run was made")
     add_checks(parser)
     add_json(parser)
@@ -95,8 +90,8 @@ def _accept(arguments: argparse.Namespace) -> int:
     else:
         show_acceptance(Screen(), answer, dossier)
     if arguments.pictures is not None:
-        for path in write_pictures(pictures_of(dossier), {}, arguments.pictures):
-            print(path, file=sys.stderr if arguments.json else sys.stdout)
+        written = write_pictures(pictures_of(dossier), {}, arguments.pictures)
+        tell_pictures(written, as_json=arguments.json)
     return _STATUS[dossier.judgement.verdict]
 
 

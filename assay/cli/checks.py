@@ -6,14 +6,15 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import re
 import sys
-import textwrap
 from typing import Any
 
 import yaml
 
 from assay.cli.options import add_checks, add_json
 from assay.schema.problems import allowed_text, did_you_mean, listed
+from assay.terminal import say
 from checks.common.definition import CheckDefinition
 from checks.common.registry import CHECKS
 from checks.common.sizing import SizingKeys
@@ -43,8 +44,11 @@ def _checks(arguments: argparse.Namespace) -> int:
         raise AssayError(f"no check {name!r}{hint}; there are {listed(CHECKS)}")
     if arguments.json:
         print(json.dumps({"schema": 1, **told}, indent=1, ensure_ascii=False))
+    elif name is None:
+        say(table(told["checks"]))
     else:
-        print(table(told["checks"]) if name is None else page(told))
+        say(f"{told['name']}: {told['title']}\n\n{_paragraphs(told['purpose'])}\n", hang=0)
+        say(page(told))
     return ExitStatus.PASS
 
 
@@ -108,38 +112,44 @@ def _allowed(node: dict[str, Any], schema: dict[str, Any]) -> str:
 
 
 def table(checks: list[dict[str, Any]]) -> str:
-    """The overviews, a line each."""
-    rows = [("check", "title", "program", "needs")]
-    rows += [(c["name"], c["title"], c["program"], ", ".join(c["needs"])) for c in checks]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    """The overviews, a line each, with what is needed beside MPI."""
+    width = max(len(one["name"]) for one in checks)
+    lines = [f"{'check':{width}}  title (needs beside MPI)"]
+    for one in checks:
+        needs = [need for need in one["needs"] if need != "mpi"]
+        told = f" ({', '.join(needs)})" if needs else ""
+        lines.append(f"{one['name']:{width}}  {one['title']}{told}")
     return "\n".join([*lines, "", "Explain one with: assay checks CHECK"])
 
 
 def page(told: dict[str, Any]) -> str:
-    """The explanation of a check, for a terminal."""
-    lines = [f"{told['name']}: {told['title']}", "", told["purpose"], ""]
-    lines += [f"program  {told['program']}, in {told['folder']}"]
+    """What a check can be asked and gives, for a terminal."""
+    lines = [f"program  {told['program']}, in {told['folder']}"]
     lines += [f"needs    {', '.join(told['needs'])}", "", "parameters"]
     for one in sorted(told["parameters"], key=lambda one: not one["required"]):
         default = "required" if one["required"] else f"default {_brief(one['default'])}"
         unit = "" if one["unit"] == "none" else f", in {one['unit']}"
         lines += [f"  {one['name']}: {default}{unit}; allowed is {one['allowed']}"]
-        lines += _indented(one["meaning"])
+        lines += [_indented(one["meaning"])]
     if told["follows_the_site"]:
         lines += ["", "in a campaign file also, for sizes that follow the site"]
     for name, meaning in told["follows_the_site"].items():
-        lines += [f"  {name}", *_indented(meaning)]
+        lines += [f"  {name}", _indented(meaning)]
     lines += ["", f"metrics; environments are compared by {told['compared_by'] or 'each'}"]
     for one in told["metrics"]:
         lines += [f"  {one['name']}, {one['unit']}, {one['better']} is better"]
-        lines += _indented(one["definition"])
+        lines += [_indented(one["definition"])]
     lines += ["", f"a value's point inside a launch: {', '.join(told['points']) or 'none'}", ""]
     lines += ["layout and cost"]
     for what, rule in told["layout"].items():
-        lines += [f"  {what}", *_indented(rule)]
+        lines += [f"  {what}", _indented(rule)]
     lines += ["", "example, in a campaign file", *told["example"].rstrip().splitlines()]
     return "\n".join(lines)
+
+
+def _paragraphs(text: str) -> str:
+    """A text whose lines were broken for another width; lists and tables stay as they are."""
+    return re.sub(r"(?<=\S)\n(?=[^\s\-*|])", " ", text)
 
 
 def _brief(value: Any) -> str:
@@ -150,7 +160,5 @@ def _brief(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _indented(text: str) -> list[str]:
-    return textwrap.wrap(
-        " ".join(text.split()), 96, initial_indent=INDENT, subsequent_indent=INDENT
-    )
+def _indented(text: str) -> str:
+    return INDENT + " ".join(text.split())

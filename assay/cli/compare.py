@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.options import add_history, add_json
+from assay.cli.pictures import add_pictures, tell_pictures
 from assay.machine.comparing import compared_told
 from assay.screens.compare import show_comparison
 from assay.screens.screen import Screen
@@ -15,6 +16,9 @@ from records.errors import ExitStatus
 from records.run_directory import open_run
 from reports.comparison.compare import compare
 from reports.comparison.page import write_file, write_page
+from reports.comparison.picture import changes_picture
+from reports.show.canvas import styled
+from reports.show.slides import write_pictures
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every value, what is not resolved too")
     parser.add_argument("--html", type=Path, metavar="FILE", help="also write it as a page")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write it as Markdown")
+    add_pictures(parser, "of the page")
     add_history(parser)
     add_json(parser)
     parser.set_defaults(run=_compare)
@@ -43,4 +48,9 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.markdown:
         write_file(found.markdown(), arguments.markdown)
         print(arguments.markdown, file=sys.stderr)
+    if arguments.pictures:
+        with styled(as_png=True):
+            picture = changes_picture(found)
+        written = write_pictures([picture] if picture else [], {}, arguments.pictures)
+        tell_pictures(written, as_json=arguments.json)
     return ExitStatus.PASS

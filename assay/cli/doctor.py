@@ -10,7 +10,11 @@ from typing import Any
 
 from assay.cli.options import add_json
 from assay.doctor import Finding, everywhere_findings, render, virtual_findings
+from assay.terminal import say
 from records.errors import ExitStatus
+
+#: Where the text of a finding begins.
+HANG = len("MISSING  ")
 
 
 class _AtSite(argparse.Action):
@@ -36,7 +40,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     findings = [*everywhere_findings(), *virtual_findings(needed=False)]
     status = tell(findings, as_json=arguments.json)
     if not arguments.json and not all(finding.found for finding in findings):
-        print("what is absent is for virtual clusters only; --site SITE looks at what a site needs")
+        say("what is absent is for virtual clusters only; --site SITE looks at what a site needs")
     return status
 
 
@@ -47,6 +51,6 @@ def tell(findings: Iterable[Finding], *, as_json: bool = False) -> int:
         told = [finding.__dict__ for finding in findings]
         print(json.dumps({"schema": 1, "findings": told}, indent=1))
     else:
-        print(render(findings))
+        say(render(findings), hang=HANG)
     missing = any(not finding.found for finding in findings if finding.needed)
     return ExitStatus.INFRASTRUCTURE if missing else ExitStatus.PASS

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.cli.options import add_history, add_json, add_judging, add_run, add_site
+from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.history.model import Acceptance
 from records.history.store import Store
@@ -92,7 +93,7 @@ def _add(arguments: argparse.Namespace) -> int:
         print(told.text())
         return ExitStatus.PASS
     launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
-    print(
+    say(
         f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"
         f" {night.statuses.get('ok', 0)} ok launches of {launches}"
     )
@@ -115,5 +116,5 @@ def _accept(arguments: argparse.Namespace) -> int:
         told = Accepted.of(changes=arguments.changes, author=author, reason=reason)
         print(told.text())
         return ExitStatus.PASS
-    print(f"accepted {count} changes; their series have a new reference from that night on")
+    say(f"accepted {count} changes; their series have a new reference from that night on")
     return ExitStatus.PASS

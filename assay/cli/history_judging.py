@@ -8,15 +8,19 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
+from assay.cli.pictures import tell_pictures
 from assay.machine.nights import HistoryShown, HistorySilent
 from assay.nightly.judging import judge_nights
 from assay.nightly.notifying import Notifier, notices_of
 from assay.nightly.silence import duration, heard, silence_notices
+from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.nightly.listing import changes_text, missed_text, nights_text
+from reports.nightly.pages import pictures_of
+from reports.show.slides import write_pictures
 
 
 def check(arguments: argparse.Namespace) -> int:
@@ -47,6 +51,9 @@ def judge(
     )
     if notifier is not None:
         notifier.send(notices_of(checked))
+    if arguments.pictures is not None:
+        written = write_pictures(pictures_of(checked), {}, arguments.pictures)
+        tell_pictures(written, as_json=arguments.json)
     return checked.status
 
 
@@ -61,7 +68,7 @@ def silent(arguments: argparse.Namespace) -> int:
         silent_for = after.total_seconds()
         print(HistorySilent.of(after_s=silent_for, campaigns=found).text())
     else:
-        print("\n".join(one.sentence for one in found))
+        say("\n".join(one.sentence for one in found))
     if arguments.notify:
         Notifier(arguments.history).send(silence_notices(found))
     return ExitStatus.FAIL if any(one.silent for one in found) else ExitStatus.PASS
@@ -74,15 +81,15 @@ def show(arguments: argparse.Namespace) -> int:
             print(_shown(arguments, store).text())
             return ExitStatus.PASS
         for site, campaign, count in store.groups():
-            print(f"{campaign} on {site}: {count} nights")
+            say(f"{campaign} on {site}: {count} nights")
         missed = missed_text(store.missed(arguments.site, arguments.campaign))
         if missed and not arguments.changes and not store.groups():
-            print(missed)
+            say(missed)
             return ExitStatus.PASS
         history = read_history(store, *_group(arguments, store))
-    print(changes_text(history) if arguments.changes else nights_text(history))
+    say(changes_text(history) if arguments.changes else nights_text(history))
     if missed and not arguments.changes:
-        print(missed)
+        say(missed)
     return ExitStatus.PASS
 
 

@@ -18,7 +18,12 @@ from records.errors import AssayError, ExitStatus
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
     with plain_output():
-        return _run(argv)
+        status = _run(argv)
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _leave_pipe()
+        return status
 
 
 def _run(argv: Sequence[str] | None) -> int:
@@ -39,8 +44,13 @@ def _run(argv: Sequence[str] | None) -> int:
         _tell("interrupted; what was done is kept")
         return int(ExitStatus.INFRASTRUCTURE)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _leave_pipe()
         return int(ExitStatus.PASS)
+
+
+def _leave_pipe() -> None:
+    """Nobody reads standard output any more: what Python still writes there fails no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _tell(message: str) -> None:

@@ -12,6 +12,7 @@ from assay.nightly.surroundings import Surroundings, surroundings_of
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of
 from assay.sites.site_file import chosen, read_site_file
+from assay.terminal import say
 from records.errors import ExitStatus
 
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.remove:
         gone = schedule.remove(arguments.kind)
-        print(f"{schedule.name}: {'removed' if gone else 'there was none'}")
+        say(f"{schedule.name}: {'removed' if gone else 'there was none'}")
         return ExitStatus.PASS
     for path, text in schedule.texts(arguments.kind).items():
         print(f"--- {path}\n{text}")
@@ -41,8 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdin.isatty() and input("write this? [y/N] ").strip().lower() in ("y", "yes")
     )
     if not agreed:
-        print("nothing written; do it with --yes")
+        say("nothing written; do it with --yes")
         return ExitStatus.PASS
     schedule.install(arguments.kind)
-    print(f"written; remove it with: assay nightly install --with {arguments.kind} --remove")
+    say(f"written; remove it with: assay nightly install --with {arguments.kind} --remove")
     return ExitStatus.PASS

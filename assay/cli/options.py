@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from assay.cli.pictures import add_pictures
 from records.history import DEFAULT_HISTORY
 
 DEFAULT_SITE = "virtual"
@@ -64,4 +65,5 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rerun", action="store_true", help="run suspicious cases again, now")
     parser.add_argument("--alarms-a-month", type=float, default=1.0, help="false ones, at most")
     parser.add_argument("--out", type=Path, help="folder for pages, JSON and JUnit XML")
+    add_pictures(parser, "of the page")
     add_json(parser)

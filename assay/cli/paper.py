@@ -7,11 +7,15 @@ import argparse
 from pathlib import Path
 
 from assay.cli.options import add_json
+from assay.cli.pictures import add_pictures
 from assay.machine.runs import Studied
+from assay.terminal import say
 from records.errors import ExitStatus
 from records.run_directory import open_run, refuse_other
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
+from reports.show.canvas import styled
+from reports.show.slides import write_pictures
 from reports.write.paper import write_document
 
 #: Folder of the documents in a run directory.
@@ -27,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("run_directory", metavar="RUN")
     parser.add_argument("--output", type=Path, metavar="DIR", help=f"default: RUN/{FOLDER}")
+    add_pictures(parser, "of the document")
     add_json(parser)
     parser.set_defaults(run=_paper)
 
@@ -36,8 +41,12 @@ def _paper(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_directory).path
     folder = arguments.output or run / FOLDER
     refuse_other(folder, folder=True)
-    document = make_document(study, run)
+    with styled(as_png=arguments.pictures is not None):
+        document = make_document(study, run)
     written = write_document(document, folder)
+    if arguments.pictures is not None:
+        pictures = [picture for part in document.parts for picture in part.pictures]
+        written += write_pictures(pictures, document.analysis.looks, arguments.pictures)
     if arguments.json:
         claims = [{"claim": one.claim.said, "verdict": one.word} for one in document.claims]
         files = [str(path) for path in written]
@@ -46,9 +55,9 @@ def _paper(arguments: argparse.Namespace) -> int:
         )
         print(told.text())
         return ExitStatus.PASS
-    print(f"{study.authors} {study.year}: {document.answer}")
+    say(f"{study.authors} {study.year}: {document.answer}")
     for one in document.claims:
-        print(f"  {one.word}: {one.claim.said}")
+        say(f"  {one.word}: {one.claim.said}")
     for path in written:
-        print(path)
+        say(str(path))
     return ExitStatus.PASS

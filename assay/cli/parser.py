@@ -45,6 +45,14 @@ _EPILOG = (
 )
 
 
+class _Parser(argparse.ArgumentParser):
+    """Without the colours of newer versions of Python: what is printed is plain."""
+
+    def __init__(self, *words: Any, **options: Any) -> None:
+        super().__init__(*words, **options)
+        self.color = False
+
+
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
         from importlib.metadata import version  # slow: parsers of mail and archives
@@ -58,7 +66,7 @@ def make_parser(complete: Collection[str]) -> argparse.ArgumentParser:
 
     Declaring a command's arguments imports what the command needs, some of it slow to load.
     """
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="assay", description="Evaluation campaigns for HPC clusters.", epilog=_EPILOG
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")

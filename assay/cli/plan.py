@@ -10,6 +10,7 @@ from assay.cli.options import add_campaign, add_json, add_site
 from assay.plan import make_plan, measured_in, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
+from assay.terminal import say
 from records.errors import ExitStatus
 from records.run_directory import open_run
 
@@ -39,7 +40,10 @@ def _plan(arguments: argparse.Namespace) -> int:
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured)
     if arguments.criteria is None:
-        print(plan.to_json() if arguments.json else render_plan(plan))
+        if arguments.json:
+            print(plan.to_json())
+        else:
+            say(render_plan(plan))
         return ExitStatus.PASS
     from assay.cli.plan_risks import print_risks  # slow: SciPy
 

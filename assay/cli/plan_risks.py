@@ -10,6 +10,7 @@ from assay.criteria.loading import load_criteria
 from assay.criteria.risks import rendered, risks
 from assay.plan import render_plan
 from assay.sites.site import Site
+from assay.terminal import say
 from records.plan import Plan
 from reports.acceptance.values import stated_rates
 
@@ -24,5 +25,5 @@ def print_risks(plan: Plan, criteria_file: str, site: Site, *, as_json: bool) ->
             json.dumps({"schema": 1, "plan": json.loads(plan.to_json()), "risks": told}, indent=1)
         )
     else:
-        print(render_plan(plan))
-        print(rendered(plan, criteria, found))
+        say(render_plan(plan))
+        say(rendered(plan, criteria, found))

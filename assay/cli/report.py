@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.cli.options import add_json, add_run
+from assay.cli.pictures import add_pictures, tell_pictures
 from assay.machine.reporting import report_told
 from assay.machine.runs import Report
 from assay.run.status import run_status
@@ -26,12 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run(parser, optional=True)
     parser.add_argument("--format", action="append", choices=FORMATS)
     parser.add_argument("--out", type=Path, help="folder; default: RUN/report")
-    parser.add_argument(
-        "--pictures",
-        metavar="DIR",
-        type=Path,
-        help="write only the pictures into DIR, each as SVG and PNG with caption and footer",
-    )
+    add_pictures(parser, "of the page", only=True)
     parser.add_argument(
         "--checks",
         metavar="DIR",
@@ -48,8 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _report(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name) if arguments.run_name else latest_run()
     if arguments.pictures is not None:
-        for path in take_out(run.path, arguments.pictures, _folders(arguments.checks)):
-            print(path)
+        if arguments.json:
+            raise AssayError("--pictures writes no report, of which --json tells; leave one out")
+        written = take_out(run.path, arguments.pictures, _folders(arguments.checks))
+        tell_pictures(written, as_json=False)
         return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
     told = make_report(run.path, arguments.out, formats, arguments.checks)

@@ -19,7 +19,9 @@ _WRITTEN = {"campaign": campaign_schema, "criteria": criteria_schema, "site": si
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("of", nargs="?", choices=[*_WRITTEN, "forms", *FORMS], default="campaign")
+    known = [*_WRITTEN, "forms", *FORMS]
+    text = f"default: campaign; {', '.join(known)}"
+    parser.add_argument("of", metavar="OF", nargs="?", choices=known, default="campaign", help=text)
     text = "the keys of a site.yaml, or of a form, as tables in place of the schema"
     parser.add_argument("--markdown", action="store_true", help=text)
     add_checks(parser)

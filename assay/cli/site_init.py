@@ -6,11 +6,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from typing import Any
 
-from assay.onboarding.init import Wishes, init_site
+from assay.onboarding.init import Wishes, Written, init_site
 from assay.onboarding.proof import as_data
 from assay.onboarding.questions import Questions
 from assay.onboarding.stopping import Stopping
+from assay.terminal import say
 from records.errors import ExitStatus
 
 
@@ -28,26 +30,31 @@ def run(arguments: argparse.Namespace) -> int:
         overwrite=arguments.overwrite,
     )
     with Stopping() as stopping:
-        written = init_site(wishes, Questions(guess=arguments.yes), say, stopping.pause)
+        written = init_site(wishes, Questions(guess=arguments.yes), progress, stopping.pause)
     if arguments.json:
-        plain = {
-            "schema": 1,
-            "site": written.data["name"],
-            "file": str(written.file),
-            "description": written.data,
-            "left_out": written.left_out,
-            "proof": as_data(written.proof),
-        }
-        print(json.dumps(plain, indent=1))
+        print(json.dumps(as_plain(written), indent=1))
     else:
-        print(f"written: {written.file}")
+        say(f"written: {written.file}")
         name, (_, *others) = written.data["name"], written.data["partitions"]
-        print(f"next: assay run quick --site {name}")
+        say(f"next: assay run quick --site {name}")
         if others:
-            print("on other nodes: --site", " or --site ".join(f"{name}:{one}" for one in others))
+            sites = " or ".join(f"`--site {name}:{one}`" for one in others)
+            say(f"on other nodes: {sites}")
     return ExitStatus.PASS
 
 
-def say(text: str) -> None:
+def as_plain(written: Written) -> dict[str, Any]:
+    """What was written, for machines."""
+    return {
+        "schema": 1,
+        "site": written.data["name"],
+        "file": str(written.file),
+        "description": written.data,
+        "left_out": written.left_out,
+        "proof": as_data(written.proof),
+    }
+
+
+def progress(text: str) -> None:
     """Progress: not part of what a machine reads."""
     print(text, file=sys.stderr, flush=True)

@@ -10,12 +10,15 @@ from pathlib import Path
 
 from assay.cli.options import add_checks, add_json
 from assay.criteria.loading import criteria_from_text
+from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.run_directory import RunDirectory, open_run
 from reports.acceptance.verify import verify
 
 #: Nothing differs, but whoever wrote the whole folder anew would not have been found.
 _CONSISTENT = "consistent; not held against a seal on paper"
+#: Where what is said of a check begins.
+_HANG = 11
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,10 +48,10 @@ def _verify(arguments: argparse.Namespace) -> int:
         return status
     for check in checks:
         state = "DIFFERS" if not check.good else "unproven" if check.unproven else "ok"
-        print(f"{state:8} {check.what}")
+        say(f"{state:8} {check.what}", hang=_HANG)
         for told in (*check.faults, *([check.note] if check.note else [])):
-            print(f"{'':8}   {told}")
-    print(f"{word}: {run.path}")
+            say(f"{'':{_HANG}}{told}")
+    say(f"{word}: {run.path}")
     return status
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from assay.run.start import start_run
+from assay.terminal import say
 from records.files import write_whole
 from records.history.store import Store
 from records.rerun import rerun_campaign
@@ -51,7 +52,10 @@ def judge_nights(
     elif checked.judgement.of("suspect"):
         print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
     page = write_pages(checked, out or store.path.parent / f"{campaign}-nightly-{site}")
-    print(as_json(checked) if json else short_text(checked, f"Trends: {page}"))
+    if json:
+        print(as_json(checked))
+    else:
+        say(short_text(checked, f"Trends: {page}"))
     return checked
 
 
@@ -92,5 +96,5 @@ def _run_again(
     store.add(night, values, checked.night.id, elsewhere=elsewhere)
     if not quiet:
         where = f" on other nodes ({' '.join(night.nodes)})" if elsewhere else ""
-        print(f"run again{where}: {len(fitting)} cases as run {night.run_id}")
+        say(f"run again{where}: {len(fitting)} cases as run {night.run_id}")
     return True

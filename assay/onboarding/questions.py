@@ -6,6 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 
+from assay.terminal import say
 from records.errors import AssayError
 
 #: What is wrong with an answer, and what is allowed; None for a right one.
@@ -35,7 +36,7 @@ class Questions:
             told = fault(answer)
             if told is None:
                 return answer
-            print(f"  {told}")
+            say(f"  {told}")
 
     def several(self, question: str, offered: Iterable[str], guess: Iterable[str]) -> list[str]:
         """Some of what is offered, by names with blanks or commas between."""

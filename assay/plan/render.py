@@ -5,45 +5,43 @@ from __future__ import annotations
 
 from assay.plan.expand import brief, telling
 from records.pair_scans import sample_told
-from records.plan import Plan
+from records.plan import Plan, PlannedCase
 from records.rerun import CHECKS_OF_PAIRS
 
-HEADINGS = ("case", "check", "environment", "parameters", "ranks", "nodes", "MB/node", "time")
+_HEADINGS = ("case", "environment", "ranks", "nodes", "MB/node", "time")
 #: Columns from this one on are numbers.
-RIGHT_FROM = 4
+_RIGHT_FROM = 2
 
 
 def render_plan(plan: Plan) -> str:
     """Every case, the skipped ones with their reasons, and the totals.
 
-    Parameters at their defaults are left out.
+    Cases that differ in their environment only stand below the parameters that they share, those
+    at their defaults left out.
     """
-    rows: list[tuple[str, ...]] = [HEADINGS]
-    skipped = []
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    skipped: dict[str, list[str]] = {}
     for case in plan.cases:
         params = brief(telling(case.check, case.params))
-        if case.skipped is not None:
-            skipped.append(f"  {case.id}  {case.environment}  {params}: {case.skipped}")
-            continue
-        numbers = (case.ranks, case.nodes, f"{case.memory_bytes_per_node / 1e6:.0f}")
-        row = (case.id, case.check, case.environment, params, *map(str, numbers))
-        rows.append((*row, _duration(case.estimate_s)))
+        what = f"{case.check}: {params}" if params else case.check
+        if case.skipped is None:
+            groups.setdefault(what, []).append(_row(case))
+        else:
+            named = skipped.setdefault(f"  {what}: {case.skipped}", [])
+            named.append(f"{case.id} ({case.environment})")
     from assay.plan.resolution import resolution  # slow: SciPy
 
     lines = [
         f"campaign {plan.campaign} on site {plan.site}",
-        plan.question.strip(),
+        " ".join(plan.question.split()),
         *plan.told(),
         "",
+        *_table(groups),
     ]
-    if len(rows) > 1:
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        pattern = "  ".join(
-            f"{{:{'>' if i >= RIGHT_FROM else '<'}{width}}}" for i, width in enumerate(widths)
-        )
-        lines += [pattern.format(*row) for row in rows]
     if skipped:
-        lines += ["", f"skipped ({len(skipped)}):", *skipped]
+        lines += ["", f"skipped ({plan.totals.skipped}):"]
+        for reason, cases in skipped.items():
+            lines += [reason, f"    {', '.join(cases)}"]
     if plan.short:
         lines += [
             "",
@@ -78,6 +76,25 @@ def samples_told(plan: Plan) -> list[str]:
         if case.check in CHECKS_OF_PAIRS and case.skipped is None
     )
     return list(dict.fromkeys(text for text in found if text is not None))
+
+
+def _row(case: PlannedCase) -> tuple[str, ...]:
+    memory = f"{case.memory_bytes_per_node / 1e6:.0f}"
+    numbers = str(case.ranks), str(case.nodes), memory, _duration(case.estimate_s)
+    return case.id, case.environment, *numbers
+
+
+def _table(groups: dict[str, list[tuple[str, ...]]]) -> list[str]:
+    """Aligned rows, below what those of each group share."""
+    rows = [_HEADINGS, *(row for group in groups.values() for row in group)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    pattern = "  " + "  ".join(
+        f"{{:{'>' if i >= _RIGHT_FROM else '<'}{width}}}" for i, width in enumerate(widths)
+    )
+    lines = [pattern.format(*_HEADINGS)] if groups else []
+    for what, group in groups.items():
+        lines += [what, *(pattern.format(*row) for row in group)]
+    return lines
 
 
 def _duration(time_s: float) -> str:

@@ -14,6 +14,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from assay.folding import folded
 from assay.run.coming import Launch
 from assay.run.time_left import TimeLeft, time_text
 from assay.terminal import own_stderr
@@ -26,16 +27,23 @@ from reports.notation.units import readable_unit, three_digits
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0
-#: Cells of the bar, and reasons below it.
-BAR, MOST_REASONS = 20, 3
+#: Cells of the bar, on a narrow terminal, and reasons below it.
+BAR, LEAST_BAR, MOST_REASONS = 20, 4, 3
 
 
 class Progress:
     """Prints to standard error; `live` shows a line that updates, otherwise plain lines."""
 
     def __init__(self, live: bool | None = None) -> None:
-        self._console = Console(file=own_stderr(), highlight=False, soft_wrap=True)
-        self._is_live = sys.stderr.isatty() if live is None else live
+        stream = own_stderr()
+        self._console = Console(
+            file=stream,
+            force_terminal=stream.isatty(),
+            highlight=False,
+            soft_wrap=True,
+        )
+        moves = stream.isatty() and not self._console.is_dumb_terminal
+        self._is_live = moves if live is None else live
         self._live: Live | None = None
         self._total = self._count = 0
         self._spoke = time.monotonic()
@@ -68,7 +76,10 @@ class Progress:
         """Print one line."""
         self._spoke = time.monotonic()
         try:
-            self._console.print(plain(text), markup=False)
+            text = plain(text)
+            if self._live is not None:
+                text = folded(text, self._console.width)
+            self._console.print(text, markup=False)
         except OSError as error:
             # Nothing that is printed later may fail for it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
@@ -121,13 +132,13 @@ class Progress:
 
     def _picture(self) -> Group:
         """The lines that update, none longer than the terminal is wide."""
-        full = BAR * self._count // max(1, self._total)
-        bar = "━" * full + "─" * (BAR - full)
-        left = f"about {time_text(self._left.seconds)} left"
-        lines = [f"{bar} {self._count}/{self._total}, {left}: {self._now()}"]
+        width = self._console.width - 1
+        head = f"{self._count}/{self._total}, about {time_text(self._left.seconds)} left"
+        cells = max(LEAST_BAR, min(BAR, width - 1 - len(head)))
+        full = cells * self._count // max(1, self._total)
+        lines = [f"{'━' * full}{'─' * (cells - full)} {head}", f"  now: {self._now()}"]
         bad = sorted(self._bad.items(), key=lambda item: -item[1][1])[:MOST_REASONS]
         lines += [f"  {count} × {status}: {told}" for (status, _), (told, count) in bad]
-        width = self._console.width - 1
         texts = [Text(one_line(line), no_wrap=True) for line in lines]
         for text in texts:
             text.truncate(width, overflow="ellipsis")

@@ -41,9 +41,10 @@ def show_report(screen: Screen, told: Report, status: RunStatus | None = None) -
     screen.line((head, "quiet"), hang=2)
     screen.blank()
     show_answer(screen, told.answer)
-    if told.ranking:
+    # Too few launches of a failed run have a value.
+    if told.ranking and told.answer.state != "failed":
         _ranking(screen, told)
-    if told.leaders:
+    if told.leaders and told.answer.state != "failed":
         _leaders(screen, told)
     if status and status.reasons:
         screen.blank()

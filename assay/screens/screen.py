@@ -2,29 +2,25 @@
 """What commands show people on standard output: aligned, in colour on a terminal only.
 
 Texts may come from programs and records: all are made plain, and none is read as markup. A line has
-80 columns unless the terminal has more or fewer; off a terminal always 80. NO_COLOR is kept.
+80 columns unless the terminal has more or fewer; off a terminal always 80. NO_COLOR is kept, and
+FORCE_COLOR colours nothing that is no terminal.
 """
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from assay.folding import breaks, cells, width_of
 from assay.terminal import own_stdout
 from records.plain_text import one_line
-
-WIDTH = 80
-#: Longer lines are hard to read, whatever a terminal offers.
-MOST = 120
 
 #: What a text means; the style follows.
 Tone = Literal["plain", "good", "bad", "open", "quiet", "head"]
@@ -55,11 +51,11 @@ class Screen:
 
     def __init__(self) -> None:
         stream = own_stdout()
-        probe = Console(file=stream)
-        self.width = min(MOST, probe.width) if probe.is_terminal else WIDTH
+        self.width = width_of(stream)
         self._console = Console(
             file=stream,
             width=self.width,
+            force_terminal=stream.isatty(),
             color_system=None if os.environ.get("NO_COLOR") else "auto",
             highlight=False,
             markup=False,
@@ -71,16 +67,16 @@ class Screen:
         indented. A word that is longer than a line, such as a path, is never broken."""
         text = Text()
         for part in parts:
-            words, tone = (part, "plain") if isinstance(part, str) else part
+            words, tone = _with_tone(part)
             text.append(plain_part(words), style=_STYLES[tone])
-        room = max(20, self.width - indent - hang)
-        for place, line in enumerate(text.divide(breaks(text.plain, room))):
+        places = breaks(text.plain, self.width - indent, hang)
+        for place, line in enumerate(text.divide(places)):
             line.rstrip()
             self._out(Text(" " * (indent + (hang if place else 0))) + line)
 
     def blank(self) -> None:
         """An empty line."""
-        self._console.print()
+        self._console.file.write("\n")
 
     def table(
         self,
@@ -89,7 +85,12 @@ class Screen:
         *,
         indent: int = 2,
     ) -> None:
-        """Rows below headings; words are broken where they do not fit, numbers are not."""
+        """Rows below headings. Texts are broken at blanks, numbers are not; where that does not
+        fit, a row is a paragraph."""
+        if _least_width(columns, rows) > self.width - indent:
+            for row in rows:
+                self.line(*_paragraph(columns, row), indent=indent, hang=2)
+            return
         grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=_STYLES["quiet"])
         for column in columns:
             side: Literal["left", "right"] = "right" if column.numeric else "left"
@@ -97,8 +98,8 @@ class Screen:
                 Text(column.title), justify=side, no_wrap=column.numeric, overflow="fold"
             )
         for row in rows:
-            cells = ((cell, "plain") if isinstance(cell, str) else cell for cell in row)
-            grid.add_row(*(Text(one_line(text), style=_STYLES[tone]) for text, tone in cells))
+            found = map(_with_tone, row)
+            grid.add_row(*(Text(one_line(text), style=_STYLES[tone]) for text, tone in found))
         self._out(Padding(grid, (0, 0, 0, indent)))
 
     def _out(self, thing: Text | Padding) -> None:
@@ -109,17 +110,29 @@ class Screen:
         self._console.file.write("".join(f"{line}\n" for line in lines))
 
 
-def breaks(text: str, room: int) -> list[int]:
-    """Where lines of a text begin, the first left out, so that each has room for its words. A word
-    that has no room anywhere, such as a path, stays where it is."""
-    found, used = [], 0
-    for word in re.finditer(r"\S+\s*", text):
-        size = cell_len(word[0].rstrip())
-        if used and used + size > room >= size:
-            found.append(word.start())
-            used = 0
-        used += cell_len(word[0])
-    return found
+def _with_tone(part: Toned) -> tuple[str, Tone]:
+    return (part, "plain") if isinstance(part, str) else part
+
+
+def _least_width(columns: Sequence[Column], rows: Sequence[Sequence[Toned]]) -> int:
+    """The width of a table whose texts are broken at each blank."""
+    total = 2 * (len(columns) - 1)
+    for place, column in enumerate(columns):
+        texts = [column.title, *(_with_tone(row[place])[0] for row in rows)]
+        parts = texts if column.numeric else [word for text in texts for word in text.split()]
+        total += max(map(cells, parts), default=0)
+    return total
+
+
+def _paragraph(columns: Sequence[Column], row: Sequence[Toned]) -> list[Toned]:
+    """A row of a table in a line: what has a heading after it, and commas between."""
+    parts: list[Toned] = []
+    for column, cell in zip(columns, row, strict=True):
+        text, tone = _with_tone(cell)
+        if text.strip():
+            head = f"{column.title} " if column.title else ""
+            parts += [f"{', ' if parts else ''}{head}", (text, tone)]
+    return parts
 
 
 def plain_part(text: str) -> str:

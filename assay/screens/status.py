@@ -3,33 +3,43 @@
 
 from __future__ import annotations
 
-from assay.run.status import RunStatus, counted_text, now_text
+from shlex import quote
+
+from assay.folding import cells
+from assay.run.status import FailedFor, RunStatus, counted_text, now_text
 from assay.run.time_left import time_text
 from assay.screens.screen import Screen, Tone
+from reports.notation.labels import shortened
+from reports.notation.units import count_text
 
-#: Reasons that are shown; a line counts the launches of the others.
-MOST_REASONS = 6
+#: Reasons that have a line of their own, if there are more; a line counts the others.
+MOST_REASONS = 2
+#: Environments or checks of a reason that are named; more are counted.
+MOST_NAMED = 3
+#: Characters of a reason that are shown however narrow the terminal.
+LEAST_REASON = 20
 #: Open questions of a sequential design that are shown.
 MOST_OPEN = 3
 
 
 def show_status(screen: Screen, status: RunStatus) -> None:
-    """State, counts, reasons, what is left, what comes next."""
-    run, (word, tone) = status.path, state_of(status)
+    """State, counts, reasons, what is left, what comes next. Of a run that ended with failures
+    five lines."""
+    word, tone = state_of(status)
     site = f" on {status.site}" if status.site else ""
     screen.line((f"{word}: ", tone), f"{status.campaign}{site}, run {status.run_id}", hang=2)
     screen.line(counted_text(status), indent=2, hang=2)
     show_reasons(screen, status)
-    show_plan(screen, status)
+    if not status.failed or not status.complete:
+        show_plan(screen, status)
     if status.done < status.planned:
         now = now_text(status)
         left = f"about {time_text(status.left_s)} left, by the plan's estimates"
         screen.line(f"{left}; {now}" if now else left, indent=2, hang=2)
     if not status.complete and not status.driven:
-        screen.line(f"go on: assay run --resume {run}", indent=2, hang=2)
-    elif status.reasons and status.reasons[0].output:
-        output = f"{run}/{status.reasons[0].output}"
-        screen.line(f"see: {output}; all of them: assay report {run}", indent=2, hang=2)
+        screen.line(("next: ", "quiet"), f"assay run --resume {quote(status.path)}", indent=2)
+    elif status.reasons and len(status.reasons) <= MOST_REASONS:
+        screen.line(("see: ", "quiet"), _output_of(status), indent=2)
 
 
 def show_plan(screen: Screen, status: RunStatus) -> None:
@@ -56,12 +66,34 @@ def state_of(status: RunStatus) -> tuple[str, Tone]:
 
 def show_reasons(screen: Screen, status: RunStatus) -> None:
     """A line a reason: how many launches, why, of which environments and checks."""
-    width = max((len(str(one.launches)) for one in status.reasons), default=0)
-    for one in status.reasons[:MOST_REASONS]:
-        whose = f"{', '.join(one.environments)}: {', '.join(one.checks)}"
+    shown, further = status.reasons[:MOST_REASONS], status.reasons[MOST_REASONS:]
+    width = max((len(str(one.launches)) for one in shown), default=0)
+    for one in shown:
         head = f"{one.launches:>{width}} × {one.status}"
-        screen.line((head, "bad"), f": {one.reason} ({whose})", indent=2, hang=width + 3)
-    further = status.reasons[MOST_REASONS:]
+        room = screen.width - 2 - cells(f"{head}: ")
+        whose = _whose(one, MOST_NAMED)
+        if cells(one.reason + whose) > room:
+            whose = _whose(one, 1)
+        reason = shortened(one.reason, max(LEAST_REASON, room - cells(whose)))
+        screen.line((head, "bad"), f": {reason}{whose}", indent=2, hang=2)
     if further:
         launches = sum(one.launches for one in further)
-        screen.line(f"{launches} for {len(further)} further reasons", indent=2)
+        reasons = count_text(len(further), "further reason")
+        told = f"{launches:>{width}} × {reasons}; all: assay report {quote(status.path)}"
+        screen.line(told, indent=2, hang=2)
+
+
+def _whose(reason: FailedFor, most: int) -> str:
+    """The environments and checks of a reason, more than `most` counted."""
+    found = [(reason.environments, "environment"), (reason.checks, "check")]
+    told = (
+        ", ".join(names) if len(names) <= most else count_text(len(names), noun)
+        for names, noun in found
+    )
+    return f" ({': '.join(told)})"
+
+
+def _output_of(status: RunStatus) -> str:
+    """What the first launch of the commonest reason printed, else the command that lists all."""
+    output = status.reasons[0].output
+    return f"{status.path}/{output}" if output else f"assay report {quote(status.path)}"

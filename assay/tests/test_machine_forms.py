@@ -12,18 +12,22 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+import yaml
 
 from assay.cli import main
 from assay.cli.parser import COMMANDS, make_parser
 from assay.cli.run_ending import end
+from assay.cli.site_init import as_plain
 from assay.criteria.risks import Risk
 from assay.machine.register import FORMS, form_schema
 from assay.machine.sites import SiteChecked
 from assay.onboarding.check import Change, Checked
+from assay.onboarding.init import Written
 from assay.onboarding.proof import EnvironmentProof, PartitionProof, Proof
 from assay.plan import make_plan
 from assay.run.status import run_status
 from assay.schema import load_campaign
+from assay.sites.site_file import site_file
 from assay.tests.campaign_texts import CRITERIA, SITE
 from records.errors import ExitStatus
 from records.run_directory import open_run
@@ -31,6 +35,7 @@ from reports.acceptance import store
 from reports.tests import acceptance_runs, synthetic
 from reports.tests.scaling_machine import machine_run
 from reports.tests.test_nightly_history import write_night
+from reports.write import paper
 
 Capture = pytest.CaptureFixture[str]
 
@@ -64,7 +69,8 @@ def a_run(name: str, *, slower: float = 1.0) -> str:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(store, "find_browser", lambda: None)
+    for printer in (store, paper):
+        monkeypatch.setattr(printer, "find_browser", lambda: None)
     return tmp_path
 
 
@@ -175,6 +181,15 @@ def test_the_form_of_a_checked_site() -> None:
     text = json.dumps({"schema": 1, **msgspec.to_builtins(found)})
     validated("site-check", text)
     assert SiteChecked.model_validate_json(text).changes[0].now == "MPICH 4.1"
+
+
+def test_the_form_of_a_written_site() -> None:
+    file = site_file("virtual")
+    batch = PartitionProof(nodes={}, environments={})
+    proof = Proof(work_dir="/scratch", partitions={"batch": batch})
+    written = Written(file, yaml.safe_load(file.read_text()), proof, {"lam": "mpicc: not found"})
+    told = validated("site-init", json.dumps(as_plain(written)))
+    assert (told["site"], told["file"]) == ("virtual", str(file))
 
 
 def test_an_older_plan_is_still_read_by_status(capsys: Capture) -> None:

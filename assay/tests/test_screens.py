@@ -15,11 +15,12 @@ from rich.cells import cell_len
 
 from assay.cli import main
 from assay.cli.run_ending import end
+from assay.folding import MOST, WIDTH
 from assay.run.coming import Launch
 from assay.run.progress import Progress
 from assay.run.status import run_status
 from assay.run.time_left import TimeLeft, time_text
-from assay.screens.screen import MOST, WIDTH, Column, Screen
+from assay.screens.screen import Column, Screen
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
 from records.errors import ExitStatus
@@ -241,7 +242,7 @@ def progress_of(monkeypatch: pytest.MonkeyPatch, *, live: bool) -> str:
 
 def test_on_a_terminal_a_line_updates_and_a_failure_is_said_once(monkeypatch) -> None:
     picture, said = progress_of(monkeypatch, live=True).split("\f")
-    assert "3/4, about 0 s left: mpich startup-3, block 4" in picture
+    assert "3/4, about 0 s left\n  now: mpich startup-3, block 4\n" in picture
     assert "  2 × failed: node n1 is gone" in picture
     assert max(map(cell_len, picture.splitlines())) < WIDTH
     assert said.count("block 1: failed") == 1

@@ -55,10 +55,11 @@ def _nothing(analysis: Analysis) -> Answer:
             f"Anything of {run.plan.campaign}: no launch was made.",
             commands.plan(run),
         )
-    planned = count_text(len(analysis.holes), "launch is", "launches are")
+    launches = sum(hole.block > 0 for hole in analysis.holes)
+    planned = count_text(launches, "launch is", "launches are")
     return Answer(
         State.EMPTY,
-        f"Nothing has run yet: {planned} planned on {run.plan.site}.",
+        f"{planned} planned on {run.plan.site}; none has run.",
         "Everything: no launch has a record.",
         commands.resume(commands.name_of(run)),
     )

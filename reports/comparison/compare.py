@@ -54,6 +54,12 @@ class Change:
     reading: Reading
 
     @property
+    def name(self) -> str:
+        """Check, environment, case and metric in words."""
+        of = f"{self.case.check} {self.case.environment}, {self.label}"
+        return f"{of}: {self.analysis.register.metric_title(self.metric.name)}"
+
+    @property
     def point(self) -> dict[str, Any]:
         """The point inside the launch."""
         row = self.a or self.b

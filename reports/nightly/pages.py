@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -34,11 +34,15 @@ from reports.nightly.wording import (
 )
 from reports.notation.units import count_text, percent, readable_unit
 from reports.show.canvas import Panel, styled
+from reports.show.lines import Picture
 from reports.write.page import fill_in, scripts
 
 MOST_PANELS_A_CASE = 6
 MOST_PANELS = 120
 MOST_ROWS = 400
+TREND_CAPTION = (
+    "Grey: the reference and what it allows; dashed: something else changed; crosses: run again."
+)
 _KINDS = {
     "regression": "bad",
     "open": "bad",
@@ -107,12 +111,7 @@ def render_page(checked: Checked) -> str:
         "answer": answer_of_night(checked),
         "found": found,
         "context": checked.context,
-        "map": series_by_nights(
-            history,
-            checked.stage_a.reference.median,
-            {item.series for item in checked.judgement.of("regression", "open", "suspect")},
-            checked.judgement.night,
-        ),
+        "map": _map(checked),
         "tonight": _tonight(checked),
         "unjudged": checked.judgement.unjudged.most_common(),
         "wide": checked.judgement.wide.most_common(),
@@ -124,6 +123,39 @@ def render_page(checked: Checked) -> str:
         **scripts("contents.js", "take-out.js"),
     }
     return fill_in("nightly.html.j2", content)
+
+
+def pictures_of(checked: Checked) -> list[Picture]:
+    """All pictures of the page, to be taken out."""
+    night = checked.night
+    footer = f"{night.campaign} on {night.site}, night of {night.date} · run {night.run_id}"
+    found = []
+    with styled(as_png=True):
+        if drawn := _map(checked):
+            caption = "Each night against the reference of tonight; brighter is better."
+            title = f"{night.campaign} on {night.site}, night by night"
+            found.append(_picture("series-by-nights", title, caption, drawn, footer))
+        for check, cases in _trends(checked).items():
+            for case in cases:
+                for number, item in enumerate(case.panels, start=1):
+                    title, anchor = f"{check} in {item.title}", f"{case.anchor}-{number}"
+                    note = f"{item.note}. {TREND_CAPTION}"
+                    found.append(_picture(anchor, title, note, item.panel, footer))
+    return found
+
+
+def _picture(anchor: str, title: str, caption: str, panel: Panel, footer: str) -> Picture:
+    return Picture(anchor, title, caption, [replace(panel, footer=footer)], [])
+
+
+def _map(checked: Checked) -> Panel | None:
+    """All series over the nights, what was found tonight outlined."""
+    return series_by_nights(
+        checked.history,
+        checked.stage_a.reference.median,
+        {item.series for item in checked.judgement.of("regression", "open", "suspect")},
+        checked.judgement.night,
+    )
 
 
 def _changes(history: History) -> list[tuple[str, ...]]:

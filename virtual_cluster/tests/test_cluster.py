@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import virtual_cluster
@@ -195,6 +196,8 @@ def test_the_command_line_shows_and_enters_the_cluster(
 ) -> None:
     assert main(["status", "--json", "--name", shared.name]) == 0
     status = json.loads(capsys.readouterr().out)
+    schema = Path(__file__).parents[2] / "docs/schemas/cluster-status.schema.json"
+    jsonschema.validate(status, json.loads(schema.read_text()))
     assert [node["state"] for node in status["nodes"]] == ["idle"] * 4
     assert main(["status", "--name", shared.name]) == 0
     assert "network fast-ethernet" in capsys.readouterr().out

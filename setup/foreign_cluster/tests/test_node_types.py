@@ -7,10 +7,13 @@ manages memory and GPUs there.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
@@ -20,6 +23,7 @@ from setup.foreign_cluster.tests.walk import NEEDS_SITE, PATIENCE_S, Walk, Wheel
 pytestmark = NEEDS_SITE
 NAME, USER = "twain", "kim"
 ASSAY = ".venv/bin/assay"
+FORM = Path(__file__).parents[3] / "docs/schemas/site-init.schema.json"
 UP = [
     *("--nodes", "t[01-02] CPUs=1 RealMemory=1800 Feature=thin Weight=1"),
     *("--nodes", "f[1-2] CPUs=2 RealMemory=3600 Feature=fat,avx512 Gres=gpu:k80:2 Weight=5"),
@@ -85,8 +89,10 @@ def layout(walk: Walk, request: pytest.FixtureRequest) -> Iterator[str]:
 def test_each_kind_of_nodes_from_clone_to_report(walk, layout):
     kinds = LAYOUTS[layout]
     begun = time.monotonic()
-    done = walk.user(USER, f"{ASSAY} site init {layout} --yes --overwrite --environments mpich")
+    options = "--yes --overwrite --environments mpich --json"
+    done = walk.user(USER, f"{ASSAY} site init {layout} {options}")
     assert done.returncode == 0, done.stderr
+    jsonschema.validate(json.loads(done.stdout), json.loads(FORM.read_text()))
     assert set(site_of(walk, layout)["partitions"]) == set(kinds)
     for key, first_letter in kinds.items():
         done = walk.user(

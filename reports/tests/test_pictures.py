@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Roofline, launches as boxes, heat maps; and every picture taken out, as SVG and as PNG."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from assay.criteria.loading import criteria_from_text
+from assay.tests.campaign_texts import CRITERIA
+from records.history.store import Store
+from reports.acceptance.digests import made_with
+from reports.acceptance.document import pictures_of as pictures_of_acceptance
+from reports.acceptance.dossier import make_dossier
+from reports.analysis import Analysis, analyse
+from reports.checks.common.roofline import Roof, reached, roof_of, roofline_picture
+from reports.comparison.compare import compare
+from reports.comparison.picture import changes_picture
+from reports.load.loading import load_run
+from reports.nightly.check import check_history
+from reports.nightly.night import read_night
+from reports.nightly.pages import pictures_of as pictures_of_night
+from reports.notation.palette import BAD
+from reports.papers.definition import load_study
+from reports.papers.document import make_document
+from reports.show.boxes import LEAST_BOXED, launches_picture
+from reports.show.canvas import PNG_DPI, styled
+from reports.show.heat import _SHADES, Heat, Scale, heat_panel, multiples, shares
+from reports.show.lines import Picture
+from reports.show.slides import write_pictures
+from reports.tests import acceptance_runs
+from reports.tests.synthetic import HPL_FIXED, case, quick_cases, write_run
+from reports.tests.test_nightly_history import write_night
+from reports.write.pictures import take_out
+
+#: Per environment of the synthetic roofline: flop/s of HPL on two nodes.
+RATES = {"mpich": 6e9, "lam": 3e9}
+PEAK, MEMORY = 5e9, 10e9
+
+
+def node_and_hpl(folder: Path, *, blocks: int, nodes_measured: bool = True) -> Analysis:
+    """Nodes of 5 Gflop/s and 10 GB/s, and HPL on two of them."""
+    cases = [
+        case("hpl", name, {"p": 1, "q": 2, "n": 2000, **HPL_FIXED, "nb": 64}) for name in RATES
+    ]
+    if nodes_measured:
+        cases.append(case("node", "mpich", {}))
+
+    def edit(record: dict[str, Any]) -> dict[str, Any]:
+        if record["check"] == "node":
+            record["metrics"] = [
+                {"name": "dgemm_rate", "unit": "flop/s", "better": "higher", "value": PEAK},
+                {"name": "stream_triad", "unit": "bytes/s", "better": "higher", "value": MEMORY},
+            ]
+            for metric in record["metrics"]:
+                metric["at"] = {"node": "n1"}
+            return record
+        # 0, 1, 2, … per cent above: ends and median are known.
+        rate = RATES[record["environment"]] * (1 + 0.01 * (record["block"] - 1))
+        metric = {"name": "rate", "unit": "flop/s", "better": "higher", "value": rate}
+        return record | {"metrics": [metric]}
+
+    return analyse(load_run(write_run(folder, cases, blocks=blocks, edit=edit)))
+
+
+def test_a_roof_is_the_lesser_of_peak_and_memory() -> None:
+    roof = Roof(PEAK, MEMORY, "")
+    assert [roof.at(intensity) for intensity in (0.1, 0.5, 8.0)] == [1e9, PEAK, PEAK]
+
+
+def test_the_roofline_shows_rates_of_a_node_under_the_measured_roof(tmp_path: Path) -> None:
+    analysis = node_and_hpl(tmp_path / "run", blocks=3)
+    roof = roof_of(analysis)
+    assert roof is not None
+    assert (roof.flop_per_s, roof.bytes_per_s) == (PEAK, MEMORY)
+    points = {point.environment: point for point in reached(analysis)}
+    assert {point.intensity for point in points.values()} == {64 / 8}
+    assert points["mpich"].rate == pytest.approx(6e9 * 1.01 / 2)
+    with styled():
+        picture = roofline_picture("hpl")(analysis)
+        assert roofline_picture("su3_rmd")(analysis) is None
+    assert picture is not None
+    assert picture.caption.startswith("HPL reaches 61 % of its roof at best.")
+    assert "HPL in lam 1.51 Gflop/s" in picture.panels[0].alt
+    assert "peak 5 Gflop/s" in picture.panels[0].svg
+
+
+def test_without_nodes_the_roof_is_the_sites_or_there_is_none(tmp_path: Path) -> None:
+    run = node_and_hpl(tmp_path / "run", blocks=2, nodes_measured=False).run.directory
+    assert roof_of(analyse(load_run(run))) is None
+    told = json.loads((run / "provenance.json").read_bytes())
+    nominal = {"core_peak_flop_per_s": 2e9, "cores_per_node": 4, "memory_bytes_per_second": 2e10}
+    told["site"] |= nominal
+    (run / "provenance.json").write_text(json.dumps(told))
+    roof = roof_of(analyse(load_run(run)))
+    assert roof is not None
+    assert (roof.flop_per_s, roof.bytes_per_s) == (8e9, 2e10)
+    assert roof.source == "the site's nominal rates"
+
+
+def test_launches_are_dots_and_from_five_on_boxes(tmp_path: Path) -> None:
+    drawn = {}
+    for blocks in (LEAST_BOXED - 1, LEAST_BOXED):
+        analysis = node_and_hpl(tmp_path / str(blocks), blocks=blocks, nodes_measured=False)
+        with styled():
+            picture = launches_picture(analysis, "hpl")
+        assert picture is not None
+        (panel,) = picture.panels
+        drawn[blocks] = panel.svg.count('id="\x02line2d_')
+    assert "mpich 6 to 6.24, median 6.12; lam 3 to 3.12, median 3.06 Gflop/s" in panel.alt
+    # Box, median, two whiskers, two caps, for each of two environments.
+    assert drawn[LEAST_BOXED] - drawn[LEAST_BOXED - 1] == 2 * 6
+
+
+def test_one_launch_has_no_picture_of_launches(tmp_path: Path) -> None:
+    analysis = node_and_hpl(tmp_path / "run", blocks=1)
+    with styled():
+        assert launches_picture(analysis, "hpl") is None
+
+
+@pytest.mark.parametrize("scale", [shares("the best"), multiples("the best")])
+def test_brighter_is_better_in_every_map(scale: Scale) -> None:
+    shades = np.array([_SHADES(share)[:3] for share in np.linspace(0, 1, 64)])
+    assert (np.diff(shades @ [0.2126, 0.7152, 0.0722]) > 0).all()
+    values = np.array([scale.dark, (scale.dark + scale.bright) / 2, scale.bright])
+    found = scale.place(values)
+    assert list(found) == [0.0, 0.5, 1.0]
+    beyond = np.array([scale.dark + (scale.dark - scale.bright), np.nan])
+    assert scale.place(beyond)[0] == 0.0
+    assert np.isnan(scale.place(beyond)[1])
+
+
+def test_a_map_outlines_culprits_and_writes_in_what_can_be_read() -> None:
+    values = np.array([[1.0, 0.9], [0.5, np.nan]])
+    texts = {(0, 0): "100 %", (1, 0): "50 %", (1, 1): "none"}
+    heat = Heat(["n1", "n2"], ["mem", "cpu"], values, texts, {(1, 0)}, {(0, 1)}, {"n2"})
+    with styled():
+        panel = heat_panel("Nodes", "", heat, shares("the best"), "n2 at 50 %")
+    colours = dict(re.findall(r'<text [^>]*?fill: ([^;"]+)[^>]*>([^<]+)', panel.svg))
+    told = {text.strip(): colour for colour, text in colours.items()}
+    assert {"100 %", "50 %", "none"} <= set(re.findall(r">\s*([^<>]+?)\s*</text>", panel.svg))
+    assert told
+    assert panel.svg.count(f"stroke: {BAD}") == 2
+    assert panel.svg.count(f"fill: {BAD}") == 1
+
+
+def all_right(written: list[Path], pictures: list[Picture]) -> None:
+    """Each picture twice: an SVG with title, caption and footer, and a PNG of the same size."""
+    assert len(written) == 2 * len(pictures) > 0
+    assert len({path.name for path in written}) == len(written)
+    for picture, svg, png in zip(pictures, written[::2], written[1::2], strict=True):
+        text = svg.read_text()
+        root = ElementTree.fromstring(text)  # noqa: S314
+        shown = " ".join(" ".join(root.itertext()).split())
+        assert picture.title.split()[0] in shown
+        assert picture.caption.split()[-1] in shown
+        assert picture.footers
+        assert picture.footers[0].split()[-1] in shown
+        for name in picture.environments:
+            assert name in shown
+        assert "var(--" not in text
+        ids = re.findall(r'\bid="([^"]+)"', text)
+        assert len(ids) == len(set(ids))
+        width, height = (float(root.attrib[key].removesuffix("pt")) for key in ("width", "height"))
+        pixels = imread(png)
+        assert pixels.shape[1] == pytest.approx(width / 72 * PNG_DPI, abs=2)
+        assert pixels.shape[0] == pytest.approx(height / 72 * PNG_DPI, abs=2)
+        assert 0.02 < (pixels[..., :3] < 0.9).any(axis=2).mean() < 0.98
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run(tmp_path_factory.mktemp("runs") / "a", quick_cases(("mpich", "lam")), blocks=6)
+
+
+def test_pictures_of_a_run_are_taken_out(run: Path, tmp_path: Path) -> None:
+    written = take_out(run, tmp_path / "out")
+    assert {path.suffix for path in written} == {".svg", ".png"}
+    names = " ".join(path.name for path in written)
+    for part in ("score", "factors", "effects", "launches"):
+        assert part in names
+
+
+def test_pictures_of_two_runs_are_taken_out(run: Path, tmp_path: Path) -> None:
+    cases = quick_cases(("mpich", "lam"))
+    found = compare(run, write_run(tmp_path / "b", cases, seed=2, slower=2.4))
+    with styled(as_png=True):
+        picture = changes_picture(found)
+    assert picture is not None
+    assert "2.4" in picture.panels[0].alt
+    all_right(write_pictures([picture], {}, tmp_path / "out"), [picture])
+
+
+def test_pictures_of_a_study_are_taken_out(run: Path, tmp_path: Path) -> None:
+    with styled(as_png=True):
+        document = make_document(load_study("wyeast-2003"), run)
+    pictures = [picture for part in document.parts for picture in part.pictures][:3]
+    all_right(write_pictures(pictures, document.analysis.looks, tmp_path / "out"), pictures)
+
+
+def test_pictures_of_a_night_are_taken_out(tmp_path: Path) -> None:
+    with Store(tmp_path / "history.sqlite", create=True) as store:
+        for number in range(1, 8):
+            store.add(*read_night(write_night(tmp_path, number)))
+        checked = check_history(store, "virtual", "quick")
+    pictures = pictures_of_night(checked)
+    assert [picture.title.split(":")[0] for picture in pictures] == [
+        "quick on virtual, night by night",
+        *(f"HPL in {name}" for name in ("lam", "mpich")),
+    ]
+    all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)
+
+
+def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
+    dossier = make_dossier(
+        acceptance_runs.write_run(tmp_path / "c", slow_node={"n2": 0.6}),
+        [],
+        criteria=criteria_from_text("mine.yaml", CRITERIA),
+        criteria_text=CRITERIA,
+        day=date(2026, 11, 21),
+        made_with=made_with(),
+    )
+    pictures = pictures_of_acceptance(dossier)
+    all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)
