@@ -120,7 +120,7 @@ SHOWN = [
 
 
 def told(words: str, monkeypatch: pytest.MonkeyPatch, *, columns: int | None) -> str:
-    """What a command shows, its messages on a terminal of so many columns; None: the rest off it."""
+    """What a command shows, messages on a terminal; `columns`: of that; None: the rest off it."""
     stream, messages = io.StringIO() if columns is None else Terminal(), Terminal()
     monkeypatch.setenv("COLUMNS", str(columns or WIDTH))
     monkeypatch.setenv("NO_COLOR", "1")
