@@ -68,6 +68,6 @@ def cells(text: str) -> int:
     """The columns that a text takes."""
     if text.isascii():
         return len(text)
-    from rich.cells import cell_len  # slow
+    from rich.cells import cell_len  # slow: tables of widths
 
     return cell_len(text)
