@@ -64,6 +64,8 @@ def measured_field(analysis: Analysis, measured: Measured, axes: Sequence[str | 
     places = (*axes, *further)
     groups: dict[tuple[Point, str], dict[int, list[Row]]] = {}
     for row in rows_like(analysis, measured):
+        if measured.of_line_rate and analysis.case(row).nodes < 2:
+            continue  # no message crossed the network
         key = point_of(analysis, row, places), analysis.case(row).environment
         groups.setdefault(key, {}).setdefault(row.series.case, []).append(row)
     found: dict[Point, dict[str, Values]] = {}
