@@ -34,7 +34,7 @@ ASKED_OTHERWISE = 0.05
 #: Parameters of the harness, or that say what is right; `fill` may be any number.
 UNTOLD_PARAMETERS = frozenset(
     {"mpi_profile", "hops", "ranks_per_node", "placement", "plaquette", "plaquette_tolerance"}
-    | {"implementation", "transport"}
+    | {"implementation", "keep_measurements", "transport"}
 )
 #: Misses that are printed.
 SHOWN = 20

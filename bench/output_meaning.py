@@ -187,7 +187,7 @@ def _program(sample: Sample, entry: dict[str, Any]) -> Item:
     said["fault"] = bool(settings.get("inject-fault"))
     said["precision"] = entry.get("precision")
     said["launch-host"] = settings.get("launch-host")
-    library = re.sub("(?<=^none: TCP of ).*", "any system", str(entry["mpi"]))
+    library = re.sub(r"^(none: \w+ of) .*", r"\1 any system", str(entry["mpi"]))
     return Item(f"program {entry['name']} {library} {json.dumps(said, sort_keys=True)}")
 
 

@@ -22,6 +22,7 @@ OUR_EXTRAS = frozenset(
         "longest_job_s",
         "nominal",
         "shared_cores",
+        "slurm_partition",
         "topology",
         "wire_is_counted",
         "launcher",

@@ -122,5 +122,5 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, f
     assert pairs
     for record, neighbour in pairs:
         assert not set(record.nodes) & set(neighbour.nodes)
-    blocks = [r.block for r in records]
+    blocks = [r.block for r in sorted(records, key=lambda r: (r.started_at, r.block))]
     assert blocks == sorted(blocks)

@@ -20,8 +20,9 @@ struct pairs {
 };
 
 /* The pairs of all nodes of MPI_COMM_WORLD: players in the order of seed; the first `rounds` rounds
- * (0: all); of those the pairs of hosts in `only` ("n1:n2,…"; "": all). Collective; unequal ranks
- * on nodes, fewer than two nodes and names of other hosts end the run (fail_all). */
+ * (0: all); of those the pairs of hosts in `only` ("n1:n2,…"; "": all). Where all ranks share one
+ * node, each counts as a node. Collective; unequal ranks on nodes, fewer than two ranks and names
+ * of other hosts end the run (fail_all). */
 void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const char *only);
 
 /* The partner of node in the round, or -1. Local. */

@@ -8,7 +8,6 @@ what a scan has. Of 10,000 nodes one column of all pairs takes 200 MB.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,13 +15,12 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from records.errors import AssayError
 from records.input_files import opened_below
 from records.pair_places import Indices
-from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from records.pair_scans import NODE, PEER
 from reports.notation.natural import natural_order
 
 Floats = NDArray[np.float32]
@@ -78,8 +76,9 @@ class Scan:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The metrics that the first file has."""
-        found = pl.read_parquet_schema(self._checked(self.files[0]))
-        return tuple(name for name in found if name not in (NODE, PEER))
+        from reports.load.scan_table import metrics_of  # slow: polars
+
+        return metrics_of(self._checked(self.files[0]))
 
     def until(self, block: int) -> Scan:
         """The scan as it stood after a block."""
@@ -90,21 +89,15 @@ class Scan:
         return joined([self._part(one, metric) for one in self.files])
 
     def _part(self, one: ScanFile, metric: str) -> PairColumns:
+        from reports.load.scan_table import read_table  # slow: polars
+
         path = self._checked(one)
-        try:
-            frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
-            meta = pl.read_parquet_metadata(path)
-            found = json.loads(meta[NODES_META])
-            switches = (
-                json.loads(meta[SWITCHES_META]) if SWITCHES_META in meta else [""] * len(found)
-            )
-            ends = [_numbers(frame[name], found) for name in (NODE, PEER)]
-            values = frame[metric].cast(pl.Float32).to_numpy()
-        except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
-            raise AssayError(f"{path}: is no table of pairs with {metric}: {error}") from error
+        table = read_table(path, metric)
+        values = table.values
         if len(values) and not (np.isfinite(values).all() and (values > 0).all()):
             raise AssayError(f"{path}: holds a {metric} that cannot be measured")
-        return pair_columns(found, ends, one.block, values, switches=switches, where=str(path))
+        names, ends, switches = table.names, table.ends, table.switches
+        return pair_columns(names, ends, one.block, values, switches=switches, where=str(path))
 
     def _checked(self, one: ScanFile) -> Path:
         """The path of a file that is what its record says."""
@@ -121,11 +114,6 @@ class Scan:
     @cached_property
     def _known(self) -> set[str]:
         return set()
-
-
-def _numbers(column: pl.Series, names: Sequence[str]) -> Indices:
-    """The number of each name of a column."""
-    return column.cast(pl.Enum(list(names))).to_physical().to_numpy().astype(np.int64)
 
 
 def pair_columns(

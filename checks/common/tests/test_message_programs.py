@@ -21,7 +21,6 @@ CHOLESKY = "cholesky --n=40 --repetitions=1"
 COPIES = "one_sided --sizes=8,70000 --iterations=3 --warmup=1"
 STREAMS = "streams --sizes=7,70000 --iterations=2 --warmup=1 --window=4"
 
-FEW_PAIRS = {"latency_iterations": 5, "bandwidth_iterations": 3, "bandwidth_bytes": 100000}
 FEW_MATCHINGS = {"matchings": 3, "iterations": 2, "message_bytes": 20000}
 FEW_ECHOES = {"sizes": [7, 200000], "iterations": 5, "warmup": 1}
 FEW_TURNS = {"sizes": [8, 70000], "turns": 3, "warmup": 1}
@@ -29,7 +28,6 @@ FEW_WINDOWS = {"sizes": [7, 70000], "iterations": 2, "warmup": 1, "window": 4}
 #: What must come to its end with every value that was asked for: command and parameters.
 GOOD = dict(
     [
-        command_of("alltoall_pairs", ranks=2, **FEW_PAIRS),
         *(command_of("bisection", ranks=ranks, **FEW_MATCHINGS) for ranks in (2, 3, 4)),
         command_of("echo", placement="self", **FEW_ECHOES),
         *(command_of("echo", distance=distance, **FEW_ECHOES) for distance in (1, 2, 3)),
@@ -46,7 +44,12 @@ GOOD = dict(
     ]
 )
 #: Pairs on one host have no names of their own; these must come to their end.
-UNNAMED = {f"3 {PAIRS} --turns": 6, f"4 {PAIRS} --turns": 12, f"4 {PAIRS} --seed=7": 12}
+UNNAMED = {
+    f"2 {PAIRS}": 2,
+    f"3 {PAIRS} --turns": 6,
+    f"4 {PAIRS} --turns": 12,
+    f"4 {PAIRS} --seed=7": 12,
+}
 #: Ranks between the ends of a stream sleep.
 UNNAMED |= {f"{ranks} {STREAMS}": 4 for ranks in (3, 4)}
 UNNAMED[f"3 {COPIES}"] = 16

@@ -92,6 +92,22 @@ void hosts_find(struct hosts *hosts, const char *own, MPI_Comm comm) {
         hosts->first[hosts->node[r]] = r;
 }
 
+void hosts_part(struct hosts *hosts, MPI_Comm comm) {
+    size_t ranks = (size_t)hosts->ranks;
+    int *first = make(ranks, sizeof *first, comm);
+    const char **names = hosts->names ? make(ranks, sizeof *names, comm) : NULL;
+    for (int rank = 0; rank < hosts->ranks; rank++) {
+        if (names)
+            names[rank] = hosts->names[hosts->node[rank]];
+        first[rank] = hosts->node[rank] = rank;
+    }
+    free(hosts->first);
+    free(hosts->names);
+    hosts->first = first;
+    hosts->names = names;
+    hosts->count = hosts->ranks;
+}
+
 void hosts_free(struct hosts *hosts) {
     free(hosts->node);
     free(hosts->first);

@@ -23,5 +23,9 @@ void hosts_short_name(char *name);
  * that no profile counts them. Out of memory ends the run. */
 void hosts_find(struct hosts *hosts, const char *own, MPI_Comm comm);
 
+/* Each rank as a node of its own; they keep the names of their hosts. Collective over comm, whose
+ * hosts were found. */
+void hosts_part(struct hosts *hosts, MPI_Comm comm);
+
 /* Free what hosts_find allocated. Local. */
 void hosts_free(struct hosts *hosts);
