@@ -82,20 +82,12 @@ class RawArchives:
         """
         kept, packed = RawOutput(), []
         for kind, path in files.items():
-            try:
-                source = work.open(path)
-            except FileNotFoundError:
-                kept.missing.append(kind)
-                continue
-            except RefusedFileError as refused:
-                kept.refused.append(f"{kind} {refused}")
-                continue
-            try:
+            with _given(work, path, kind, kept) as source:
+                if source is None:
+                    continue
                 kept.cut |= os.fstat(source).st_size > RAW_LIMIT_BYTES
                 name, digest = f"{stem}.{RAW_SUFFIX[kind]}", hashlib.sha256()
                 packed.append(Packed(name, _digested(_pieces(source), digest.update)))
-            finally:
-                os.close(source)
             kept.artifacts[kind] = f"raw/{archive_name(block)}/{name}"
             kept.artifacts[f"{kind}_sha256"] = digest.hexdigest()
         if packed:
@@ -144,6 +136,25 @@ class RawArchives:
             ) from error
 
 
+@contextmanager
+def _given(work: WorkFolder, path: str, kind: str, kept: RawOutput) -> Iterator[int | None]:
+    """A launch's file, open; None, and why in `kept`, where there is none that may be read."""
+    try:
+        source = work.open(path)
+    except FileNotFoundError:
+        kept.missing.append(kind)
+        yield None
+        return
+    except RefusedFileError as refused:
+        kept.refused.append(f"{kind} {refused}")
+        yield None
+        return
+    try:
+        yield source
+    finally:
+        os.close(source)
+
+
 def _digested(pieces: Iterable[bytes], update: Callable[[bytes], object]) -> Iterator[bytes]:
     """The pieces of a file, as they are digested."""
     for piece in pieces:
@@ -157,19 +168,11 @@ def keep_points(
     """Copy the values of a scan, whole, to points/<stem>.parquet, if there are any."""
     if path is None:
         return
-    try:
-        source = work.open(path)
-    except FileNotFoundError:
-        kept.missing.append(ARTIFACT)
-        return
-    except RefusedFileError as refused:
-        kept.refused.append(f"{ARTIFACT} {refused}")
-        return
     target = run.points / f"{stem}.{SUFFIX}"
-    try:
+    with _given(work, path, ARTIFACT, kept) as source:
+        if source is None:
+            return
         checksum = _copied(_range(source, 0, os.fstat(source).st_size), target)
-    finally:
-        os.close(source)
     kept.artifacts[ARTIFACT] = f"{FOLDER}/{target.name}"
     kept.artifacts[f"{ARTIFACT}{CHECKSUM}"] = checksum
 

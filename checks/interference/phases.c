@@ -106,12 +106,12 @@ static double count_beside_stream(struct phases *p) {
     double *samples = buffer_make(MOST_LOOPS, sizeof *samples);
     int loops = 0;
     rest_until(p->roles.first, GO_TAG);
-    while (!arrived(p->roles.first, STOP_TAG) || loops == 0) {
+    do { /* once at least: a late neighbour finds that the stream has ended */
         double start = p->timer.now();
         count(p, p->turns);
         if (loops < MOST_LOOPS)
             samples[loops++] = p->timer.now() - start;
-    }
+    } while (!arrived(p->roles.first, STOP_TAG));
     double result = timing_summarise(samples, loops).median;
     free(samples);
     return result;

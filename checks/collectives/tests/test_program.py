@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from checks.collectives import OPERATIONS
 from checks.common.registry import CHECKS
+from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
 BESIDE = "interference --sizes=1,5000 --samples=3 --work=1e-4 --window=2"
@@ -70,3 +73,12 @@ def test_an_injected_fault_is_a_wrong_answer(runs, command):
     assert run.status != 0
     assert not run.output.errors
     assert any(WRONG[command] in said for said in run.output.wrong), run.text
+
+
+def test_a_neighbour_who_wakes_late_finds_that_the_stream_has_ended():
+    out = built_programs("openmpi", ["interference"])  # which takes in several messages at once
+    late = out / "late_nap.so"
+    source = str(LIBRARY / "proof" / "late_nap.c")
+    subprocess.run(["cc", "-fPIC", "-shared", "-o", str(late), source], check=True)
+    command = f"4 {BESIDE}"
+    assert run_each("openmpi", out, [command], late)[command].status == 0

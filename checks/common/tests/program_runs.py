@@ -73,10 +73,12 @@ def build_folder(library: str) -> Path:
     return out
 
 
-def run_each(library: str, out: Path, commands: Sequence[str]) -> dict[str, ProgramRun]:
+def run_each(
+    library: str, out: Path, commands: Sequence[str], *preloaded: Path
+) -> dict[str, ProgramRun]:
     """Run each of `commands` ("RANKS PROGRAM OPTION…"); what it did, by command."""
     answer = subprocess.run(
-        [str(LIBRARY / "proof" / "launch_each.sh"), COMPILERS[library], str(out)],
+        [str(LIBRARY / "proof" / "launch_each.sh"), COMPILERS[library], str(out), *preloaded],
         input="".join(f"{command}\n" for command in commands),
         capture_output=True,
         text=True,
