@@ -45,7 +45,7 @@ class Way:
 
 def rows(words: list[str]) -> Iterator[Row]:
     """What both ways give."""
-    with on_cluster(ClusterSpec(f"one-job-{os.getpid()}", nodes=4)) as (cluster, folder):
+    with on_cluster(ClusterSpec(f"one-{os.getpid()}", nodes=4)) as (cluster, folder):
         site = ("--site", f"virtual:{cluster.name}")
         asked = [*(words or ["quick"]), *site, "--no-report"]
         jobs = _ran(folder, asked)
