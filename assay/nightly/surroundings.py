@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.sites.description import SiteDescription
+from assay.sites.slurm import CALLERS_OPTIONS, callers_access
 from assay.sites.values import expanded, unset_fault
 
 #: Options of sbatch that say on whose account and where a job runs.
@@ -24,8 +25,8 @@ _LONG = {"A": "account", "p": "partition", "q": "qos", "M": "clusters"}
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 #: Where every schedule looks for programs.
 _PATH = ("/usr/local/bin", "/usr/bin", "/bin")
-#: Variables of Slurm's own commands.
-_SLURMS = ("SLURM_CONF",)
+#: Variables of Slurm's own commands, and the caller's options of sbatch.
+_SLURMS = ("SLURM_CONF", *CALLERS_OPTIONS)
 #: Time of scrontab's job where the partition has no longest one.
 _DAY_S = 86400
 
@@ -41,7 +42,7 @@ class Surroundings:
 def surroundings_of(site: SiteDescription) -> Surroundings:
     """What the site's description and the shell of the caller say of them."""
     options = {}
-    for word in site.access:
+    for word in [*callers_access(), *site.access]:
         if found := _OF_THE_JOB.fullmatch(word):
             options[found[1] or _LONG[found[3]]] = found[2] or found[4]
     seconds = site.longest_job_s or _DAY_S

@@ -24,6 +24,7 @@ from assay.onboarding.slurm_text import (
     qos_of,
 )
 from assay.probe.job import Answer, run_command
+from assay.sites.slurm import environment_of_commands
 from records.errors import InfrastructureError
 from records.topology import TopologyDescription, switches_of
 
@@ -57,7 +58,7 @@ class SlurmView:
 
 def said(argv: Sequence[str]) -> Answer:
     """What a command of the login node prints."""
-    return run_command(argv, dict(os.environ))
+    return run_command(argv, environment_of_commands())
 
 
 def ask_slurm() -> SlurmView:

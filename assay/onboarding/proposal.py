@@ -15,6 +15,7 @@ from assay.onboarding.proof import Proof
 from assay.onboarding.slurm_text import Limits
 from assay.sites.description import EnvironmentKeys, SiteFile
 from assay.sites.partitions import with_defaults
+from assay.sites.slurm import callers_access
 from records.errors import AssayError
 from records.node_facts import Nic, NodeFacts
 
@@ -56,7 +57,7 @@ def find_access(view: SlurmView, partition: str, asked: Sequence[str] = ()) -> A
     """
     tried: list[str] = []
     for options in [tuple(asked)] if asked else _accesses(view, partition):
-        words = ["sbatch", "--test-only", f"--partition={partition}", *options]
+        words = ["sbatch", "--test-only", f"--partition={partition}", *callers_access(), *options]
         answer = said([*words, "--nodes=1", "--time=1", "--wrap=true"])
         if answer.status == 0 or not _NOT_ALLOWED.search(answer.stderr):
             return Access(options, tuple(tried))
@@ -93,7 +94,8 @@ def most_nodes(view: SlurmView, kind: NodeType, access: Access) -> int:
 
 
 def _limits(view: SlurmView, access: Access) -> Iterator[Limits]:
-    options = dict(option.lstrip("-").split("=", 1) for option in access.options)
+    words = [*callers_access(), *access.options]
+    options = dict(option.lstrip("-").split("=", 1) for option in words)
     mine = [one for one in view.associations if one.account == options.get("account", one.account)]
     if mine:
         yield mine[0].limits

@@ -83,7 +83,7 @@ def ask(
 
     Status 127 where there is no such program. Raises InfrastructureError when it does not end.
     """
-    return run_command(*site.command(list(argv), {}, reads), given, limit_s)
+    return run_command(*site.command(list(argv), {}, reads), given, limit_s, argv[0])
 
 
 def run_command(
@@ -91,8 +91,12 @@ def run_command(
     environment: Mapping[str, str],
     given: bytes = b"",
     limit_s: float = COMMAND_LIMIT_S,
+    called: str | None = None,
 ) -> Answer:
-    """What a command prints with this environment and standard input; errors as of `ask`."""
+    """What a command prints with this environment and standard input; errors as of `ask`.
+
+    They name it as `called`.
+    """
     try:
         ended = subprocess.run(
             argv,
@@ -107,8 +111,8 @@ def run_command(
     except OSError as error:
         return Answer(127, "", f"{argv[0]}: {error.strerror}")
     except subprocess.TimeoutExpired as error:
-        asked = " ".join(argv)[:100]
-        raise InfrastructureError(f"{asked} did not answer within {limit_s:.0f} s") from error
+        called = called or " ".join(argv)[:100]
+        raise InfrastructureError(f"{called} did not answer within {limit_s:.0f} s") from error
     out, err = (
         text[:KEPT_CHARACTERS].decode(errors="replace") for text in (ended.stdout, ended.stderr)
     )

@@ -6,10 +6,10 @@ Each question has a time limit, for what is asked may hang.
 
 from __future__ import annotations
 
-import subprocess
 import time
 from pathlib import Path
 
+from assay.probe.job import Answer, ask
 from assay.sites.site import Site
 from checks.common.slurm_answers import is_down
 from records.errors import InfrastructureError
@@ -21,41 +21,22 @@ _ENDING_S = 60.0
 _PROBE_BLOCKS = 16
 
 
-def asked(site: Site, *argv: str) -> subprocess.CompletedProcess[str]:
+def asked(site: Site, *argv: str) -> Answer:
     """How a command ended that runs where and as whom launches are submitted.
 
     Raises InfrastructureError when it cannot be run or takes too long.
     """
-    command, environment = site.command(list(argv), {})
-    # ReFrame, too, submits without the caller's options of sbatch.
-    environment = {k: v for k, v in environment.items() if not k.startswith("SBATCH_")}
-    try:
-        return subprocess.run(
-            command,
-            env=environment,
-            cwd="/",
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=COMMAND_LIMIT_S,
-            check=False,
-            start_new_session=True,  # out of reach of the terminal's signals
-        )
-    except OSError as error:
-        raise InfrastructureError(f"{argv[0]} cannot be run ({error.strerror})") from error
-    except subprocess.TimeoutExpired as error:
-        limit = f"{COMMAND_LIMIT_S:.0f} s"
-        raise InfrastructureError(f"{argv[0]} did not answer within {limit}") from error
+    answer = ask(site, argv, limit_s=COMMAND_LIMIT_S)
+    if answer.status == 127:
+        raise InfrastructureError(f"{argv[0]} cannot be run: {answer.said}")
+    return answer
 
 
 def answer_of(site: Site, *argv: str) -> str:
     """What such a command prints; also raises, with its last words, when it fails."""
     answer = asked(site, *argv)
-    if answer.returncode != 0:
-        said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
-        last = said[-1] if said else f"status {answer.returncode}"
-        raise InfrastructureError(f"{argv[0]} failed: {last[:300]}")
+    if answer.status != 0:
+        raise InfrastructureError(f"{argv[0]} failed: {answer.said}")
     return answer.stdout
 
 

@@ -9,11 +9,11 @@ only where all of them are in service; Slurm decides on the others when the job 
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from assay.plan import launch_limit_s
+from assay.probe.job import Answer
 from assay.run.accounting import longest_by_accounting, seconds_of
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
@@ -74,12 +74,12 @@ def partition_limits(site: Site) -> PartitionLimits:
     """
     name, stated_s = site.description.slurm_partition, site.description.longest_job_s
     answer = asked(site, "scontrol", "show", "partition", "-o", name)
-    if answer.returncode and "not found" in answer.stderr:
+    if answer.status and "not found" in answer.stderr:
         raise AssayError(
             f"site {site.name}: Slurm has no partition {name}; it has {_partitions(site)}. Mend"
             f" `partitions` in site-config/{site.name}/site.yaml"
         )
-    if answer.returncode:
+    if answer.status:
         raise InfrastructureError(f"Slurm does not answer: {last_words(answer.stderr)}")
     found = fields(answer.stdout)
     limits_s = (stated_s, seconds_of(found.get("MaxTime", "")), longest_by_accounting(site))
@@ -136,7 +136,7 @@ def _refuse_above_limits(site: Site, cases: Iterable[PlannedCase], limits: Parti
 def _told(site: Site, shape: Shape) -> str | None:
     """What Slurm has against a shape of job for now, or None. Raises AssayError if for good."""
     answer = _tested(site, shape)
-    if answer.returncode == 0:
+    if answer.status == 0:
         return None
     verdict, said = refusal_verdict(answer.stderr), last_words(answer.stderr)
     if verdict == "unreached":  # the driver waits a while for a Slurm that does not answer
@@ -146,7 +146,7 @@ def _told(site: Site, shape: Shape) -> str | None:
     if (
         verdict == "nodes"
         and shape.further
-        and not _tested(site, replace(shape, further=())).returncode
+        and not _tested(site, replace(shape, further=())).status
     ):
         verdict = "never"  # there are nodes enough, and none of them has that
     elif verdict == "nodes":
@@ -163,7 +163,7 @@ def _told(site: Site, shape: Shape) -> str | None:
     )
 
 
-def _tested(site: Site, shape: Shape) -> subprocess.CompletedProcess[str]:
+def _tested(site: Site, shape: Shape) -> Answer:
     """What `sbatch --test-only` says of a shape."""
     options = [*site.description.access, *shape.options()]
     return asked(site, "sbatch", "--test-only", "--output=/dev/null", *options, "--wrap=true")

@@ -5,6 +5,8 @@ import pytest
 from msgspec import structs
 
 from assay.plan import make_plan
+from assay.probe.job import ask
+from assay.run.infrastructure import asked
 from assay.run.own_job import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
@@ -72,8 +74,7 @@ def notes(site):
     return refuse_unfit_shapes(site, plan(), partition_limits(site))
 
 
-def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others(site, monkeypatch):
-    monkeypatch.setenv("SBATCH_ACCOUNT", "another")
+def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others(site):
     assert notes(site) == []
     lines = (site.programs / "sbatch.asked").read_text().splitlines()
     common = "--test-only --output=/dev/null --partition=all"
@@ -81,6 +82,26 @@ def test_each_shape_is_asked_for_once_with_the_options_of_the_site_and_no_others
         f"{common} --ntasks={n} --ntasks-per-node=1 --time=3:40 --exclusive --wrap=true"
         for n in (1, 2, 3)
     ]
+
+
+def test_account_qos_and_reservation_of_the_caller_become_options_and_nothing_else_of_sbatch(
+    site, monkeypatch
+):
+    """ReFrame submits without variables of sbatch: probes and tests must not have them either."""
+    for name, value in (("ACCOUNT", "mine"), ("RESERVATION", "night"), ("CONSTRAINT", "fat")):
+        monkeypatch.setenv(f"SBATCH_{name}", value)
+    say(site, "sbatch", "env | grep ^SBATCH_ >&2; echo")
+    described = site.description.model_copy(update={"access": ["--account=the-sites"]})
+    one = Answering(described)
+    one.programs = site.programs
+    options = ["--account=mine", "--reservation=night", "--account=the-sites"]
+    assert one.session_data()["access"] == options
+    assert one.without_nodes(["n1"]).description.access == [*options, "--exclude=n1"]
+    for answer in (ask(one, ["sbatch"]), asked(one, "sbatch")):
+        assert (answer.status, answer.stderr) == (0, "")
+    monkeypatch.setenv("SBATCH_QOS", "a b")
+    with pytest.raises(AssayError, match=r"SBATCH_QOS: found 'a b', allowed are letters"):
+        SlurmSite(described)
 
 
 def test_the_job_fits_the_longest_of_the_partition(site):
