@@ -16,12 +16,13 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
 import numpy as np
+from ClusterShell.NodeSet import NodeSet
 
 from assay.plan import make_plan
 from assay.schema import Campaign
@@ -40,7 +41,7 @@ from records.provenance import Provenance, SiteAsRun
 from records.record import Record, RecordWriter
 from records.topology import SwitchDescription, SwitchTree
 from reports.acceptance.judge import judge
-from reports.acceptance.model import Judgement
+from reports.acceptance.model import Finding, Judgement
 from reports.acceptance.values import gather
 from reports.load.loading import load_run
 
@@ -49,6 +50,9 @@ TOPIC = "Acceptance: scans of pairs in files"
 LEAF, NODES = 40, 200
 MACHINES = Runs(1, 3, 20)
 BLOCKS, ROUNDS, LATENCY_S = 5, 40, 2e-6
+
+#: What is named: its kind, and its nodes, of a cut those of each side.
+Named = tuple[str, frozenset[frozenset[str]]]
 
 
 @dataclass(frozen=True)
@@ -200,12 +204,33 @@ def judged(directory: Path) -> Judgement:
     return judge(CRITERIA, gather(load_run(directory), []), date(2026, 11, 22), 0)
 
 
-def suspects(machine: Machine, rounds: int, seed: int) -> set[str]:
+def suspects(machine: Machine, rounds: int, seed: int) -> set[Named]:
     """What is suspected of a machine."""
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder) / "20261120T235011Z-3f2a"
         scanned(directory, machine, rounds, BLOCKS, np.random.default_rng(seed))
-        return {f"{one.kind} {one.name}" for one in judged(directory).findings}
+        return {named(one) for one in judged(directory).findings}
+
+
+def named(finding: Finding) -> Named:
+    """The kind of a finding and its nodes, of a cut those of each side."""
+    sides = finding.name.split(" and ") if finding.kind == "cut" else [",".join(finding.nodes)]
+    return finding.kind, frozenset(frozenset(NodeSet(side)) for side in sides)
+
+
+def faults(machine: Machine) -> set[Named]:
+    """What is to be named of a machine: pairs, links, the cut between a leaf and all others."""
+    names = machine.names
+    found = {_named("pair", [names[one], names[other]]) for one, other in machine.pairs}
+    found |= {_named("link", [names[node]]) for node in machine.interfaces}
+    for leaf in machine.uplinks:
+        inside = names[leaf * LEAF : (leaf + 1) * LEAF]
+        found.add(_named("cut", inside, {*names} - {*inside}))
+    return found
+
+
+def _named(kind: str, *sides: Iterable[str]) -> Named:
+    return kind, frozenset(map(frozenset, sides))
 
 
 def rows(effort: Effort) -> Iterator[Row]:
@@ -213,29 +238,20 @@ def rows(effort: Effort) -> Iterator[Row]:
     n = MACHINES.at(effort)
     low, high = sampled_pairs(NODES, ROUNDS, 1)
     bad = int(low[7]), int(high[7])
-    uplink = f"cut {{n1 … n{LEAF}}}"
     for rounds in (0, ROUNDS):
         size = f"{NODES} nodes, {rounds or rounds_of_all(NODES)} rounds"
         pair = Machine(NODES, pairs={bad: 0.8})
         link = Machine(NODES, interfaces={7: 0.85})
         trunk = Machine(NODES, uplinks={0: 0.7})
-        named = f"pair n{bad[0] + 1}–n{bad[1] + 1}"
-        for what, machine, right in (
-            ("all good: nobody is suspected", Machine(NODES), set()),
-            ("a pair at 80 %: just that", pair, {named}),
-            ("an interface at 85 %: just that", link, {"link n8"}),
-            ("an uplink at 70 %: one cut", trunk, {uplink}),
+        for what, machine in (
+            ("all good: nobody is suspected", Machine(NODES)),
+            ("a pair at 80 %: just that", pair),
+            ("an interface at 85 %: just that", link),
+            ("an uplink at 70 %: just the cut at its leaf", trunk),
         ):
-            found = [suspects(machine, rounds, seed) for seed in range(n)]
-            hits = sum(one == right or _same_cut(one, right) for one in found)
+            right = faults(machine)
+            hits = sum(suspects(machine, rounds, seed) == right for seed in range(n))
             yield share(f"{size}, {what}", hits, n, least=0.9)
-
-
-def _same_cut(found: set[str], right: set[str]) -> bool:
-    """Whether just one cut is named where one is right."""
-    return len(found) == 1 == len(right) and all(
-        next(iter(names)).startswith("cut ") for names in (found, right)
-    )
 
 
 def of_size(nodes: int, rounds: int, blocks: int) -> Iterator[Row]:
@@ -263,12 +279,10 @@ def of_size(nodes: int, rounds: int, blocks: int) -> Iterator[Row]:
             right = len(columns.low) == rounds * (nodes // 2)
             yield Row("… every pair is there", "yes", "yes" if right else "no", right)
         else:
-            found = {f"{one.kind} {one.name}" for one in judged(directory).findings}
+            findings = judged(directory).findings
             yield Row(f"… {blocks} blocks judged", "", f"{time.monotonic() - begun:.2f} s")
-            cuts = {name for name in found if name.startswith("cut ")}
-            named = {f"pair n{bad[0] + 1}–n{bad[1] + 1}", "link n78"}
-            right = found - cuts == named and len(cuts) == 1
-            told_names = "; ".join(sorted(found))[:200]
+            right = {named(one) for one in findings} == faults(machine)
+            told_names = "; ".join(sorted(f"{one.kind} {one.name}" for one in findings))[:200]
             yield Row(
                 "… pair, interface and uplink are named, nobody else", "yes", told_names, right
             )

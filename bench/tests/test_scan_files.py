@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bench.pair_scans import CRITERIA
-from bench.scan_files import BLOCKS, Machine, scanned
+from bench.scan_files import BLOCKS, Machine, faults, judged, named, scanned
 from records.errors import AssayError
 from records.pair_places import sampled_pairs
 from reports.acceptance.judge import judge
@@ -35,13 +35,19 @@ def run(request, tmp_path_factory):
     return load_run(directory)
 
 
-def named(evidence: Evidence) -> set[str]:
+def told(evidence: Evidence) -> set[str]:
     judgement = judge(CRITERIA, evidence, date(2026, 11, 22), 0)
     return {f"{one.kind} {one.name}" for one in judgement.findings}
 
 
 def test_the_bad_pair_interface_and_uplink_are_suspected_and_nobody_else(run):
-    assert named(gather(run, [])) == NAMED
+    assert told(gather(run, [])) == NAMED
+
+
+def test_the_bench_compares_the_nodes_of_each_side_of_a_cut(run):
+    found = {named(one) for one in judged(run.directory).findings}
+    assert found == faults(MACHINE)
+    assert found != faults(dataclasses.replace(MACHINE, uplinks={1: 0.7}))
 
 
 def test_a_re_run_asks_for_pairs_of_the_scan_only(run):
@@ -60,7 +66,7 @@ def test_the_same_values_in_records_are_judged_alike(run):
         *(scan.row(row) for row in range(len(scan.columns.low))),
     ]
     old = dataclasses.replace(evidence, values=inside, scans=())
-    assert named(old) == NAMED
+    assert told(old) == NAMED
 
 
 def test_a_large_machine_is_shown_by_switch_with_its_slow_pairs(run):

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
+from records.pair_places import positions_of
 from reports.acceptance.levels import APART, Flags, Top, top_of
 from reports.statistics.descriptive import Matrix
 
@@ -96,8 +97,7 @@ def pair_positions(one: Sequence[int], other: Sequence[int], nodes: int) -> Indi
     first, second = np.meshgrid(np.asarray(one), np.asarray(other), indexing="ij")
     low, high = np.minimum(first, second).ravel(), np.maximum(first, second).ravel()
     keep = low != high
-    low, high = low[keep], high[keep]
-    return np.unique(low * (2 * nodes - low - 1) // 2 + high - low - 1)
+    return np.unique(positions_of(low[keep], high[keep], nodes))
 
 
 def _top_pairs(centres: Matrix, nodes: int, gap: float, error: float) -> Top:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
+from records.pair_places import positions_of
 from records.rerun import CHECKS_OF_PAIRS, MOST_PAIRS
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.values import Evidence
@@ -51,23 +54,26 @@ def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
 
 def _pairs(items: Iterable[Item], evidence: Evidence, case_id: str) -> tuple[str, ...]:
     """The pairs that the items are about and good ones beside them; none: the whole case."""
-    scanned = evidence.pairs_of(case_id)
-    wanted: set[frozenset[str]] = set()
-    ends: set[str] = set()
+    names, node, peer = evidence.pairs_of(case_id)
+    number = {name: place for place, name in enumerate(names)}
+    wanted: list[list[int]] = []
+    ends: list[int] = []
     for item in items:
-        if len(item.place) == 2 and item.about != "cut":
-            wanted.add(frozenset(item.place))
+        place = [number.get(name, -1) for name in item.place]
+        if len(place) == 2 and item.about != "cut":
+            wanted.append(sorted(place))
         elif item.about == "link":
-            ends.add(item.place[0])
+            ends.append(place[0])
         else:
             return ()
-    found: list[int] = []
-    good: list[int] = []
-    for row, pair in enumerate(scanned):
-        asked = pair[0] in ends or pair[1] in ends or frozenset(pair) in wanted
-        (found if asked else good).append(row)
+    places = positions_of(np.minimum(node, peer), np.maximum(node, peer), len(names))
+    known = np.array([pair for pair in wanted if pair[0] >= 0], dtype=np.int64).reshape(-1, 2)
+    asked = np.isin(places, positions_of(known[:, 0], known[:, 1], len(names)))
+    asked |= np.isin(node, ends) | np.isin(peer, ends)
+    found, good = np.flatnonzero(asked), np.flatnonzero(~asked)
     count = min(len(good), max(LEAST_GOOD, len(found)))
-    if len(found) + count > min(MOST_PAIRS, MOST_SHARE * len(scanned)):
+    if len(found) + count > min(MOST_PAIRS, MOST_SHARE * len(asked)):
         return ()
-    beside = [good[place * len(good) // count] for place in range(count)]
-    return tuple(":".join(scanned[row]) for row in sorted([*found, *beside]))
+    beside = good[np.arange(count) * len(good) // max(count, 1)]
+    rows = np.sort(np.concatenate([found, beside])).tolist()
+    return tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)

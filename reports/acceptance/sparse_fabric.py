@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -29,21 +30,32 @@ _LEAST_SIDE = 3
 
 @dataclass(frozen=True)
 class Sample:
-    """Pairs by rows: how far each falls short of the level, and the numbers of its nodes."""
+    """Pairs by rows, ascending: how far each falls short of the level, whether that is more than
+    the tolerance, and the numbers of its nodes."""
 
     short: Matrix
+    slow: Flags
     low: Indices
     high: Indices
     nodes: int
 
-    def slow(self, gap: float) -> Flags:
-        """The pairs that fall short by more than `gap`."""
-        return np.asarray(self.short > gap)
-
-    def at(self, chosen: Flags) -> Matrix:
+    def at(self, chosen: Flags | Indices) -> Indices:
         """How many of the chosen pairs each node has."""
         ends = np.concatenate([self.low[chosen], self.high[chosen]])
-        return np.bincount(ends, minlength=self.nodes).astype(np.float64)
+        return np.asarray(np.bincount(ends, minlength=self.nodes), dtype=np.int64)
+
+    @cached_property
+    def _positions(self) -> Indices:
+        return positions_of(self.low, self.high, self.nodes)
+
+    def rows_of(self, node: int) -> Indices:
+        """The rows of a node's pairs."""
+        others = np.delete(np.arange(self.nodes), node)
+        ends = np.minimum(others, node), np.maximum(others, node)
+        wanted = positions_of(*ends, self.nodes)
+        rows: Indices = np.searchsorted(self._positions, wanted)
+        rows = np.minimum(rows, len(self._positions) - 1)
+        return np.asarray(rows[self._positions[rows] == wanted], dtype=np.int64)
 
 
 def sparse_fabric_of(
@@ -56,7 +68,7 @@ def sparse_fabric_of(
     level: float | None = None,
     switches: Sequence[str] = (),
 ) -> Fabric:
-    """What is slow between the nodes; `ends` are the numbers of each pair's nodes.
+    """What is slow between the nodes; `ends` are the numbers of each pair's nodes, ascending.
 
     A node has a slow link when most of its pairs with good nodes are slow; the worst is found
     first, and its pairs are left out. Of the others the median of each pair of switches is one
@@ -67,7 +79,8 @@ def sparse_fabric_of(
     explained = np.full(len(centres), -1)
     if not np.isfinite(level):
         return Fabric(level, (), explained, top.better)
-    sample = Sample(np.nan_to_num(level - centres), ends[:, 0], ends[:, 1], nodes)
+    short = np.nan_to_num(level - centres)
+    sample = Sample(short, short > gap, ends[:, 0], ends[:, 1], nodes)
     number = {name: place for place, name in enumerate(dict.fromkeys(switches))}
     own = np.array([number[name] for name in switches], dtype=np.int64)
     cuts = list(_cuts_of_switches(sample, own, len(number), gap, error))
@@ -75,40 +88,43 @@ def sparse_fabric_of(
     left = np.ones(len(centres), dtype=bool)
     for cut in cuts:
         left[cut.pairs] = False
-    parts += _links_and_cuts(sample, list(_links(sample, left, gap)), gap)
+    parts += _links_and_cuts(sample, list(_links(sample, left)))
     parts += cuts
     for place, part in enumerate(parts):
         typical = float(np.median(sample.short[part.pairs])) if len(part.pairs) else 0.0
-        mine = part.pairs[sample.slow(gap)[part.pairs]]
+        mine = part.pairs[sample.slow[part.pairs]]
         mine = mine[sample.short[mine] <= typical + gap]
         explained[mine[explained[mine] < 0]] = place
-    rest = sample.slow(gap) & (explained < 0)
+    rest = sample.slow & (explained < 0)
     for cut in _cuts_of_pairs(sample, rest):
         explained[cut.pairs[rest[cut.pairs]]] = len(parts)
         parts.append(cut)
     return Fabric(level, tuple(parts), explained, top.better)
 
 
-def _links(sample: Sample, left: Flags, gap: float) -> Iterator[Part]:
+def _links(sample: Sample, left: Flags) -> Iterator[Part]:
     """The slow links of nodes, the worst first: each takes its pairs from the nodes it met."""
-    left, slow = left.copy(), sample.slow(gap)
+    left = left.copy()
+    known, bad = sample.at(left), sample.at(left & sample.slow)
     for _ in range(sample.nodes):
-        known, bad = sample.at(left), sample.at(left & slow)
         share = np.where(known >= _LEAST_PAIRS, bad / np.maximum(known, 1), 0.0)
         worst = float(share.max())
         if worst <= _MOST_SLOW:
             return
         node = int(np.lexsort((-bad, -share))[0])
-        mine = np.flatnonzero(left & ((sample.low == node) | (sample.high == node)))
+        mine = sample.rows_of(node)
+        mine = mine[left[mine]]
         left[mine] = False
+        known = known - sample.at(mine)
+        bad = bad - sample.at(mine[sample.slow[mine]])
         yield Part("link", ((node,),), mine)
 
 
-def _links_and_cuts(sample: Sample, links: Sequence[Part], gap: float) -> Iterator[Part]:
+def _links_and_cuts(sample: Sample, links: Sequence[Part]) -> Iterator[Part]:
     """Nodes with slow links that reach each other well are one side of a cut: no link is slow."""
     accused = np.zeros(sample.nodes, dtype=bool)
     accused[[part.groups[0][0] for part in links]] = True
-    inside = accused[sample.low] & accused[sample.high] & ~sample.slow(gap)
+    inside = accused[sample.low] & accused[sample.high] & ~sample.slow
     labels = components(sample.low[inside], sample.high[inside], sample.nodes)
     sizes = np.bincount(labels, weights=accused, minlength=1)
     yield from (part for part in links if sizes[labels[part.groups[0][0]]] < _LEAST_SIDE)
@@ -139,18 +155,13 @@ def _cuts_of_switches(
             medians[found[start]] = -float(np.median(short[start:end]))
     between = fabric_of(_filled(medians, count), count, gap, error, 0.0)
     for part in between.parts:
-        inside = [np.isin(own, group) for group in part.groups]
-        groups = tuple(tuple(np.flatnonzero(mask).tolist()) for mask in inside)
-        if part.kind == "link":
-            rest = ~inside[0]
-            groups = (*groups, tuple(np.flatnonzero(rest).tolist()))
-            inside = [inside[0], rest]
-        crossing = np.zeros(len(sample.low), dtype=bool)
-        for place, mask in enumerate(inside):
-            for further in inside[place + 1 :]:
-                crossing |= mask[sample.low] & further[sample.high]
-                crossing |= mask[sample.high] & further[sample.low]
-        yield Part("cut", groups, np.flatnonzero(crossing))
+        side = np.full(sample.nodes, len(part.groups) if part.kind == "link" else -1)
+        for place, group in enumerate(part.groups):
+            side[np.isin(own, group)] = place
+        groups = (np.flatnonzero(side == place).tolist() for place in range(side.max() + 1))
+        low, high = side[sample.low], side[sample.high]
+        crossing = np.flatnonzero((low != high) & (np.minimum(low, high) >= 0))
+        yield Part("cut", tuple(tuple(group) for group in groups), crossing)
 
 
 def _filled(medians: Matrix, count: int) -> Matrix:

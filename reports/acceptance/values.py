@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
 from records.limits import Nominal, nominal
 from records.metric import Register
+from records.pair_places import Indices
 from records.pair_scans import NODE, PEER, SUMMARY
 from records.plan import PlannedCase
 from records.provenance import SiteAsRun
@@ -105,28 +106,6 @@ class ScanValues:
                 " least of all, or name a pair"
             )
         return [self.row(row) for row in found.tolist()]
-
-
-class Pairs(Sequence[tuple[str, str]]):
-    """The pairs of columns by their names, made when they are asked for."""
-
-    def __init__(self, columns: PairColumns) -> None:
-        self._columns = columns
-
-    def __len__(self) -> int:
-        return len(self._columns.low)
-
-    @overload
-    def __getitem__(self, row: int) -> tuple[str, str]: ...
-
-    @overload
-    def __getitem__(self, row: slice) -> list[tuple[str, str]]: ...
-
-    def __getitem__(self, row: int | slice) -> tuple[str, str] | list[tuple[str, str]]:
-        if isinstance(row, slice):
-            return [self[place] for place in range(*row.indices(len(self)))]
-        columns = self._columns
-        return columns.names[int(columns.low[row])], columns.names[int(columns.high[row])]
 
 
 @dataclass(frozen=True)
@@ -240,17 +219,21 @@ class Evidence:
             return "flop"
         return "memory" if nodes == 1 and not definition.limit else "link"
 
-    def pairs_of(self, case_id: str) -> Sequence[tuple[str, str]]:
-        """The pairs of nodes of which a case has values, each once."""
+    def pairs_of(self, case_id: str) -> tuple[Sequence[str], Indices, Indices]:
+        """The pairs of nodes of which a case has values, each once: names, and the numbers of both
+        ends among them."""
         scan = next((one for one in self.scans if one.case.id == case_id), None)
         if scan is not None:
-            return Pairs(scan.columns)
+            return scan.columns.names, scan.columns.low, scan.columns.high
         found = {
-            frozenset(values.place): (values.place[0], values.place[1])
+            frozenset(values.place): values.place
             for values in self.values
             if values.case.id == case_id and len(values.place) == 2
         }
-        return list(found.values())
+        number: dict[str, int] = {}
+        ends = [[number.setdefault(n, len(number)) for n in place] for place in found.values()]
+        node, peer = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+        return [*number], node, peer
 
     def raw_output(self, key: tuple[str, int]) -> str:
         """A launch's raw output by name: "run id/raw/case.b1.a1.out"."""

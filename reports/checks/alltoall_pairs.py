@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,20 +60,20 @@ class Seen:
         """Whether the machine is too large for a matrix of its nodes."""
         return len(self.names) > MOST_NODES
 
-    @property
+    @cached_property
     def level(self) -> float:
         """What pairs are held against: the best, of a large machine the median."""
         if self.by_switch:
             return float(np.median(self.values))
         return float(self.values.max() if self.higher else self.values.min())
 
-    @property
+    @cached_property
     def bad(self) -> NDArray[np.bool_]:
         """The pairs that are outlined."""
         ratio = self.values / self.level
         return np.asarray(ratio < LEAST_SHARE if self.higher else ratio > GREATEST_MULTIPLE)
 
-    @property
+    @cached_property
     def worst_first(self) -> Indices:
         """The rows of bad pairs, the worst first."""
         rows = np.flatnonzero(self.bad)

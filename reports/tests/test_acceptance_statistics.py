@@ -8,9 +8,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from records.pair_places import sampled_pairs
 from reports.acceptance.bounds import decide, median_bounds, spread_bounds
 from reports.acceptance.fabric import fabric_of
 from reports.acceptance.levels import peers_of, reach_of, top_of
+from reports.acceptance.sparse_fabric import sparse_fabric_of
 
 pytestmark = pytest.mark.numerical
 
@@ -95,6 +97,23 @@ def test_one_slow_link_or_pair_is_found_whatever_the_fleet(count):
 @pytest.mark.parametrize(("nodes", "slow"), [(4, 2), (8, 5), (16, 12), (16, 14), (40, 30)])
 def test_slow_links_of_most_nodes_are_named_one_by_one(nodes, slow):
     assert fabric(nodes, links=range(slow)) == ([("link", ((n,),)) for n in range(slow)], [])
+
+
+@pytest.mark.parametrize("rounds", [0, 12])
+def test_many_slow_links_among_sampled_pairs_each_take_the_pairs_that_are_left(rounds):
+    nodes, slow = 60, (3, 17, 18, 40, 59)
+    low, high = sampled_pairs(nodes, rounds, 1)
+    order = np.lexsort((high, low))
+    low, high = low[order], high[order]
+    centres = np.where(np.isin(low, slow) | np.isin(high, slow), -0.3, 0.0)
+    fabric = sparse_fabric_of(centres, np.stack([low, high], axis=1), nodes, 0.07, 0.01)
+    assert {part.nodes for part in fabric.parts} == {(node,) for node in slow}
+    left = np.ones(len(low), dtype=bool)
+    for part in fabric.parts:
+        mine = left & ((low == part.nodes[0]) | (high == part.nodes[0]))
+        assert part.pairs.tolist() == np.flatnonzero(mine).tolist()
+        left[mine] = False
+    assert ((fabric.explained >= 0) == (centres < 0)).all()
 
 
 @pytest.mark.parametrize("share", [0.5, 0.88])
