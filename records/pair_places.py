@@ -37,6 +37,16 @@ def sampled_pairs(nodes: int, rounds: int, seed: int) -> tuple[Indices, Indices]
     return np.concatenate(lows), np.concatenate(highs)
 
 
+def rounds_of_pairs(low: Indices, high: Indices, nodes: int, seed: int) -> Indices:
+    """The round of the tournament in which each of these pairs meets, as tournament_round in C."""
+    moving, place = rounds_of_all(nodes), np.argsort(_shuffled(nodes, seed))
+    one, other = place[low], place[high]
+    total = one + other
+    meeting = np.where(total % 2, total + moving, total) // 2 % moving
+    fixed = (one == moving) | (other == moving)
+    return np.asarray(np.where(fixed, total - moving, meeting), dtype=np.int64)
+
+
 def _shuffled(count: int, seed: int) -> list[int]:
     """Fisher and Yates with the generator splitmix64, values that would be biased rejected."""
     order, state = list(range(count)), seed & _MASK

@@ -46,9 +46,9 @@ def chance_node_missed(nodes: int, rounds: int) -> float:
 
 
 def sample_told(nodes: int, params: Mapping[str, Any]) -> str | None:
-    """What a sample of rounds can miss, as a sentence; None where every pair is measured."""
+    """What a sample of rounds can miss, as a sentence; None where all pairs, or a list, are measured."""
     asked = params.get("rounds", 0)
-    if not isinstance(asked, int) or not 0 < asked < rounds_of_all(nodes):
+    if params.get("only") or not isinstance(asked, int) or not 0 < asked < rounds_of_all(nodes):
         return None
     return (
         f"{asked} of {rounds_of_all(nodes)} rounds: {pairs_measured(nodes, asked)} of"

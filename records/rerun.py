@@ -11,9 +11,11 @@ from records.plan import Plan, PlannedCase
 
 #: Limits of a single launch; those of the whole run do not hold for a part of it.
 _LIMITS = ("launch_s", "retries")
-#: Checks that measure pairs of nodes, and their parameter that names those that are measured; a
-#: command line takes so many.
-CHECKS_OF_PAIRS, ONLY, MOST_PAIRS = frozenset({"alltoall_pairs"}), "only", 4000
+#: Checks that measure pairs of nodes, and their parameter that names those that are measured.
+CHECKS_OF_PAIRS, ONLY = frozenset({"alltoall_pairs"}), "only"
+#: So many pairs are named at most, in so many bytes with the commas between them: they are one
+#: argument of a command line, and Linux takes 131,072 bytes.
+MOST_PAIRS, MOST_BYTES_OF_PAIRS = 4000, 120_000
 
 
 def rerun_campaign(
@@ -53,6 +55,11 @@ def rerun_campaign(
             for case in cases
         ],
     }
+
+
+def argument_bytes(pairs: Sequence[str]) -> int:
+    """Bytes of pairs as one argument, to be held against MOST_BYTES_OF_PAIRS."""
+    return len(",".join(pairs).encode())
 
 
 def rerun_ids(plan: Plan, rerun: Plan) -> dict[str, str]:

@@ -33,6 +33,7 @@ from checks.common.parameters import (
 )
 from records.metric import Metric, MetricDefinition
 from records.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
+from records.rerun import MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from records.topology import Pair
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 
 #: Short names of two hosts.
 PairOfHosts = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+:[A-Za-z0-9_-]+$", max_length=128)]
-#: A command line takes so many pairs.
-MOST_ONLY = 4000
 #: Nodes of a scan: 200 million pairs.
 MOST_NODES = 20_000
 #: Values of more pairs than these do not come as lines and do not lie in the record.
@@ -106,8 +105,11 @@ class AlltoallPairsParameters(ProfiledParameters):
         "none",
         False,
     )
-    only: Annotated[list[PairOfHosts], Field(max_length=MOST_ONLY)] = quantity(
-        "Pairs of hosts that are measured, as n1:n2; none: every pair.", "none", []
+    only: Annotated[list[PairOfHosts], Field(max_length=MOST_PAIRS)] = quantity(
+        "Pairs of hosts that are measured, as n1:n2, whatever `rounds` says; none: every pair of"
+        " the rounds.",
+        "none",
+        [],
     )
 
     younger: ClassVar[frozenset[str]] = ProfiledParameters.younger | {
@@ -127,12 +129,24 @@ class AlltoallPairsParameters(ProfiledParameters):
         """How many pairs are measured."""
         return len(self.only) or pairs_measured(self.nodes, self.rounds)
 
+    @property
+    def most_rounds(self) -> int:
+        """How many rounds are measured; of listed pairs at most, for two may meet in one round."""
+        rounds = rounds_measured(self.nodes, 0 if self.only else self.rounds)
+        return min(len(self.only), rounds) if self.only else rounds
+
     @model_validator(mode="after")
     def _has_pairs(self) -> AlltoallPairsParameters:
         if self.ranks % self.ranks_per_node or not 2 <= self.nodes <= MOST_NODES:
             raise ValueError(
                 f"ranks = {self.ranks} at ranks_per_node = {self.ranks_per_node}; allowed are as"
                 f" many ranks on each of 2 to {MOST_NODES} nodes"
+            )
+        if (length := argument_bytes(self.only)) > MOST_BYTES_OF_PAIRS:
+            raise ValueError(
+                f"only: found {len(self.only)} pairs in {length} bytes, allowed are"
+                f" {MOST_BYTES_OF_PAIRS} bytes, as they are one argument of a command line; name"
+                " fewer pairs, or measure a sample of all with `rounds`"
             )
         return self
 
@@ -179,33 +193,40 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     ) -> Iterator[tuple[str, str]]:
         """The pairs of nodes that are measured, the lower rank's node first."""
         names = list(dict.fromkeys(hosts))
-        if not params.only and params.rounds:
-            from records.pair_places import sampled_pairs  # slow: numpy
+        if params.only or params.rounds:
+            lows, highs = self._some(params, names)
+            return ((names[a], names[b]) for a, b in zip(lows, highs, strict=True))
+        return combinations(names, 2)
 
-            lows, highs = sampled_pairs(len(names), params.rounds, params.seed)
-            yield from ((names[a], names[b]) for a, b in zip(lows, highs, strict=True))
-            return
-        only = {frozenset(pair.split(":")) for pair in params.only}
-        for pair in combinations(names, 2):
-            if not only or frozenset(pair) in only:
-                yield pair
+    def _some(
+        self, params: AlltoallPairsParameters, names: Sequence[str]
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Numbers of the nodes of the listed pairs, else of those of the rounds, lower ones first.
+
+        Listed pairs come once, ascending; hosts that the launch does not have are left out.
+        """
+        import numpy as np  # slow: numpy
+
+        from records.pair_places import sampled_pairs  # slow: numpy
+
+        if not params.only:
+            return sampled_pairs(len(names), params.rounds, params.seed)
+        number = {name: place for place, name in enumerate(names)}
+        listed = [[number.get(name, -1) for name in pair.split(":")] for pair in params.only]
+        ends = np.unique(np.sort(np.array(listed, dtype=np.int64), axis=1), axis=0)
+        low, high = ends[ends[:, 0] >= 0].T
+        return low, high
 
     def wanted(self, params: AlltoallPairsParameters, names: Sequence[str]) -> NDArray[Any]:
         """The places of the pairs that are measured among all of the nodes, ascending."""
         import numpy as np  # slow: numpy
 
-        from records.pair_places import positions_of, sampled_pairs  # slow: numpy
+        from records.pair_places import positions_of  # slow: numpy
 
         count = len(names)
-        if params.only:
-            number = {name: place for place, name in enumerate(names)}
-            ends = [[number[name] for name in pair] for pair in self.measured(params, names)]
-            low, high = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        elif params.rounds:
-            low, high = sampled_pairs(count, params.rounds, params.seed)
-        else:
+        if not params.only and not params.rounds:
             return np.arange(count * (count - 1) // 2)
-        return np.sort(positions_of(low, high, count))
+        return np.sort(positions_of(*self._some(params, names), count))
 
     def expected(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Iterator[Asked]:
         """Latency and bandwidth of every pair, the lower rank's node first; of a file no lines."""
@@ -239,7 +260,13 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
 
     def notes(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:
         """The rounds that were measured, and that the payload was checked."""
-        rounds = rounds_measured(params.nodes, params.rounds)
+        rounds = params.most_rounds
+        if params.only:
+            from records.pair_places import rounds_of_pairs  # slow: numpy
+
+            names = list(dict.fromkeys(hosts))
+            met = rounds_of_pairs(*self._some(params, names), len(names), params.seed)
+            rounds = len(set(met.tolist()))
         return {"rounds": rounds, "payload_verified": str}
 
     def least_duration_s(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> float:
@@ -284,9 +311,11 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
             "bandwidth_iterations": math.ceil(params.bandwidth_iterations * factor),
         }
 
-    def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
-        """Every pair, at its own point."""
-        pairs = combinations(dict.fromkeys(hosts), 2)
+    def joined(
+        self, params: AlltoallPairsParameters, hosts: Sequence[str]
+    ) -> list[tuple[Pair, dict[str, Any] | None]]:
+        """Every measured pair, at its own point."""
+        pairs = self.measured(params, hosts)
         return [((node, peer), {NODE: node, PEER: peer}) for node, peer in pairs]
 
     def memory_bytes_per_node(self, params: AlltoallPairsParameters, cores_per_node: int) -> int:
@@ -301,7 +330,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
 
         Pairs of a round count once when they run at once, and each when they take turns.
         """
-        rounds = params.pairs if params.turns else rounds_measured(params.nodes, params.rounds)
+        rounds = params.pairs if params.turns else params.most_rounds
         sent = params.ranks_per_node * params.bandwidth_bytes
         small_s = 1e-4 + params.latency_bytes / site.network_bytes_per_s
         great_s = 1e-4 + sent / site.network_bytes_per_s

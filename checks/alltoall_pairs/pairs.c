@@ -23,6 +23,11 @@ static int by_code(const void *one, const void *other) {
     return (a > b) - (a < b);
 }
 
+static int by_number(const void *one, const void *other) {
+    int a = *(const int *)one, b = *(const int *)other;
+    return (a > b) - (a < b);
+}
+
 static int node_of(const struct hosts *hosts, const char *name, size_t length) {
     for (int node = 0; node < hosts->count; node++)
         if (strlen(hosts->names[node]) == length && !memcmp(hosts->names[node], name, length))
@@ -64,6 +69,22 @@ static void choose_listed(struct pairs *pairs, const char *only) {
               MPI_COMM_WORLD);
 }
 
+/* Only the rounds in which listed pairs meet are measured: each has calls of all ranks. */
+static void choose_rounds(struct pairs *pairs) {
+    size_t count = (size_t)pairs->listed_count;
+    pairs->listed_rounds = buffer_make(count, sizeof *pairs->listed_rounds);
+    for (size_t i = 0; i < count; i++) {
+        size_t low = pairs->listed[i] >> 32, high = pairs->listed[i] & UINT32_MAX;
+        pairs->listed_rounds[i] =
+            tournament_round(pairs->nodes, (int)pairs->place[low], (int)pairs->place[high]);
+    }
+    qsort(pairs->listed_rounds, count, sizeof *pairs->listed_rounds, by_number);
+    pairs->rounds = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || pairs->listed_rounds[i] != pairs->listed_rounds[i - 1])
+            pairs->listed_rounds[pairs->rounds++] = pairs->listed_rounds[i];
+}
+
 void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const char *only) {
     char host[HOST_BYTES];
     hosts_short_name(host);
@@ -94,12 +115,15 @@ void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const ch
         pairs->place[pairs->order[player]] = player;
     int all = tournament_rounds(pairs->nodes);
     pairs->rounds = rounds > 0 && rounds < all ? (int)rounds : all;
-    if (*only)
+    if (*only) {
         choose_listed(pairs, only);
+        choose_rounds(pairs);
+    }
 }
 
 int pairs_partner(const struct pairs *pairs, int round, int node) {
-    int player = tournament_partner(pairs->nodes, round, (int)pairs->place[node]);
+    int number = pairs->listed ? pairs->listed_rounds[round] : round;
+    int player = tournament_partner(pairs->nodes, number, (int)pairs->place[node]);
     if (player < 0)
         return -1;
     int partner = (int)pairs->order[player];

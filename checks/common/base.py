@@ -370,7 +370,7 @@ class MpiCheck(rfm.RunOnlyRegressionTest):
         topology = self.declared_topology()
         if topology is None:
             return []
-        joined = self.definition.joined(output.hosts())
+        joined = self.definition.joined(self.params, output.hosts())
         found = [(topology.hops(*pair), at) for pair, at in joined]
         return [json_lines.measured(HOPS, hops, at) for hops, at in found if hops]
 

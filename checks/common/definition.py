@@ -226,7 +226,7 @@ class CheckDefinition(ABC, Generic[P]):
         """Hops between the two nodes of the launch; 0: as Slurm places them."""
         return 0
 
-    def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
+    def joined(self, params: P, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
         """Pairs of nodes whose hops belong to the record, each with the point they stand at."""
         return []
 

@@ -101,7 +101,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         """The parameter `hops`, if there is one."""
         return getattr(params, "hops", 0)
 
-    def joined(self, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
+    def joined(self, params: P, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
         """The nodes of the first and the last rank."""
         return [((hosts[0], hosts[-1]), None)]
 

@@ -7,6 +7,7 @@ import zlib
 import numpy as np
 import polars as pl
 import pytest
+from pydantic import ValidationError
 
 from bench.scan_files import Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE, MOST_IN_RECORD
@@ -14,7 +15,7 @@ from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output, OutputError
 from checks.common.registry import CHECKS
-from records.pair_places import positions_of, sampled_pairs
+from records.pair_places import positions_of, rounds_of_pairs, sampled_pairs
 from records.pair_scans import (
     chance_link_missed,
     chance_node_missed,
@@ -146,6 +147,8 @@ def test_all_rounds_have_every_pair_once_and_a_sample_has_disjoint_pairs(nodes):
         assert len(low) == pairs_measured(nodes, rounds)
         met = np.bincount(np.concatenate([low, high]), minlength=nodes)
         assert met.max() <= rounds and met.min() >= rounds - nodes % 2
+        (new,) = set(rounds_of_pairs(low, high, nodes, 5)[-(nodes // 2) :].tolist())
+        assert new == rounds - 1
 
 
 def test_the_chance_to_miss_is_that_of_many_seeds():
@@ -179,3 +182,21 @@ def test_ranks_that_do_not_divide_are_refused():
         CHECK.parameters.model_validate({"ranks": 4, "ranks_per_node": 4})
     both = CHECKS["alltoall_pairs"].parameters.model_validate({"ranks": 8, "ranks_per_node": 2})
     assert both.nodes == 4 and both.pairs == 6
+
+
+def test_listed_pairs_are_measured_in_the_rounds_in_which_they_meet_whatever_rounds_says():
+    names = [f"n{number}" for number in range(50)]
+    low, high = sampled_pairs(50, 9, 1)
+    meet_last = [f"{names[a]}:{names[b]}" for a, b in zip(low[-2:], high[-2:], strict=True)]
+    meet_first = f"{names[high[0]]}:{names[low[0]]}"
+    given = {"ranks": 50, "rounds": 1, "only": [*meet_last, meet_first]}
+    params = CHECK.parameters.model_validate(given)
+    assert CHECK.notes(params, names)["rounds"] == 2
+    assert len(list(CHECK.measured(params, names))) == 3
+    assert sample_told(50, params.complete()) is None
+
+
+def test_pairs_that_one_argument_cannot_hold_are_refused():
+    only = [f"{'a' * 20}{number:04}:{'b' * 24}" for number in range(3000)]
+    with pytest.raises(ValidationError, match=r"3000 pairs in 149999 bytes, allowed are 120000"):
+        CHECK.parameters.model_validate({"ranks": 4, "only": only})

@@ -16,10 +16,10 @@ from records.topology import TopologyDescription
 CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]").topology()
 
 
-def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE):
+def launch(check: str = "pt2pt", hops: int = 0, topology=CUBE, **given):
     """What MpiCheck's methods see of a launch."""
     definition = CHECKS[check]
-    given = {"ranks": 2} if check == "alltoall_pairs" else {"hops": hops}
+    given = {"ranks": 2, **given} if check == "alltoall_pairs" else {"hops": hops}
     return SimpleNamespace(
         definition=definition,
         params=definition.parameters.model_validate(given),
@@ -66,3 +66,14 @@ def test_every_pair_of_nodes_has_its_own_hops():
     at = [(metric.at["node"], metric.at["peer"]) for metric in found]
     assert at == [("n0", "n6"), ("n0", "n1"), ("n6", "n1")]
     assert [metric.value for metric in found] == [2.0, 1.0, 3.0]
+
+
+def test_only_measured_pairs_have_hops():
+    hosts = [f"n{number}" for number in range(8)]
+    one_round = hops_of(launch("alltoall_pairs", ranks=8, rounds=1), *hosts)
+    met = [name for metric in one_round for name in (metric.at["node"], metric.at["peer"])]
+    assert sorted(met) == hosts
+    asked = {"only": ["n7:n2", "n0:n1", "n2:n7"], "rounds": 1}
+    listed = hops_of(launch("alltoall_pairs", ranks=8, **asked), *hosts)
+    at = [(metric.at["node"], metric.at["peer"]) for metric in listed]
+    assert at == [("n0", "n1"), ("n2", "n7")]

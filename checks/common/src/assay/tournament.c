@@ -12,3 +12,10 @@ int tournament_partner(int players, int round, int player) {
         return partner;
     return moving < players ? moving : -1;
 }
+
+int tournament_round(int players, int one, int other) {
+    int moving = tournament_rounds(players), sum = one + other;
+    if (one == moving || other == moving) /* the fixed one */
+        return sum - moving;
+    return (sum % 2 ? sum + moving : sum) / 2 % moving; /* 2 round = sum modulo moving */
+}

@@ -10,3 +10,6 @@ int tournament_rounds(int players);
 
 /* The partner of player in round 0 … tournament_rounds(players)-1, or -1. */
 int tournament_partner(int players, int round, int player);
+
+/* The round in which two different players meet. */
+int tournament_round(int players, int one, int other);

@@ -7,7 +7,7 @@
 
 #define MOST 33
 
-/* Meetings of so many players that are missing, repeated or not mutual. */
+/* Meetings of so many players that are missing, repeated, not mutual or said of another round. */
 static double wrong_meetings(int players) {
     int met[MOST][MOST];
     double wrong = 0;
@@ -19,6 +19,7 @@ static double wrong_meetings(int players) {
                 continue;
             wrong += partner == player || partner >= players;
             wrong += tournament_partner(players, round, partner) != player;
+            wrong += tournament_round(players, player, partner) != round;
             met[player][partner]++;
         }
     }
