@@ -46,7 +46,7 @@ def chance_node_missed(nodes: int, rounds: int) -> float:
 
 
 def sample_told(nodes: int, params: Mapping[str, Any]) -> str | None:
-    """What a sample of rounds can miss, as a sentence; None where all pairs, or a list, are measured."""
+    """What a sample of rounds can miss, as a sentence; None where it is all or a list."""
     asked = params.get("rounds", 0)
     if params.get("only") or not isinstance(asked, int) or not 0 < asked < rounds_of_all(nodes):
         return None

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from records.pair_places import positions_of
-from records.rerun import CHECKS_OF_PAIRS, MOST_PAIRS
+from records.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.values import Evidence
 
@@ -76,4 +76,5 @@ def _pairs(items: Iterable[Item], evidence: Evidence, case_id: str) -> tuple[str
         return ()
     beside = good[np.arange(count) * len(good) // max(count, 1)]
     rows = np.sort(np.concatenate([found, beside])).tolist()
-    return tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
+    pairs = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
+    return pairs if argument_bytes(pairs) <= MOST_BYTES_OF_PAIRS else ()
