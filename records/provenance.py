@@ -89,7 +89,7 @@ class SlurmAsRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpackPackage(msgspec.Struct, frozen=True, kw_only=True):
-    """A package that Spack built or found."""
+    """A package that Spack built or found; `sources` is the digest of the local folder it is of."""
 
     version: str | None = None
     variants: str | None = None
@@ -99,6 +99,7 @@ class SpackPackage(msgspec.Struct, frozen=True, kw_only=True):
     hash: str | None = None
     external: str | None = None
     namespace: str | None = None
+    sources: str | None = None
 
 
 class SpackBuild(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,13 +14,13 @@ from typing import Any
 
 import yaml
 
-from assay.build import local_sources, our_packages
+from assay.build import built_from, local_sources
 from assay.build.commands import Say, SpackCommands
 from assay.build.facts import Lock
-from assay.build.our_packages import OUR_PACKAGES
+from assay.build.our_packages import sources_digest
 from assay.build.paths import SPACK_ENV, Spack
 from assay.build.scope import packages_files, write_scope
-from assay.sites.builds import environment_folder, facts_file
+from assay.sites.builds import environment_folder, facts_file, view_folder
 from assay.sites.description import SPACK_SUFFIX, SpackDescription
 from assay.sites.site_file import read_description
 from records.errors import AssayError, InfrastructureError
@@ -78,27 +78,33 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
     """Resolve, fetch, build, lay out the views, and note each view's facts.
 
     What is installed already is not built again, so a build that failed continues where it
-    stopped. Raises AssayError and InfrastructureError.
+    stopped, and one that is complete only says so. Raises AssayError and InfrastructureError.
     """
+    local = local_sources.digests(request.sources)
     commands = prepare(spack, request, say)
-    local_sources.develop(commands, request.sources)
     resolve(commands, request.anew)
     lock = Lock(commands.environment / "spack.lock")
-    facts = _facts(request, lock, commands.environment)
+    local_sources.refuse_unused(lock, lock.roots, request.sources)
+    facts = _facts(request, lock, commands.environment, local)
     files = {view: facts_file(request.site, view) for view in facts}
     for view, path in files.items():
         # A view that is about to change is no longer complete.
         if path.is_file() and json.loads(path.read_bytes()) != facts[view]:
             path.unlink()
     roots = sorted({root for known in facts.values() for root in known["roots"]})
-    local_sources.refuse_unused(lock, lock.roots, request.sources)
-    ours = lock.hashes_of(OUR_PACKAGES, roots)
-    changed = our_packages.changed(commands, ours)
+    there = built_from.installed(commands)
+    changed = built_from.changed(commands, there, built_from.digests(lock, roots, local))
+    laid = all(
+        path.is_file() and view_folder(request.site, view).is_dir() for view, path in files.items()
+    )
+    if laid and there.issuperset(roots) and not changed:
+        say(f"nothing has changed since these were built: {', '.join(facts)}")
+        return
     for part in [known["roots"] for known in facts.values()] if request.sources else [roots]:
         local_sources.lay_copies(commands.environment, request.sources)
-        again = [one for one in lock.hashes_of(OUR_PACKAGES, part) if one in changed]
-        install(commands, part, again, request.jobs)
-    our_packages.note(commands, ours)
+        digests = built_from.digests(lock, part, local)
+        install(commands, part, [one for one in changed if one in digests], request.jobs)
+        built_from.note(commands, digests)
     if request.built.modules:
         commands.run("writing module files", "module", "tcl", "refresh", "--delete-tree", "-y")
     for view, path in files.items():
@@ -107,8 +113,13 @@ def build(spack: Spack, request: BuildRequest, say: Say) -> None:
         say(f"built: {', '.join(map(request.built.name_of, request.built.views[view]))}")
 
 
-def _facts(request: BuildRequest, lock: Lock, environment: Path) -> dict[str, dict[str, Any]]:
-    """What each view is built from: its roots are those that use the library it selects first."""
+def _facts(
+    request: BuildRequest, lock: Lock, environment: Path, local: Mapping[str, str]
+) -> dict[str, dict[str, Any]]:
+    """What each view is built from: its roots are those that use the library it selects first.
+
+    `local`: digests of local sources by package.
+    """
     stated = yaml.safe_load((environment / "spack.yaml").read_text())["spack"]["view"]
     facts = {}
     for view in request.views():
@@ -118,12 +129,15 @@ def _facts(request: BuildRequest, lock: Lock, environment: Path) -> dict[str, di
                 f"view {view}: the environment has no such view, or no root that uses its library;"
                 " see the site's spack.views"
             )
+        packages = lock.packages(roots)
+        for name in packages.keys() & local.keys():
+            packages[name]["sources"] = local[name]
         facts[view] = {
             "environment": request.built.environment,
             "view": view,
-            "sources": our_packages.sources_digest(),
+            "sources": sources_digest(),
             "roots": sorted(roots),
-            "packages": lock.packages(roots),
+            "packages": packages,
         }
     return facts
 
@@ -178,7 +192,10 @@ def _lay_environment(
         return
     noted.unlink(missing_ok=True)
     (folder / "spack.lock").unlink(missing_ok=True)
-    shutil.copyfile(source / "spack.yaml", folder / "spack.yaml")
+    environment = yaml.safe_load((source / "spack.yaml").read_bytes())
+    if sources:
+        environment["spack"]["develop"] = local_sources.developed(folder, sources)
+    (folder / "spack.yaml").write_text(yaml.safe_dump(environment, sort_keys=False))
     for lock in kept:
         shutil.copyfile(lock, folder / "spack.lock")
     noted.write_text(digest)
@@ -189,16 +206,17 @@ def resolve(commands: SpackCommands, anew: bool = False) -> None:
     commands.run("choosing versions and variants", "concretize", *(["--force"] if anew else []))
 
 
-def install(commands: SpackCommands, roots: list[str], ours: list[str], jobs: int) -> None:
+def install(commands: SpackCommands, roots: list[str], again: list[str], jobs: int) -> None:
     """Fetch and check all sources, build what is missing, lay out the views.
 
-    `ours`: installed packages of our own sources, which have changed since.
+    `again`: installed packages whose sources have changed since. They come first: Spack itself
+    builds a package of local sources again whose files are newer than what is installed.
     """
     specs = [f"/{root}" for root in roots]
     words = ["install", "--only-concrete", "-j", str(jobs or len(os.sched_getaffinity(0)))]
     commands.run("fetching sources", "fetch", "--missing", "--dependencies", *specs)
+    if again:
+        changed = [f"/{one}" for one in again]
+        commands.run("building what has changed", *words, "--overwrite", "-y", *changed)
     commands.run("building", *words, *specs)
-    if ours:
-        again = [f"/{one}" for one in ours]
-        commands.run("building our changed programs", *words, "--overwrite", "-y", *again)
     commands.run("laying out the views", "env", "view", "regenerate")

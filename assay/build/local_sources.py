@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages that are built from a folder of the user's in place of what their recipe fetches.
 
-Spack builds such a package where its sources lie (`spack develop`). The folder is therefore copied
+Spack builds such a package where its sources lie (`develop`). The folder is therefore copied
 below the environment before each library's build: the user's stays as it is, and no library's build
 finds objects of another's. What such a folder holds is not verified by a checksum.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from assay.build.commands import SpackCommands
 from assay.build.facts import Lock
 from records.errors import AssayError
 
+#: A file or folder of this name is not part of the sources.
+_NOT_COPIED = ".git"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*(?:@[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
@@ -51,21 +54,24 @@ def local_sources(words: Sequence[str], home: Path) -> dict[str, Path]:
     return found
 
 
-def develop(commands: SpackCommands, sources: Mapping[str, Path]) -> None:
-    """Tell the Spack environment that these packages are built from copies of the folders."""
-    lay_copies(commands.environment, sources)
-    for name, folder in sources.items():
-        copy = str(_copy(commands.environment, name))
-        doing = f"taking the sources of {name} from {folder}"
-        commands.run(doing, "develop", "--no-clone", "--path", copy, name)
+def developed(environment: Path, sources: Mapping[str, Path]) -> dict[str, dict[str, str]]:
+    """Section `develop` of the environment's spack.yaml: these packages are built from copies.
+
+    Written by us: `spack develop` would write it into the first file that the configuration
+    includes, a site's packages.yaml or the platform's.
+    """
+    return {
+        _package(name): {"spec": name.replace("@", "@="), "path": str(_copy(environment, name))}
+        for name in sources
+    }
 
 
 def lay_copies(environment: Path, sources: Mapping[str, Path]) -> None:
-    """Copy each folder anew, times of its files included: by these Spack knows what has changed."""
+    """Copy each folder anew, times of its files included: by these make knows what is older."""
     for name, folder in sources.items():
         copy = _copy(environment, name)
         shutil.rmtree(copy, ignore_errors=True)
-        shutil.copytree(folder, copy, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+        shutil.copytree(folder, copy, symlinks=True, ignore=shutil.ignore_patterns(_NOT_COPIED))
 
 
 def refuse_unused(lock: Lock, roots: Collection[str], sources: Mapping[str, Path]) -> None:
@@ -83,6 +89,30 @@ def refuse_unused(lock: Lock, roots: Collection[str], sources: Mapping[str, Path
                 f"--source {name}: what is built here needs {_package(name)} {known['version']};"
                 f" give {_package(name)}@{known['version']}=DIR"
             )
+
+
+def digests(sources: Mapping[str, Path]) -> dict[str, str]:
+    """By package, twelve hexadecimal digits of names, rights and contents of all that is copied."""
+    return {_package(name): _digest(name, folder) for name, folder in sources.items()}
+
+
+def _digest(name: str, folder: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder)
+            if _NOT_COPIED in inside.parts:
+                continue
+            digest.update(b"%s\0%o\0" % (os.fsencode(inside), path.lstat().st_mode))
+            if path.is_symlink():
+                digest.update(os.fsencode(path.readlink()))
+            elif path.is_file():
+                digest.update(hashlib.sha256(path.read_bytes()).digest())
+    except OSError as error:
+        raise AssayError(
+            f"--source {name}: {error.filename}: {error.strerror}; its files must be readable"
+        ) from error
+    return digest.hexdigest()[:12]
 
 
 def _package(name: str) -> str:

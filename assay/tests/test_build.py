@@ -5,18 +5,20 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
-from assay.build import paths
-from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, prepare
+from assay.build import built_from, paths
+from assay.build.builder import NEEDED_BYTES, BuildRequest, _lay_environment, build, prepare
 from assay.build.commands import SpackCommands
 from assay.build.facts import Lock
 from assay.build.failures import explained
-from assay.build.local_sources import lay_copies, local_sources, refuse_unused
+from assay.build.local_sources import digests, lay_copies, local_sources, refuse_unused
 from assay.build.mirror import SourceArchive, _take
-from assay.build.our_packages import changed, note, sources_digest
+from assay.build.our_packages import sources_digest
 from assay.build.paths import SPACK_ENV, Spack, find_spack
 from assay.build.scope import write_scope
 from assay.build.stale_builds import refuse_stale_builds
@@ -147,8 +149,12 @@ def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
     assert not lock.exists()
     _lay_environment(built, tmp_path, [platform], {})
     assert lock.read_bytes() == LOCK.read_bytes()
-    _lay_environment(built, tmp_path, [platform], {"netpipe": tmp_path})
+    _lay_environment(built, tmp_path, [platform], {"netpipe@3.7": tmp_path})
     assert not lock.exists()
+    laid = yaml.safe_load((tmp_path / "spack.yaml").read_text())["spack"]
+    copy = str(tmp_path / "local-sources" / "netpipe")
+    assert laid["develop"] == {"netpipe": {"spec": "netpipe@=3.7", "path": copy}}
+    assert "develop" not in platform.read_text()
 
 
 def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
@@ -272,14 +278,70 @@ def test_a_changed_source_changes_the_digest(tmp_path):
 
 
 def test_what_one_site_has_built_is_not_built_again_for_another(home):
-    home.mkdir()
     spack = Spack(home / "spack", None, home)
-    spack.executable.write_text("#!/bin/sh\necho abc\n")
-    spack.executable.chmod(0o755)
     first, second = (SpackCommands(spack, home / s, print, False) for s in ("first", "second"))
-    assert changed(first, ["abc"]) == ["abc"]
-    note(first, ["abc"])
-    assert changed(second, ["abc"]) == []
+    assert built_from.changed(first, ["abc"], {"abc": "1", "def": "1"}) == ["abc"]
+    built_from.note(first, {"abc": "1"})
+    assert built_from.changed(second, ["abc"], {"abc": "1"}) == []
+    assert built_from.changed(second, ["abc"], {"abc": "2"}) == ["abc"]
+
+
+def test_a_local_source_is_known_by_its_contents(tmp_path, home):
+    folder = tmp_path / "milc"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "su3.c").write_text("int main;")
+    (folder / "link.c").symlink_to("su3.c")
+    sources = local_sources([f"milc@7={folder}"], home)
+    seen = [digests(sources)]
+    assert seen[0].keys() == {"milc"}
+    (folder / ".git" / "HEAD").touch()
+    os.utime(folder / "su3.c", (1, 1))
+    assert digests(sources) == seen[0]
+    for change in (
+        lambda: (folder / "su3.c").write_text("int mine;"),
+        lambda: (folder / "su3.c").chmod(0o755),
+        lambda: (folder / "su3.c").rename(folder / "su2.c"),
+        (folder / "link.c").unlink,
+    ):
+        change()
+        assert digests(sources) not in seen
+        seen.append(digests(sources))
+
+
+#: A Spack that resolves to the kept lock, says that all of it is installed, and notes its commands.
+SPACK = """#!{python}
+import json, pathlib, sys
+words = sys.argv[sys.argv.index("-e") + 2:]
+with open({log!r}, "a") as log:
+    print(*words[:1], *[word for word in words if word == "--overwrite"], file=log)
+if words[0] == "find":
+    print(*json.loads(pathlib.Path({lock!r}).read_text())["concrete_specs"])
+"""
+
+
+def test_a_complete_build_is_not_gone_through_again(home, monkeypatch):
+    home.mkdir()
+    log, said = home / "commands", []
+    spack = Spack(home / "spack", None, home)
+    text = SPACK.format(python=sys.executable, log=str(log), lock=str(LOCK))
+    spack.executable.write_text(text)
+    spack.executable.chmod(0o755)
+    request = BuildRequest("virtual", virtual().spack, ["lam-spack"])
+    view_folder("virtual", "lam").mkdir(parents=True)
+
+    def commands():
+        log.unlink(missing_ok=True)
+        build(spack, request, said.append)
+        return log.read_text().splitlines()
+
+    whole = ["concretize", "find", "fetch", "install --overwrite", "install", "env"]
+    assert commands() == whole
+    assert commands() == ["concretize", "find"]
+    assert said[-1] == "nothing has changed since these were built: lam"
+    monkeypatch.setattr(built_from, "sources_digest", lambda: "changed")
+    assert commands() == whole
+    facts_file("virtual", "lam").unlink()
+    assert commands() == [word for word in whole if "overwrite" not in word]
 
 
 def test_the_lock_tells_what_a_view_is_built_from():

@@ -13,7 +13,7 @@ import yaml
 
 from assay.build.builder import BuildRequest, prepare
 from assay.build.facts import Lock
-from assay.build.local_sources import develop, refuse_unused
+from assay.build.local_sources import developed, refuse_unused
 from assay.build.mirror import archives_of
 from assay.build.paths import SPACK_ENV, find_spack
 from assay.sites import builds
@@ -82,11 +82,15 @@ def chosen_by(
     """Let Spack resolve NetPIPE on LAM, without any lock; gives the folder with its spack.lock."""
     request = BuildRequest("virtual", read_description("virtual").spack, offline=True)
     commands = prepare(find_spack(), request, print)
-    spack = {"specs": ["netpipe ^lam"], "view": False, "packages": packages}
     commands.environment = home / name
     commands.environment.mkdir()
+    spack = {
+        "specs": ["netpipe ^lam"],
+        "view": False,
+        "packages": packages,
+        "develop": developed(commands.environment, sources),
+    }
     (commands.environment / "spack.yaml").write_text(yaml.safe_dump({"spack": spack}))
-    develop(commands, sources)
     commands.run("choosing", "concretize")
     return commands.environment
 
