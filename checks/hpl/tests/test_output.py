@@ -131,6 +131,34 @@ def test_another_build_must_have_run_what_was_asked_within_the_launch():
     assert "took 0.3 s at least; the whole launch took 0.1 s" in wrong
 
 
+def test_what_a_vendors_build_prints_besides_is_left_aside():
+    """HPL_PROGRESS_REPORT, HPL_DETAILED_TIMING, and more digits."""
+    line = result_line(OTHER)
+    rate = parse(OTHER).rate_flop_per_s
+    more = "Column=000000064 Fraction=0.320 Gflops=1.2e+00\n" + line.rsplit(" ", 1)[0]
+    more += f" {rate / 1e9:.6e}\n" + "--VVV" * 15 + "\n"
+    more += "Max aggregated wall time rfact . . . :               0.01\n"
+    head, tail = OTHER.split("=" * 80 + "\nT/V", 1)
+    progress, result = more.split("\n", 1)
+    text = f"{head}{progress}\n{'=' * 80}\nT/V{tail}".replace(line + "\n", result)
+    assert read_other_build(ASKED, Output(), text).metrics[0].value == pytest.approx(rate)
+
+
+def test_another_form_of_output_is_named():
+    """HPL 1.0 checks three residuals; a build for GPUs has another heading and a rate of each."""
+    residual = residual_line(OTHER)
+    old = "\n".join(
+        f"||Ax-b||_oo / ( eps * {norm} ) =        0.0320520 ...... PASSED"
+        for norm in ("||A||_1  * N       ", "||A||_1  * ||x||_1 ", "||A||_oo * ||x||_oo")
+    )
+    with pytest.raises(OutputError, match=r"0 of 3 residuals; right is .* HPL 2\.0 to 2\.3 print"):
+        read_other_build(ASKED, Output(), OTHER.replace(residual, old))
+    heading = "         Time          Gflops (   per GPU)"
+    text = OTHER.replace("               Time                 Gflops", heading)
+    with pytest.raises(OutputError, match=r"headings \['T/V .*per GPU\)'\]; right is"):
+        read_other_build(ASKED, Output(), text)
+
+
 @pytest.mark.parametrize("noise", ["\x85", "\x1c", "\u2028", "\r", "\xa0"])
 @pytest.mark.parametrize("form", ["{noise}P      :", "P      : {noise}"])
 def test_a_setting_beside_a_character_that_hpl_does_not_print_is_refused(noise, form):
