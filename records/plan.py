@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from records.errors import AssayError
-from records.input_files import decoded_once, line_with, read_whole
+from records.input_files import decoded, line_with, read_whole, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
 from records.values import Count, Integer, Params, Scalar
 from records.words import ALLOWED, odd_word
@@ -140,7 +140,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """
         content = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
         try:
-            plan = decoded_once(_decoder.decode, content, file, "a plan")
+            plan = decoded(_decoder.decode, content, file, "a plan")
+            if plan.to_json().encode() != content:  # our own text has no member twice
+                refuse_twice(content, file, "a plan")
         except AssayError as error:
             raise AssayError(f"{error}; put back the file that `assay run` wrote") from error
         if plan.schema not in READABLE:

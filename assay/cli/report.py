@@ -11,15 +11,16 @@ from pathlib import Path
 from assay.cli.options import add_json, add_run
 from assay.cli.pictures import add_pictures, tell_pictures
 from assay.machine.reporting import report_told
-from assay.machine.runs import Report
-from assay.run.status import run_status
+from assay.run.status import BAD, Bad, failed_for
 from assay.screens.answer import show_report
 from assay.screens.screen import Screen
 from checks.common.sources import FURTHER_CHECKS, further_folders
 from records.errors import AssayError, ExitStatus
+from records.flags import INVALID_ON_PURPOSE
 from records.run_directory import latest_run, open_run
+from reports.analysis import Analysis
 from reports.write.pictures import take_out
-from reports.write.report import FORMATS, build_report, default_formats
+from reports.write.report import FORMATS, ReportPaths, build_report, default_formats
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,11 +51,12 @@ def _report(arguments: argparse.Namespace) -> int:
         tell_pictures(written, as_json=False)
         return ExitStatus.PASS
     formats = tuple(arguments.format or default_formats())
-    told = make_report(run.path, arguments.out, formats, arguments.checks)
+    made = make_report(run.path, arguments.out, formats, arguments.checks)
+    told = report_told(made)
     if arguments.json:
         print(told.text())
     else:
-        show_report(Screen(), told, run_status(run))
+        show_report(Screen(), told, failed_for(_bad(made.analysis)))
     if not arguments.format and "pdf" not in formats:
         print("no report.pdf: no Chromium found (apt-get install chromium)", file=sys.stderr)
     return ExitStatus.PASS
@@ -62,9 +64,20 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def make_report(
     run: Path, out: Path | None, formats: Sequence[str], checks: Sequence[Path]
-) -> Report:
+) -> ReportPaths:
     """Write a run's report, with the sections that folders of checks bring."""
-    return report_told(build_report(run, out, formats, _folders(checks)))
+    return build_report(run, out, formats, _folders(checks))
+
+
+def _bad(analysis: Analysis) -> list[Bad]:
+    """The counted launches that ended badly, those on purpose left out."""
+    found = []
+    for launch in analysis.bad_launches:
+        if launch.counted and launch.status in BAD and INVALID_ON_PURPOSE not in launch.flags:
+            case = analysis.run.case(launch)
+            output = (launch.artifacts or {}).get("stderr")
+            found.append(Bad(launch.status, launch.reason, case.environment, case.check, output))
+    return found
 
 
 def _folders(checks: Sequence[Path]) -> list[Path]:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from assay.cli.report import make_report
+from assay.machine.reporting import report_told
 from assay.machine.runs import Ran, Report, status_told
 from assay.run.status import RunStatus
 from assay.screens.answer import show_report
@@ -27,13 +28,14 @@ def end(status: RunStatus, code: ExitStatus, *, report: bool, as_json: bool) -> 
     if told is None:
         show_status(screen, status)
         return
-    show_report(screen, told, status)
+    show_report(screen, told, status.reasons)
 
 
 def _report(run: str) -> Report | None:
     """All files but the PDF, which takes a browser's time: `assay report` prints it."""
     try:
-        return make_report(Path(run), None, [name for name in FORMATS if name != "pdf"], FOLDERS)
+        formats = [name for name in FORMATS if name != "pdf"]
+        return report_told(make_report(Path(run), None, formats, FOLDERS))
     except AssayError as error:
         print(f"assay: no report: {error}; try again: assay report {run}", file=sys.stderr)
         return None

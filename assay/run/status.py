@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from records.flags import INVALID_ON_PURPOSE
 from records.interims import Interim, asked_blocks
@@ -20,6 +21,16 @@ from records.run_directory import RunDirectory
 OK: Status = "ok"
 #: How a launch ended that gave no number.
 BAD: tuple[Status, ...] = ("failed", "wrong", "lost")
+
+
+class Bad(NamedTuple):
+    """A launch that ended badly, whose it is, and where its stderr is kept."""
+
+    status: Status
+    reason: str | None
+    environment: str
+    check: str
+    output: str | None
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,11 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
         if (case.id, block) not in latest
     ]
     counts = Counter(record.status for record in latest.values())
-    bad = [record for record in latest.values() if record.status in BAD and not _meant(record)]
+    bad = [
+        Bad(one.status, one.reason, one.environment, one.check, one.output)
+        for one in latest.values()
+        if one.status in BAD and not _meant(one)
+    ]
     return RunStatus(
         run_id=run.run_id,
         campaign=plan.campaign,
@@ -113,12 +128,13 @@ def run_status(run: RunDirectory, ledger: Ledger | None = None) -> RunStatus:
         ended=plan.sequential is None or bool(interims and interims[-1].ended),
         driven=driven,
         current=read_current(run.path) if driven else None,
-        reasons=_reasons(bad),
+        reasons=failed_for(bad),
         on_purpose=sum(map(_meant, latest.values())),
     )
 
 
-def _reasons(bad: Sequence[Entry]) -> list[FailedFor]:
+def failed_for(bad: Sequence[Bad]) -> list[FailedFor]:
+    """Bad launches by why they ended, the most frequent first."""
     found = []
     for group in grouped((record.status, record.reason) for record in bad):
         mine = [bad[place] for place in group.places]

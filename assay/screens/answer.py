@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from assay.machine.form import Interval
 from assay.machine.runs import AnswerPart, Report
-from assay.run.status import RunStatus
+from assay.run.status import FailedFor
 from assay.screens.screen import Column, Screen, Tone, Toned
 from assay.screens.status import show_reasons
 from reports.notation.units import count_text, fixed, level_text, signed_percent
@@ -34,8 +34,8 @@ def show_rest(screen: Screen, answer: AnswerPart) -> None:
         screen.line(("next: ", "quiet"), answer.command, indent=2, hang=6)
 
 
-def show_report(screen: Screen, told: Report, status: RunStatus | None = None) -> None:
-    """The last screen of `assay report` and `assay run`; `status` has failures by reason."""
+def show_report(screen: Screen, told: Report, failed: Sequence[FailedFor]) -> None:
+    """The last screen of `assay report` and `assay run`; `failed` are bad launches by reason."""
     counts = ", ".join(f"{count} {status}" for status, count in told.launches.items() if count)
     head = f"{told.campaign} on {told.site}, run {told.run_id}: {counts or 'no record'}"
     screen.line((head, "quiet"), hang=2)
@@ -46,9 +46,9 @@ def show_report(screen: Screen, told: Report, status: RunStatus | None = None) -
         _ranking(screen, told)
     if told.leaders and told.answer.state != "failed":
         _leaders(screen, told)
-    if status and status.reasons:
+    if failed:
         screen.blank()
-        show_reasons(screen, status)
+        show_reasons(screen, failed, told.run)
     screen.blank()
     show_rest(screen, told.answer)
     show_files(screen, told)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from shlex import quote
 
 from assay.folding import cells
@@ -29,7 +30,7 @@ def show_status(screen: Screen, status: RunStatus) -> None:
     site = f" on {status.site}" if status.site else ""
     screen.line((f"{word}: ", tone), f"{status.campaign}{site}, run {status.run_id}", hang=2)
     screen.line(counted_text(status), indent=2, hang=2)
-    show_reasons(screen, status)
+    show_reasons(screen, status.reasons, status.path)
     if not status.failed or not status.complete:
         show_plan(screen, status)
     if status.done < status.planned:
@@ -64,9 +65,9 @@ def state_of(status: RunStatus) -> tuple[str, Tone]:
     return ("RUNNING", "plain") if status.driven else ("STOPPED", "open")
 
 
-def show_reasons(screen: Screen, status: RunStatus) -> None:
+def show_reasons(screen: Screen, found: Sequence[FailedFor], run: str) -> None:
     """A line a reason: how many launches, why, of which environments and checks."""
-    shown, further = status.reasons[:MOST_REASONS], status.reasons[MOST_REASONS:]
+    shown, further = found[:MOST_REASONS], found[MOST_REASONS:]
     width = max((len(str(one.launches)) for one in shown), default=0)
     for one in shown:
         head = f"{one.launches:>{width}} × {one.status}"
@@ -79,7 +80,7 @@ def show_reasons(screen: Screen, status: RunStatus) -> None:
     if further:
         launches = sum(one.launches for one in further)
         reasons = count_text(len(further), "further reason")
-        told = f"{launches:>{width}} × {reasons}; all: assay report {quote(status.path)}"
+        told = f"{launches:>{width}} × {reasons}; all: assay report {quote(run)}"
         screen.line(told, indent=2, hang=2)
 
 

@@ -35,6 +35,8 @@ KEEP_ARTIFACTS_OF_BAD = 5000
 
 _T = TypeVar("_T")
 _Key = tuple[str, AtKey]
+#: Names, units and points of a launch's values as they were written.
+_Layout = tuple[list[str], list[str], list[msgspec.Raw]]
 _NO_POINT = (b"", b"null", b"{}")
 _SCANNED = f'"{ARTIFACT}"'.encode()
 
@@ -61,6 +63,7 @@ class Reader:
     _keys: list[_Key] = field(default_factory=list)
     _scanned: dict[int, tuple[str, str]] = field(default_factory=dict)
     _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
+    _layouts: dict[tuple[str, int], tuple[_Layout, array[int]]] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
     _bad: int = 0
     _path: str = ""
@@ -104,14 +107,9 @@ class Reader:
     def _take(self, case: int, line: Line) -> None:
         ok = line.status == "ok"
         valid = 1 if ok else 2 if INVALID_ON_PURPOSE in line.flags else 0
-        known, add_place, add_value = self._known, self._places.append, self._values.append
-        for metric in line.metrics if valid else ():
-            quick = (metric.name, metric.unit, bytes(metric.at))
-            place = known.get(quick)
-            if place is None:
-                place = known[quick] = self._new_place(metric)
-            add_place(place)
-            add_value(metric.value)
+        if valid:
+            self._places.extend(self._places_of(line))
+            self._values.extend([metric.value for metric in line.metrics])
         if _SCANNED in bytes(line.artifacts) and valid == 1:
             artifacts = self._artifacts(line)
             if ARTIFACT in artifacts:
@@ -137,6 +135,29 @@ class Reader:
                 drawn_alone=None if line.drawn_alone is msgspec.UNSET else line.drawn_alone,
             )
         )
+
+    def _places_of(self, line: Line) -> array[int]:
+        """The metric and point of each value, as numbers. Launches of a check mostly have those of
+        the launch before in the same order."""
+        metrics = line.metrics
+        layout = (
+            [metric.name for metric in metrics],
+            [metric.unit for metric in metrics],
+            [metric.at for metric in metrics],
+        )
+        kind = line.check, len(metrics)
+        before = self._layouts.get(kind)
+        if before is not None and before[0] == layout:
+            return before[1]
+        found = array("q")
+        for metric in metrics:
+            quick = metric.name, metric.unit, bytes(metric.at)
+            place = self._known.get(quick)
+            if place is None:
+                place = self._known[quick] = self._new_place(metric)
+            found.append(place)
+        self._layouts[kind] = layout, found
+        return found
 
     def _artifacts(self, line: Line) -> dict[str, str]:
         artifacts = self._decoded(line.artifacts, dict[str, str], "artifacts")

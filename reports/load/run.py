@@ -56,7 +56,10 @@ class Series(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     def at_value(self, key: str) -> Any:
         """The coordinate `key` of the point, or None."""
-        return next((value for name, value in self.at if name == key), None)
+        for name, value in self.at:
+            if name == key:
+                return value
+        return None
 
     def by_block(self) -> dict[int, float]:
         """Each block's value."""

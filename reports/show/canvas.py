@@ -126,7 +126,9 @@ def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
     else:
         axes.vlines(line.x, low, high, color=look.colour, alpha=0.5, linewidth=1.6)
     if with_points and line.points:
-        axes.add_patch(
+        # With limits from the points: those of a patch are found segment by segment.
+        axes.update_datalim(line.points)
+        axes.add_artist(
             PathPatch(
                 # One path of empty strokes: a tenth of the text of as many markers.
                 Path(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ def lag_1(rows: Matrix) -> NDArray[np.float64]:
     return np.asarray(np.where(total > 0, found / np.where(total > 0, total, 1), 0.0))
 
 
+@lru_cache(maxsize=256)
 def lag_1_limit(n: int) -> float:
     """What one row of n independent blocks exceeds with 5 %: (−1 + 1.645·√(n − 2))/(n − 1)
     [Anderson, Annals of Mathematical Statistics 13 (1942) 1]. Least n: 3."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
+from math import sqrt
 
 import msgspec
 import numpy as np
@@ -197,7 +198,7 @@ def detectable_ratio(log_stddev: float, n: int, alpha: float = 0.05) -> float:
     exp((t(1−α/2; n−1) + t(0.8; n−1))·s/√n), the paired t-test's approximation; s of d as
     observed. Least n: 3.
     """
-    return float(np.exp(min(700.0, _quantiles(n, alpha) * log_stddev / np.sqrt(n))))
+    return float(np.exp(min(700.0, _quantiles(n, alpha) * log_stddev / sqrt(n))))
 
 
 @lru_cache(maxsize=256)

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
@@ -19,40 +20,45 @@ from reports.write.summary import summary_sentences
 
 #: The version of verdicts.json.
 SCHEMA = 2
+#: Bytes of verdicts.json from which on it is not indented; and what its last list ends with.
+_MOST_INDENTED, _END = 2_000_000, b"]}}"
+#: Test cases or comparisons in a piece of a file.
+_TOGETHER = 2000
 
 
-def render_junit(analysis: Analysis) -> str:
+def render_junit(analysis: Analysis) -> Iterator[str]:
     """One test case for each (case, block): failed and wrong are failures, lost is an error,
-    skipped and not yet run are skipped."""
-    outcomes = _outcomes(analysis)
+    skipped and not yet run are skipped. In pieces."""
     counts: Counter[str] = Counter({"skipped": len(analysis.holes)})
     for status, count in analysis.counts.items():
         counts[_ELEMENT.get(status, "")] += count
     total = (
-        f'tests="{len(outcomes)}" failures="{counts["failure"]}" errors="{counts["error"]}"'
+        f'tests="{counts.total()}" failures="{counts["failure"]}" errors="{counts["error"]}"'
         f' skipped="{counts["skipped"]}"'
     )
     name = _attribute(f"{analysis.run.plan.campaign} on {analysis.run.plan.site}")
     head = f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {total}>\n'
-    suite = f"{head}<testsuite name={name} {total}>\n"
-    return "".join([suite, *outcomes, "</testsuite>\n</testsuites>\n"])
+    yield f"{head}<testsuite name={name} {total}>\n"
+    outcomes = _outcomes(analysis)
+    while piece := "".join(islice(outcomes, _TOGETHER)):
+        yield piece
+    yield "</testsuite>\n</testsuites>\n"
 
 
 _ELEMENT = {"failed": "failure", "wrong": "failure", "lost": "error", "skipped": "skipped"}
 
 
-def _outcomes(analysis: Analysis) -> list[str]:
+def _outcomes(analysis: Analysis) -> Iterator[str]:
     """The elements of the launches that count, then of those still without a record."""
     heads = [
         f"<testcase classname={_attribute(f'{case.check}.{case.environment}')}"
         f' name="{_escaped(case.id)} block '
         for case in analysis.run.plan.cases
     ]
-    found = []
     for launch in analysis.run.counted():
         head = f"{heads[launch.case]}{launch.block}"
         if launch.status == "ok":
-            found.append(f'{head}"/>\n')
+            yield f'{head}"/>\n'
             continue
         kind = _ELEMENT[launch.status]
         reason = launch.reason or "no reason recorded"
@@ -60,12 +66,11 @@ def _outcomes(analysis: Analysis) -> list[str]:
         if kind != "skipped":
             marks += f' type="{launch.status}"'
         text = _escaped((launch.artifacts or {}).get("stdout", ""))
-        found.append(f'{head}"><{kind} {marks}>{text}</{kind}></testcase>\n')
+        yield f'{head}"><{kind} {marks}>{text}</{kind}></testcase>\n'
     places = {case.id: place for place, case in enumerate(analysis.run.plan.cases)}
     for hole in analysis.holes:
         reason = f"<skipped message={_attribute(hole.reason or NOT_RUN)}/>"
-        found.append(f'{heads[places[hole.case.id]]}{hole.block}">{reason}</testcase>\n')
-    return found
+        yield f'{heads[places[hole.case.id]]}{hole.block}">{reason}</testcase>\n'
 
 
 def _attribute(text: str) -> str:
@@ -76,10 +81,26 @@ def _escaped(text: str) -> str:
     return escape(plain(text), {'"': "&quot;"})
 
 
-def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
-    """verdicts.json: counts, warnings, the summary's sentences, every comparison's verdict."""
+def render_json(analysis: Analysis, warnings: Sequence[str]) -> Iterator[str]:
+    """verdicts.json in pieces: counts, warnings, the summary's sentences, every comparison's
+    verdict. A short one is indented."""
+    head = msgspec.json.encode(_verdicts(analysis, warnings)).removesuffix(_END)
+    points = [msgspec.json.encode(as_json(cell)) for cell in analysis.comparisons.points]
+    if len(head) + sum(map(len, points)) + len(points) < _MOST_INDENTED:
+        whole = b"".join((head, b",".join(points), _END))
+        yield plain(msgspec.json.format(whole, indent=2).decode()) + "\n"
+        return
+    yield plain(head.decode())
+    for start in range(0, len(points), _TOGETHER):
+        lead = "," if start else ""
+        yield lead + plain(b",".join(points[start : start + _TOGETHER]).decode())
+    yield _END.decode() + "\n"
+
+
+def _verdicts(analysis: Analysis, warnings: Sequence[str]) -> dict[str, Any]:
+    """What verdicts.json holds but the comparisons of single points, which end it."""
     run, comparisons = analysis.run, analysis.comparisons
-    content: dict[str, Any] = {
+    return {
         "schema": SCHEMA,
         "run_id": run.run_id,
         "campaign": run.plan.campaign,
@@ -106,10 +127,6 @@ def render_json(analysis: Analysis, warnings: Sequence[str]) -> bytes:
             ],
             "overall": [as_json(cell) for cell in comparisons.overall],
             "groups": [as_json(cell) for cell in comparisons.groups],
-            "points": [as_json(cell) for cell in comparisons.points],
+            "points": [],
         },
     }
-    encoded = msgspec.json.encode(content)
-    if len(encoded) < 2_000_000:
-        encoded = msgspec.json.format(encoded, indent=2)
-    return plain(encoded.decode()).encode() + b"\n"

@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
 from reports.analysis import Analysis
 from reports.answer.run import answer_of
 from reports.checks.sections import CheckPart
@@ -38,6 +37,7 @@ from reports.write.pieces import (
     laid_out,
 )
 from reports.write.summary import check_sentences, launches_text, summary_sentences
+from reports.write.table_rows import table_rows
 
 #: Panels of a check's first picture that stand in the page itself.
 MOST_SHOWN = 2
@@ -271,20 +271,12 @@ def render_page(
     signs = {name: Markup(legend_sign(look)) for name, look in looks.items()}  # noqa: S704
     common = {
         "sign": lambda name: signs.get(name, ""),
-        "badge_kind": badge_kind,
-        "meaning": meaning,
+        "table_rows": lambda table, cards: table_rows(table, signs, cards=cards),
         "count_text": count_text,
         "data": (),
         **scripts("report.js", "contents.js", "take-out.js"),
     }
     return fill_in(template, {**common, **content}, ids)
-
-
-def badge_kind(text: str) -> str:
-    """Which colour a flag gets; the word itself always says what it is."""
-    if text.startswith((BEYOND_LIMIT, OVERSUBSCRIBED, "n =")):
-        return "warn"
-    return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
 
 
 def power_note(comparisons: Comparisons) -> str:

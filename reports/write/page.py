@@ -18,23 +18,16 @@ from records.plain_text import plain
 from reports.show.canvas import ID_MARK, Panel
 
 
-def unbroken(text: str) -> str:
-    """An interval that may break between its ends and nowhere else."""
-    return text.replace(" ", "\xa0").replace("…\xa0", "… ")
-
-
 @lru_cache(maxsize=1)
 def _templates() -> jinja2.Environment:
     """The templates, each compiled once."""
-    environment = jinja2.Environment(
+    return jinja2.Environment(
         loader=jinja2.PackageLoader("reports.write"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["unbroken"] = unbroken
-    return environment
 
 
 def scripts(*names: str) -> dict[str, str]:

@@ -28,7 +28,9 @@ from reports.write.pdf import BackgroundPrint, find_browser
 from reports.write.pieces import FOLDER, INDEX
 from reports.write.raw_pages import write_raw_pages
 
-_Renderer = Callable[[Content], str | bytes | dict[str, str]]
+#: A file, whole or in pieces, or several files by name.
+_Made = str | bytes | Iterator[str] | Iterator[bytes] | dict[str, str]
+_Renderer = Callable[[Content], _Made]
 _FORMATS: dict[str, tuple[str, _Renderer]] = {
     "html": (INDEX, render_pages),
     "md": ("report.md", render_markdown),
@@ -145,10 +147,10 @@ def _write_all(
                 if len(files) > 1:
                     beside.mkdir(exist_ok=True)
                 for name, text in files.items():
-                    written = text if isinstance(text, bytes) else text.encode("utf-8", "replace")
-                    places.enter_context(replacing(out_dir / name)).write_bytes(written)
+                    written = places.enter_context(replacing(out_dir / name))
+                    _write(text, written)
                     if printer is not None and name == INDEX:
-                        printer.start(written.decode(), out_dir / PDF)
+                        printer.start(written.read_text("utf-8"), out_dir / PDF)
                 kept |= {Path(name).name for name in files}
         if INDEX in renderers:
             write_raw_pages(out_dir, content.analysis.run, cases_with_links(content.analysis))
@@ -158,6 +160,13 @@ def _write_all(
             f"{out_dir}: the report could not be written ({error.strerror}). The run itself is"
             " untouched; make room or give another directory, then report again."
         ) from error
+
+
+def _write(made: str | bytes | Iterator[str] | Iterator[bytes], path: Path) -> None:
+    """Write a file, one piece after the other: the largest never stand whole in memory."""
+    with path.open("wb") as file:
+        for piece in (made,) if isinstance(made, str | bytes) else made:
+            file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "replace"))
 
 
 def _clear(beside: Path, kept: Collection[str]) -> None:

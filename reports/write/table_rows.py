@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rows of a table as HTML, made without a template: a page may have tens of thousands of cells.
+
+All text is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from markupsafe import Markup, escape
+
+from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED, meaning
+from reports.show.tables import Cell, Column, Table
+
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+#: Between the ends of an interval, which may break there.
+_ENDS = " … "
+_SIGNED_DIGITS = "+−0123456789"
+#: Titles of columns whose cells the style knows by them.
+_STYLED = ("verdict", "reason")
+
+
+def table_rows(table: Table, signs: Mapping[str, Markup], *, cards: bool) -> Markup:
+    """A `tr` a row; `signs` are those of environments. In `cards` a cell names its column."""
+    heads = [_head_of(column, cards=cards) for column in table.columns]
+    lines = []
+    for place, row in enumerate(table.rows):
+        cells = "".join(_cells(row, table.columns, heads, signs))
+        group = ' class="group"' if place in table.groups else ""
+        lines.append(f"<tr{group}>{cells}</tr>\n")
+    return Markup("".join(lines))  # noqa: S704 (all text in it is escaped)
+
+
+def _head_of(column: Column, *, cards: bool) -> tuple[str, str]:
+    """The class and the name of a column's cells, as attributes."""
+    named = f"{column.environment} {column.title}".strip()
+    styled = f' class="{column.title}"' if column.title in _STYLED else ""
+    return styled, f' data-of="{escape(named)}"' if cards else ""
+
+
+def _cells(
+    row: Sequence[Cell],
+    columns: Sequence[Column],
+    heads: Sequence[tuple[str, str]],
+    signs: Mapping[str, Markup],
+) -> Iterator[str]:
+    for place, (cell, column, (styled, named)) in enumerate(zip(row, columns, heads, strict=False)):
+        title = f' title="{escape(cell.title)}"' if cell.title else ""
+        if not place:
+            number = ' class="num"' if column.numeric else ""
+            yield f'<th scope="row"{number}{title}>{_content(cell, signs)}</th>'
+            continue
+        number = ' class="num ends"' if _ENDS in cell.text else ' class="num"'
+        kind = number if column.numeric else styled
+        yield f"<td{kind}{named}{title}>{_content(cell, signs)}</td>"
+
+
+def _content(cell: Cell, signs: Mapping[str, Markup]) -> str:
+    """Text, link and badges of a cell."""
+    quiet = ""
+    if cell.environment:
+        name = escape(cell.environment)
+        shown = f'<span class="env">{signs.get(cell.environment, "")}<span>{name}</span></span>'
+    else:
+        quiet = ' class="quiet"' if cell.quiet else ""
+        shown = str(escape(_text(cell)))
+    if cell.href:
+        shown = f'<a href="{escape(cell.href)}"{quiet}>{shown}</a>'
+    elif quiet:
+        shown = f"<span{quiet}>{shown}</span>"
+    return shown + "".join(map(_badge, cell.badges)) if cell.badges else shown
+
+
+def _text(cell: Cell) -> str:
+    """The text of a cell; a value stays with its spread, an interval breaks between its ends."""
+    text = cell.text
+    if cell.quiet and not cell.href:
+        return text
+    if not cell.href and _ENDS in text and text[0] in _SIGNED_DIGITS:
+        return text.replace(" ", _NO_BREAK).replace(f"…{_NO_BREAK}", "… ")
+    return text.replace(" ± ", f"{_NO_BREAK}±{_NO_BREAK}")
+
+
+def _badge(text: str) -> str:
+    said = meaning(text)
+    title = f' title="{escape(said)}"' if said else ""
+    return f'<span class="badge {_badge_kind(text)}"{title}>{escape(text)}</span>'
+
+
+def _badge_kind(text: str) -> str:
+    """Which colour a flag gets; the word itself always says what it is."""
+    if text.startswith((BEYOND_LIMIT, OVERSUBSCRIBED, "n =")):
+        return "warn"
+    return "bad" if text.startswith(INVALID_ON_PURPOSE) else ""
