@@ -24,6 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from records.archive import RawFiles
+from records.belonging import checksum_of
 from records.errors import AssayError
 from records.record import CASE_ID, Record, latest_attempts
 from records.run_directory import RunDirectory
@@ -195,7 +196,8 @@ class Chaos:
                 self.ended[record.status] += 1
                 for kind in {"script", "stdout", "stderr"} & record.artifacts.keys():
                     content = files.read(record.artifacts[kind]) or b""
-                    if hashlib.sha256(content).hexdigest() != record.artifacts[f"{kind}_sha256"]:
+                    digest = hashlib.sha256(content).hexdigest()
+                    if digest != checksum_of(record.artifacts, kind):
                         self._problem(f"{run.path}: {record.artifacts[kind]} has changed")
         for _ in tries(20.0, 0.2):
             left = [name for name in self._processes("") if name != "sd-pam"]

@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 
 from records.archive import ArchiveWriter, Packed, archive_name
+from records.belonging import CHECKSUM
 from records.chain import Chain, write_seal
 from records.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from reports.tests.synthetic import ENVIRONMENTS, HPL_FIXED, case, write_run
@@ -51,7 +52,7 @@ class _Made:
             text = self._rng.bytes(PRINTED // 4).hex().encode() + b"\n" * (PRINTED // 2)
             self._waiting.append(Packed(f"{stem}.{suffix}", [text]))
             artifacts[kind] = f"raw/{path.name}/{stem}.{suffix}"
-            artifacts[f"{kind}_sha256"] = hashlib.sha256(text).hexdigest()
+            artifacts[f"{kind}{CHECKSUM}"] = hashlib.sha256(text).hexdigest()
         if len(self._waiting) >= TOGETHER:
             self._append()
         record |= {"schema": 2, "artifacts": artifacts, "chain": self._chain.head}

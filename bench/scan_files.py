@@ -33,6 +33,7 @@ from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output
+from records.belonging import CHECKSUM
 from records.metric import Metric
 from records.pair_places import Indices, sampled_pairs
 from records.pair_scans import ARTIFACT, FOLDER, rounds_of_all
@@ -195,7 +196,7 @@ def _record(
         ranks=case.ranks,
         metrics=metrics,
         flags=[],
-        artifacts={ARTIFACT: name, f"{ARTIFACT}_sha256": checksum},
+        artifacts={ARTIFACT: name, f"{ARTIFACT}{CHECKSUM}": checksum},
     )
 
 

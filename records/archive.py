@@ -9,6 +9,7 @@ only, so that an archive whose writer was killed is read as well, and appended t
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
 import time
@@ -25,8 +26,11 @@ from records.flags import RAW_LIMIT_BYTES
 from records.input_files import kind_at, opened_below
 from records.words import is_artifact
 
-#: Greatest member: what is kept of a raw file, and the line that stands where it was cut.
+#: Greatest member: what is kept of a raw file, and the line that stands where it was cut. Deflated,
+#: what cannot be made smaller is longer by 5 bytes in 16 kB.
 MOST_BYTES = RAW_LIMIT_BYTES + 4096
+MOST_PACKED = MOST_BYTES + MOST_BYTES // 1000
+_ARCHIVE = re.compile(r"b([0-9]+)\.zip")
 _HEADER = struct.Struct("<4s5H3L2H")
 _MEMBER, _DIRECTORY, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
 _END_BYTES = 22
@@ -35,6 +39,17 @@ _END_BYTES = 22
 def archive_name(block: int) -> str:
     """The archive of a block, as records name it."""
     return f"b{block}.zip"
+
+
+def archives(folder: Path) -> dict[int, Path]:
+    """The archives of a folder, by block."""
+    found = ((_ARCHIVE.fullmatch(path.name), path) for path in sorted(folder.glob("b*.zip")))
+    return {int(match[1]): path for match, path in found if match}
+
+
+def is_member(path: str) -> bool:
+    """Whether an artifact lies in an archive, as "raw/b1.zip/x.b1.a1.out"."""
+    return path.rpartition("/")[0].endswith(".zip")
 
 
 class Packed:
@@ -78,12 +93,13 @@ class ArchiveWriter:
 
     def _take_in(self, recorded: Callable[[str], bool], size: int) -> None:
         with os.fdopen(os.dup(self._file.fileno()), "rb") as file:
-            members = list(walk(file, self.path))
-            end = _end(members)
-            sealed = is_sealed(file)
-            if sealed and _bytes_at(file, end, 4) not in (_DIRECTORY, _END):
+            try:
+                members = list(walk(file, self.path))
+            except AssayError:
                 self._file.close()
-                raise AssayError(f"{self.path}: is damaged at byte {end}; put back a whole copy")
+                raise
+            sealed = is_sealed(file)
+        end = _end(members)
         while members and not recorded(members[-1].filename):
             members.pop()
         self._members, self._end = members, _end(members)
@@ -126,23 +142,25 @@ class RawFiles:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        #: The archive that was asked last, and its members.
-        self._held: tuple[str, BufferedReader, dict[str, ZipInfo]] | None = None
+        #: The archive that was asked last, its members, and why there may be more.
+        self._held: tuple[str, BufferedReader, dict[str, ZipInfo], str | None] | None = None
 
     def open(self, name: str) -> BufferedReader | BytesIO | None:
         """A raw file to be read, "raw/x.out" or a member, "raw/b1.zip/x.out"; None: is not there.
 
         Raises AssayError for links, damage, and names that lead out of the directory.
         """
-        archive, _, member = name.rpartition("/")
-        if not archive.endswith(".zip"):
+        if not is_member(name):
             there = kind_at(self._directory / name)
             return opened_below(self._directory, name) if there else None
+        archive, _, member = name.rpartition("/")
         if kind_at(self._directory / archive) is None:
             return None
-        file, members = self._archive(archive)
+        file, members, damage = self._archive(archive)
         info = members.get(member)
         if info is None:
+            if damage:
+                raise AssayError(damage)
             return None
         return BytesIO(content(file, info, f"{self._directory / archive}"))
 
@@ -152,15 +170,23 @@ class RawFiles:
             return None if file is None else file.read()
 
     def members(self, archive: str) -> list[str]:
-        """The names of what lies in an archive of the run."""
-        return list(self._archive(archive)[1])
+        """The names of what lies in an archive. Raises AssayError where it is damaged."""
+        _, members, damage = self._archive(archive)
+        if damage:
+            raise AssayError(damage)
+        return list(members)
 
-    def _archive(self, name: str) -> tuple[BufferedReader, dict[str, ZipInfo]]:
+    def _archive(self, name: str) -> tuple[BufferedReader, dict[str, ZipInfo], str | None]:
         if self._held is None or self._held[0] != name:
             self.close()
             file = opened_below(self._directory, name)
-            self._held = name, file, {}
-            self._held[2].update((one.filename, one) for one in walk(file, self._directory / name))
+            members: dict[str, ZipInfo] = {}
+            damage = None
+            try:
+                members.update((one.filename, one) for one in walk(file, self._directory / name))
+            except AssayError as error:
+                damage = str(error)
+            self._held = name, file, members, damage
         return self._held[1:]
 
     def close(self) -> None:
@@ -179,27 +205,37 @@ class RawFiles:
 def walk(file: BufferedReader, path: Path) -> Iterator[ZipInfo]:
     """The whole members of an archive in their order, read from their own headers.
 
-    Raises AssayError for a member that no Assay has written.
+    Raises AssayError for a member that no Assay has written, and where those of a closed archive do
+    not reach to its directory.
     """
-    at, size = 0, os.fstat(file.fileno()).st_size
+    at = end = 0
+    size, sealed = os.fstat(file.fileno()).st_size, is_sealed(file)
     while at + _HEADER.size <= size:
         file.seek(at)
         mark, _, flags, method, time_, day, crc, packed, whole, name, more = _HEADER.unpack(
             file.read(_HEADER.size)
         )
         if mark != _MEMBER:
-            return
+            break
         made = day // 512 + 1980, day // 32 % 16, day % 32, time_ // 2048, time_ // 32 % 64, 0
         info = ZipInfo(file.read(name).decode("ascii", "replace"), made)
         odd = flags or more or method not in (ZIP_DEFLATED, ZIP_STORED)
-        if odd or max(packed, whole) > MOST_BYTES + 4096 or not is_artifact(f"raw/{info.filename}"):
-            raise AssayError(f"{path}: holds at byte {at} what no Assay has put there")
+        long = whole > MOST_BYTES or packed > MOST_PACKED
+        if odd or long or not is_artifact(f"raw/{info.filename}"):
+            raise AssayError(
+                f"{path}: its member at byte {at} is none that Assay writes (allowed: a raw file's"
+                f" name, deflated or stored, not encrypted, at most {MOST_BYTES} bytes); put back a"
+                " whole copy"
+            )
         info.compress_type, info.external_attr = method, 0o600 << 16
         info.CRC, info.compress_size, info.file_size = crc, packed, whole
         info.header_offset = at
         at = _end([info])
         if at <= size:
+            end = at
             yield info
+    if sealed and _bytes_at(file, end, 4) not in (_DIRECTORY, _END):
+        raise AssayError(f"{path}: is damaged at byte {end}; put back a whole copy")
 
 
 def content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:

@@ -17,6 +17,16 @@ from records.words import ALLOWED, is_artifact, is_word, odd_word
 CHECKSUM = "_sha256"
 
 
+def raw_paths(artifacts: Mapping[str, str]) -> dict[str, str]:
+    """The paths of a launch's artifacts by their kinds, without the checksums."""
+    return {kind: path for kind, path in artifacts.items() if not kind.endswith(CHECKSUM)}
+
+
+def checksum_of(artifacts: Mapping[str, str], kind: str) -> str:
+    """The SHA-256 of an artifact, "" where its record has none."""
+    return artifacts.get(f"{kind}{CHECKSUM}", "")
+
+
 @dataclass
 class Belonging:
     """What records of a run agree with. `run_id` "": that of the first record."""
@@ -94,8 +104,8 @@ def nodes_fault(nodes: list[str]) -> str | None:
 
 def artifacts_fault(artifacts: Mapping[str, str]) -> str | None:
     """A path that leads out of the run directory, or no folder of it."""
-    for name, path in artifacts.items():
-        if not name.endswith(CHECKSUM) and not is_artifact(path):
+    for path in raw_paths(artifacts).values():
+        if not is_artifact(path):
             return (
                 f"`artifacts` holds {path!r}; allowed is the name of a file in a folder of the run"
                 " directory, as raw/x.out"

@@ -11,7 +11,7 @@ import msgspec
 
 from assay.cli.options import add_json
 from records.archive import RawFiles
-from records.belonging import CHECKSUM, Belonging, artifacts_fault
+from records.belonging import Belonging, artifacts_fault, checksum_of
 from records.chain import Chain
 from records.errors import AssayError, ExitStatus
 from records.input_files import decoded
@@ -50,7 +50,7 @@ def _raw(arguments: argparse.Namespace) -> int:
         )
     with RawFiles(run.path) as files:
         found = {
-            kind: _proven(run, files, name, artifacts.get(f"{kind}{CHECKSUM}"))
+            kind: _proven(run, files, name, checksum_of(artifacts, kind))
             for kind, name in names.items()
         }
     if arguments.json:
@@ -103,7 +103,7 @@ def _case(run: RunDirectory, name: str, environment: str | None) -> str:
     raise AssayError(f"{told} in {run.path}; give an id, e.g. {some or 'of another environment'}")
 
 
-def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str | None) -> bytes:
+def _proven(run: RunDirectory, files: RawFiles, name: str, sha256: str) -> bytes:
     """A raw file. Raises AssayError unless it is what the record says."""
     content = files.read(name)
     if content is None:

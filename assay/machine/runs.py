@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from assay.machine.form import Form, Interval, Part
 from assay.run.status import RunStatus
-from records.belonging import CHECKSUM
+from records.belonging import checksum_of
 from records.record_lines import Line
 
 
@@ -351,7 +351,7 @@ def raw_told(
         RawFile(
             kind=kind,  # type: ignore[arg-type]  # validated by pydantic
             path=artifacts[kind],
-            sha256=artifacts[f"{kind}{CHECKSUM}"],
+            sha256=checksum_of(artifacts, kind),
             text=content.decode("utf-8", "replace"),
         )
         for kind, content in contents.items()

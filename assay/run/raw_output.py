@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.run.work_folder import WorkFolder
 from checks.common.outcome import Outcome
-from records.archive import ArchiveWriter, Packed, archive_name, is_sealed
+from records.archive import ArchiveWriter, Packed, archive_name, archives, is_sealed
 from records.belonging import CHECKSUM
 from records.errors import AssayError, InfrastructureError
 from records.files import replacing
@@ -61,13 +61,12 @@ class RawArchives:
         self._open: dict[int, ArchiveWriter] = {}
 
     def __enter__(self) -> RawArchives:
-        for path in sorted(self._run.raw.glob("b*.zip")):
+        for block, path in archives(self._run.raw).items():
             with opened(path) as file:
                 sealed = is_sealed(file)
-            block = path.stem.removeprefix("b")
-            if not sealed and block.isascii() and block.isdecimal():
-                self._archive(int(block))
-                self._close(int(block))
+            if not sealed:
+                self._archive(block)
+                self._close(block)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
@@ -89,7 +88,7 @@ class RawArchives:
                 name, digest = f"{stem}.{RAW_SUFFIX[kind]}", hashlib.sha256()
                 packed.append(Packed(name, _digested(_pieces(source), digest.update)))
             kept.artifacts[kind] = f"raw/{archive_name(block)}/{name}"
-            kept.artifacts[f"{kind}_sha256"] = digest.hexdigest()
+            kept.artifacts[f"{kind}{CHECKSUM}"] = digest.hexdigest()
         if packed:
             with self._told(block):
                 self._archive(block).append(packed)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from records.archive import ArchiveWriter, Packed, RawFiles, is_sealed
+from records.archive import MOST_BYTES, MOST_PACKED, ArchiveWriter, Packed, RawFiles, is_sealed
 from records.errors import AssayError
 from records.input_files import opened
 
@@ -96,6 +96,27 @@ def test_a_closed_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Pa
     with pytest.raises(AssayError, match="is damaged at byte"):
         ArchiveWriter(path, known)
     assert path.read_bytes() == content
+
+
+def test_every_reading_behind_a_damage_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\3\4", 10) + 1] = 0
+    path.write_bytes(content)
+    first, *behind = TEXTS
+    with RawFiles(tmp_path) as files:
+        assert files.read(f"raw/b1.zip/{first}") == TEXTS[first]
+        for name in [*behind, *behind]:
+            with pytest.raises(AssayError, match="is damaged at byte"):
+                files.read(f"raw/b1.zip/{name}")
+        with pytest.raises(AssayError, match="is damaged at byte"):
+            files.members("raw/b1.zip")
+
+
+def test_what_cannot_be_made_smaller_is_within_the_limit(tmp_path: Path) -> None:
+    noise = os.urandom(1 << 20)
+    packed = len(Packed("noise.out", [noise]).data)
+    assert len(noise) < packed < len(noise) * MOST_PACKED / MOST_BYTES
 
 
 def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:

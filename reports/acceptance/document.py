@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import quote
 
+from records.belonging import checksum_of
 from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.bounds import ORDER
 from reports.acceptance.digests import page_made_with
@@ -26,7 +28,7 @@ from reports.acceptance.wording import (
 from reports.show.canvas import Panel, styled
 from reports.show.lines import Picture
 from reports.show.listings import provenance_rows
-from reports.show.raw_links import PAGES, raw_link
+from reports.show.raw_links import PAGES, RawLinks
 from reports.write.page import fill_in
 
 #: Items of one criterion that the page shows; the machine form has all.
@@ -74,7 +76,15 @@ class CriterionPart:
     shares: bool
 
 
-def render_document(dossier: Dossier) -> str:
+@dataclass(frozen=True)
+class Document:
+    """The page, and its links to raw output by run."""
+
+    text: str
+    links: Mapping[str, RawLinks]
+
+
+def render_document(dossier: Dossier) -> Document:
     """The page. The same dossier gives the same text; everything from records is escaped."""
     run, judgement = dossier.run, dossier.judgement
     rows = _Rows(dossier)
@@ -103,7 +113,7 @@ def render_document(dossier: Dossier) -> str:
         "page_made_with": page_made_with(),
         "mark": _MARK.__getitem__,
     }
-    return fill_in("acceptance.html.j2", content)
+    return Document(fill_in("acceptance.html.j2", content), rows.links)
 
 
 def overview(dossier: Dossier) -> list[Panel]:
@@ -136,11 +146,14 @@ class _Rows:
     dossier: Dossier
 
     @cached_property
-    def roots(self) -> dict[str, str]:
-        """The way from the document's folder to each run directory, as a link needs it."""
+    def links(self) -> dict[str, RawLinks]:
+        """The links from the document's folder into each run directory."""
         here = self.dossier.run.directory.resolve() / FOLDER
-        runs = (self.dossier.run, *self.dossier.reruns)
-        return {run.run_id: quote(os.path.relpath(run.directory.resolve(), here)) for run in runs}
+        found = {}
+        for run in (self.dossier.run, *self.dossier.reruns):
+            root = quote(os.path.relpath(run.directory.resolve(), here))
+            found[run.run_id] = RawLinks(root, f"{root}/report/{PAGES}")
+        return found
 
     def part(self, result: JudgedCriterion) -> CriterionPart:
         """A criterion with the rows of its items; with too many, those of the worst verdicts."""
@@ -176,11 +189,10 @@ class _Rows:
     def link(self, launch: LaunchRef) -> Link:
         """The raw output of a launch; that of a re-run is called r1, r2, …"""
         again = launch.run_id != self.dossier.run.run_id
-        root = self.roots.get(launch.run_id, "")
-        path, digest = (launch.artifacts.get(name, "") for name in ("stdout", "stdout_sha256"))
+        digest = checksum_of(launch.artifacts, "stdout")
         told = [f"{launch.case_id}, block {launch.block}, {launch.status}", *launch.flags]
         return Link(
             text=f"r{launch.block}" if again else str(launch.block),
-            href=raw_link(root, path, f"{root}/report/{PAGES}") if path else "",
+            href=self.links[launch.run_id].to(launch.artifacts.get("stdout", "")),
             title=", ".join(told + ([f"SHA-256 {digest}"] if digest else [])),
         )

@@ -166,7 +166,7 @@ def _page(folder: Path, dossier: Dossier) -> Check:
         return Check(what, (str(error),))
     if digest(folder / store.MACHINE).encode() not in page:
         return Check(what, (f"{store.DOCUMENT} does not bear the seal of {store.MACHINE}",))
-    if page == render_document(dossier).encode("utf-8", "replace"):
+    if page == render_document(dossier).text.encode("utf-8", "replace"):
         return Check(what)
     other = _other_code(dossier)
     if not other and page_made_with().encode() not in page:

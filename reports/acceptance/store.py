@@ -16,7 +16,6 @@ from records.run_directory import refuse_other
 from reports.acceptance.digests import digest, sums_text
 from reports.acceptance.document import render_document
 from reports.acceptance.dossier import FOLDER, Dossier
-from reports.load.reader import KEEP_ARTIFACTS_OF_CASES
 from reports.write.pdf import find_browser, html_to_pdf
 from reports.write.raw_pages import write_raw_pages
 
@@ -36,11 +35,12 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     """
     folder = dossier.run.directory / FOLDER
     refuse_other(folder, folder=True)
+    page = render_document(dossier)
     texts = {
         MACHINE: dossier.content,
         CRITERIA: criteria_text.encode(),
         **lists(dossier),
-        DOCUMENT: render_document(dossier).encode("utf-8", "replace"),
+        DOCUMENT: page.text.encode("utf-8", "replace"),
     }
     try:
         folder.mkdir(exist_ok=True)
@@ -49,7 +49,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
         for name, content in texts.items():
             write_whole(folder / name, content)
         for run in (dossier.run, *dossier.reruns):
-            write_raw_pages(run.directory / "report", run, range(KEEP_ARTIFACTS_OF_CASES))
+            write_raw_pages(run.directory / "report", run, page.links[run.run_id].cases)
         if find_browser() is not None:
             html_to_pdf(folder / DOCUMENT, folder / PRINT)
         sums = {name: digest(folder / name) for name in SEALED if (folder / name).is_file()}

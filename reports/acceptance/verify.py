@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from records.archive import RawFiles
-from records.belonging import CHECKSUM, Belonging
+from records.belonging import Belonging, checksum_of, raw_paths
 from records.chain import SEAL, chain_of, read_seal
 from records.errors import AssayError
 from records.input_files import kind_at
@@ -151,15 +151,16 @@ def _raw_faults(run_dir: Path, records: list[_Named]) -> Iterator[str]:
 def _changed(files: RawFiles, records: Sequence[_Named]) -> Generator[str, None, set[str]]:
     """Raw files that are not what records say; gives the names of all that they name."""
     named: set[str] = set()
+    told: set[str] = set()
     for record in sorted(records, key=attrgetter("block")):
         where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
-        paths = {k: name for k, name in record.artifacts.items() if not k.endswith(CHECKSUM)}
+        paths = raw_paths(record.artifacts)
         named |= {*paths.values()}
         if record.status == "ok" and not paths:
             yield f"the record of {where} names no raw output"
         for kind, name in paths.items():
-            wanted = record.artifacts.get(f"{kind}{CHECKSUM}")
-            if wanted is None:
+            wanted = checksum_of(record.artifacts, kind)
+            if not wanted:
                 yield f"{name} of {where} has no checksum in its record"
             else:
                 try:
@@ -169,7 +170,9 @@ def _changed(files: RawFiles, records: Sequence[_Named]) -> Generator[str, None,
                         elif hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                             yield f"{name} is not what the record of {where} says"
                 except AssayError as error:
-                    yield str(error)
+                    if str(error) not in told:  # all behind a damage have one message
+                        yield str(error)
+                    told.add(str(error))
     return named
 
 

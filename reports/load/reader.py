@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from records.belonging import CHECKSUM, Belonging, artifacts_fault, nodes_fault
+from records.belonging import Belonging, artifacts_fault, checksum_of, nodes_fault
 from records.chain import Chain
 from records.errors import AssayError
 from records.flags import INVALID_ON_PURPOSE
@@ -113,7 +113,7 @@ class Reader:
         if _SCANNED in bytes(line.artifacts) and valid == 1:
             artifacts = self._artifacts(line)
             if ARTIFACT in artifacts:
-                checksum = artifacts.get(f"{ARTIFACT}{CHECKSUM}", "")
+                checksum = checksum_of(artifacts, ARTIFACT)
                 self._scanned[len(self._valid)] = artifacts[ARTIFACT], checksum
         self._valid.append(valid)
         self._ends.append(len(self._values))

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from records.belonging import checksum_of, raw_paths
 from records.flags import INVALID_ON_PURPOSE
 from records.node_facts import facts_by_value, value_text
 from records.provenance import Provenance
@@ -18,7 +19,7 @@ from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.loading import Launch
 from reports.notation.labels import shortened
 from reports.notation.units import fixed
-from reports.show.raw_links import raw_link
+from reports.show.raw_links import RawLinks
 from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
 MOST_EVIDENCE_CASES = 300
@@ -60,7 +61,9 @@ def status_table(analysis: Analysis) -> Table:
     return table or Table("table-launches", "Launches by status", [], [])
 
 
-def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = False) -> Table | None:
+def bad_launches_table(
+    analysis: Analysis, links: RawLinks, *, on_purpose: bool = False
+) -> Table | None:
     """Every launch that is not ok with its reason; those wrong on purpose apart."""
     launches = [
         launch
@@ -79,7 +82,7 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
             str(launch.attempt),
             Cell(launch.status, badges=(*launch.flags, *replaced)),
             (launch.reason or "no reason recorded")[:MOST_REASON],
-            Cell(path.rsplit("/", 1)[-1] or "–", href=raw_link(root, path) if path else ""),
+            Cell(path.rsplit("/", 1)[-1] or "–", href=links.to(path)),
         ]
 
     headings: list[Heading] = ["case", "environment", *numeric("block", "attempt")]
@@ -97,7 +100,7 @@ def bad_launches_table(analysis: Analysis, root: str, *, on_purpose: bool = Fals
     )
 
 
-def reasons_table(analysis: Analysis, root: str) -> Table | None:
+def reasons_table(analysis: Analysis, links: RawLinks) -> Table | None:
     """Launches that are not ok by reason, the commonest first, each with one raw output."""
     groups: dict[tuple[str, str], list[Launch]] = {}
     for launch in analysis.bad_launches:
@@ -114,7 +117,7 @@ def reasons_table(analysis: Analysis, root: str) -> Table | None:
             first.status,
             fixed(len(launches), 0),
             ", ".join(names),
-            Cell(path.rsplit("/", 1)[-1] or "–", href=raw_link(root, path) if path else ""),
+            Cell(path.rsplit("/", 1)[-1] or "–", href=links.to(path)),
         ]
 
     return pivot(
@@ -124,14 +127,6 @@ def reasons_table(analysis: Analysis, root: str) -> Table | None:
         title="Launches that are not ok, by reason",
         total=len(groups),
     )
-
-
-def cases_with_links(analysis: Analysis) -> set[int]:
-    """The places of cases whose raw output these lists link to."""
-    bad = [launch for launch in analysis.bad_launches if launch.status != "skipped"]
-    purposes = ([one for one in bad if (INVALID_ON_PURPOSE in one.flags) == on] for on in (0, 1))
-    listed = {launch.case for some in purposes for launch in some[:MOST_ROWS]}
-    return {*range(min(MOST_EVIDENCE_CASES, len(analysis.run.plan.cases))), *listed}
 
 
 def holes_table(analysis: Analysis) -> Table | None:
@@ -179,7 +174,7 @@ class EvidenceCase:
     launches: list[EvidenceLaunch]
 
 
-def evidence(analysis: Analysis, root: str) -> list[EvidenceCase]:
+def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
     """Launches by case in the plan's order; the first cases only when there are very many."""
     by_case: dict[int, list[Launch]] = {}
     for launch in analysis.run.launches:
@@ -191,9 +186,8 @@ def evidence(analysis: Analysis, root: str) -> list[EvidenceCase]:
         for launch in sorted(by_case.get(index, []), key=lambda item: (item.block, item.attempt)):
             artifacts = launch.artifacts or {}
             shown = tuple(
-                (name, path, raw_link(root, path), artifacts.get(f"{name}_sha256", "")[:64])
-                for name, path in artifacts.items()
-                if not name.endswith("_sha256")
+                (kind, path, links.to(path), checksum_of(artifacts, kind)[:64])
+                for kind, path in raw_paths(artifacts).items()
             )
             started = (launch.started_at or "–")[:19].replace("T", " ")
             job = launch.job_id or "–"

@@ -98,7 +98,7 @@ def an_acceptance(folder: Path, nodes: Sequence[str]) -> Path:
         made_with=made_with(),
     )
     page = folder / "acceptance.html"
-    page.write_text(render_document(dossier))
+    page.write_text(render_document(dossier).text)
     return page
 
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from reports.analysis import Analysis
 from reports.checks.sections import CheckPart
 from reports.papers.section import StudySection
+from reports.show.raw_links import RawLinks
 
 
 @dataclass(frozen=True)
@@ -21,3 +23,8 @@ class Content:
     warnings: tuple[str, ...]
     study: StudySection | None = None
     files: tuple[str, ...] = ()
+
+    @cached_property
+    def links(self) -> RawLinks:
+        """The links to raw output, of all files of the report."""
+        return RawLinks(self.root)

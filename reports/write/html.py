@@ -134,9 +134,9 @@ def render_pages(content: Content) -> dict[str, str]:
         factors, effects = factors_picture(analysis), forest(analysis)
         score_panel = score_picture(analysis)
         picture_of_invalid = invalid_picture(analysis)
-    bad = listings.bad_launches_table(analysis, root)
-    on_purpose = listings.bad_launches_table(analysis, root, on_purpose=True)
-    evidence = listings.evidence(analysis, root)
+    bad = listings.bad_launches_table(analysis, content.links)
+    on_purpose = listings.bad_launches_table(analysis, content.links, on_purpose=True)
+    evidence = listings.evidence(analysis, content.links)
     choice, compared = choice_tables(analysis), comparison_tables(analysis)
     checks = [_check(analysis, part, pieces) for part in content.parts]
     invalid = invalid_table(analysis)
@@ -180,7 +180,7 @@ def render_pages(content: Content) -> dict[str, str]:
                 tables=[table for table in choice if table.anchor != "table-score"],
             ),
             "checks": checks,
-            "reasons": listings.reasons_table(analysis, root),
+            "reasons": listings.reasons_table(analysis, content.links),
             "holes": len(analysis.holes),
             "launches_rest": pieces.add(
                 "launches-more",

@@ -30,7 +30,7 @@ def md(text: str) -> str:
 
 def render_markdown(content: Content) -> str:
     """The report in short: the answer, what ran, a few rows of each check, where the rest is."""
-    analysis, root, run = content.analysis, content.root, content.analysis.run
+    analysis, run = content.analysis, content.analysis.run
     answer = answer_of(analysis)
     lines = [f"# {md(run.plan.question or run.plan.campaign)}", ""]
     lines += [f"**{md(answer.state.word)}**: {md(answer.sentence)}", ""]
@@ -46,7 +46,7 @@ def render_markdown(content: Content) -> str:
             f"{study.study.authors}, {study.study.title}. Its tables and figures beside this run:"
         )
         lines += [f"{md(beside)} `{study.command}`.", *markdown_table(study.claims)]
-    if reasons := listings.reasons_table(analysis, root):
+    if reasons := listings.reasons_table(analysis, content.links):
         lines += markdown_table(reasons)
     if places := score_table(analysis):
         lines += ["", "## Which environment is best", *markdown_table(places)]

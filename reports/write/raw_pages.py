@@ -6,13 +6,13 @@ They are copies for readers; checksums are those of the members, which `assay ra
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
-from records.archive import RawFiles
-from records.belonging import CHECKSUM
+from records.archive import RawFiles, is_member
+from records.belonging import checksum_of, raw_paths
 from records.errors import AssayError
 from records.files import write_whole
 from records.plain_text import plain
@@ -21,7 +21,7 @@ from reports.load.run import Launch, Run
 from reports.show.raw_links import PAGES, page_of
 from reports.write.page import fill_in
 
-#: Characters of a file that a page shows: of its begin, and of its end.
+#: Bytes of a file that a page shows: of its begin, and of its end; whole characters of UTF-8.
 HEAD, TAIL = 6144, 2048
 
 
@@ -37,12 +37,12 @@ class Shown:
     left_out: int
 
 
-def write_raw_pages(report: Path, run: Run, cases: Iterable[int]) -> None:
-    """Write the pages of these cases, by their places in the plan, below the folder of a report.
+def write_raw_pages(report: Path, run: Run, cases: Collection[str]) -> None:
+    """Write the pages of these cases, by their ids, below the folder of a report.
 
     Cases without a member in an archive have none. Raises OSError.
     """
-    wanted = {*cases}
+    wanted = {place for place, case in enumerate(run.plan.cases) if case.id in cases}
     launches = [one for one in run.launches if one.case in wanted and _archived(one)]
     if not launches:
         return
@@ -57,31 +57,36 @@ def write_raw_pages(report: Path, run: Run, cases: Iterable[int]) -> None:
     for place, told in shown.items():
         case = run.plan.cases[place]
         text = fill_in("raw.html.j2", {"run": run, "case": case, "launches": told})
-        name = page_of(f"{case.id}.b")
-        write_whole(folder / name, text.encode("utf-8", "replace"))
+        write_whole(folder / page_of(case.id), text.encode("utf-8", "replace"))
 
 
 def _archived(launch: Launch) -> bool:
-    return any(".zip/" in path for path in (launch.artifacts or {}).values())
+    return any(map(is_member, (launch.artifacts or {}).values()))
 
 
 def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     """The files of a launch; of one that is missing or damaged, that."""
     found, artifacts = [], launch.artifacts or {}
-    for kind, path in artifacts.items():
-        if kind.endswith(CHECKSUM) or ".zip/" not in path:
+    for kind, path in raw_paths(artifacts).items():
+        if not is_member(path):
             continue
         try:
             content = files.read(path)
             text = b"(it is missing)" if content is None else content
         except AssayError as error:
             text = f"({error})".encode()
-        left_out = max(0, len(text) - HEAD - TAIL)
-        head = text[:HEAD] if left_out else text
-        tail = text[-TAIL:] if left_out else b""
-        name, sha256 = path.rpartition("/")[2], artifacts.get(f"{kind}{CHECKSUM}", "")
-        found.append(Shown(kind, name, sha256, _text(head), _text(tail), left_out))
+        head, tail = len(text), len(text)
+        if len(text) > HEAD + TAIL:
+            head, tail = _begin(text, HEAD), _begin(text, len(text) - TAIL)
+        name, sha256 = path.rpartition("/")[2], checksum_of(artifacts, kind)
+        shown = _text(text[:head]), _text(text[tail:])
+        found.append(Shown(kind, name, sha256, *shown, left_out=tail - head))
     return found
+
+
+def _begin(text: bytes, at: int) -> int:
+    """Where the character of UTF-8 begins in which `at` lies."""
+    return next((place for place in range(at, at - 4, -1) if text[place] & 0xC0 != 0x80), at)
 
 
 def _text(content: bytes) -> str:

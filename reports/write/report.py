@@ -18,7 +18,6 @@ from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.papers.section import study_section
-from reports.show.listings import cases_with_links
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
@@ -152,8 +151,8 @@ def _write_all(
                     if printer is not None and name == INDEX:
                         printer.start(written.read_text("utf-8"), out_dir / PDF)
                 kept |= {Path(name).name for name in files}
+        write_raw_pages(out_dir, content.analysis.run, content.links.cases)
         if INDEX in renderers:
-            write_raw_pages(out_dir, content.analysis.run, cases_with_links(content.analysis))
             _clear(beside, kept)
     except OSError as error:
         raise InfrastructureError(

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each link to raw output in an archive leads to a page, and no page is without a link."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from records.archive import ArchiveWriter, Packed, archive_name
+from reports.load.loading import load_run
+from reports.show import listings
+from reports.show.raw_links import RawLinks
+from reports.tests.synthetic import case, write_run
+from reports.write.raw_pages import HEAD, TAIL, write_raw_pages
+from reports.write.report import build_report
+
+CASES = [case("startup", "mpich", {"ranks": ranks}, ranks) for ranks in range(1, 7)]
+FAILS = CASES[4]["id"]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run whose raw output lies in archives; all launches of a late case fail."""
+    run = tmp_path / "20261120T235011Z-3f2a"
+    members: dict[int, list[Packed]] = {}
+
+    def archived(record):
+        below = f"raw/{archive_name(record['block'])}"
+        kinds = {kind: path for kind, path in record["artifacts"].items() if path.startswith("raw")}
+        for kind, path in kinds.items():
+            name = path.rpartition("/")[2]
+            members.setdefault(record["block"], []).append(
+                Packed(name, [b"x" + "é".encode() * 9000])
+            )
+            record["artifacts"][kind] = f"{below}/{name}"
+        if record["case_id"] == FAILS:
+            record |= {"status": "failed", "reason": "it was killed"}
+        return record
+
+    write_run(run, CASES, blocks=2, edit=archived)
+    (run / "raw").mkdir()
+    for block, packed in members.items():
+        writer = ArchiveWriter(run / "raw" / archive_name(block), lambda _: True)
+        writer.append(packed)
+        writer.close()
+    return run
+
+
+@pytest.mark.parametrize("formats", [("html", "md"), ("md",)])
+def test_links_to_members_and_pages_are_the_same(run, formats, monkeypatch):
+    monkeypatch.setattr(listings, "MOST_EVIDENCE_CASES", 2)
+    build_report(run, formats=formats)
+    there = {path.name for path in (run / "report/raw").iterdir()}
+    links: set[str] = set()
+    for page in ("report.md", "index.html")[: len(formats)]:
+        links |= set(re.findall(r"raw/([^/\"<>]+\.html)#", (run / "report" / page).read_text()))
+    assert links == there
+    shown = {*(one["id"] for one in CASES[:2]), FAILS} if "html" in formats else {FAILS}
+    assert there == {f"{name}.html" for name in shown}
+
+
+def test_a_long_file_is_cut_between_characters(run):
+    links = RawLinks("..")
+    links.to(f"raw/b1.zip/{FAILS}.b1.a1.out")
+    write_raw_pages(run / "report", load_run(run), links.cases)
+    text = (run / "report/raw" / f"{FAILS}.html").read_text()
+    assert "\ufffd" not in text
+    assert text.count("é") == 4 * ((HEAD - 2) // 2 + TAIL // 2)
