@@ -138,21 +138,21 @@ class Cluster:
 
     def kill_node(self, node: str) -> None:
         """Cut the power of a node: its processes are killed at once, its link is down."""
-        power.cut_power(self._state, node)
+        power.cut_power(self.name, node)
 
     def restore_node(self, node: str) -> None:
         """Restore the power of a node; returns when Slurm can give it jobs again."""
-        power.restore_power(self._state, node)
+        power.restore_power(self.name, node)
 
     def degrade(
         self, node: str, cpu_share: float | None = None, link_share: float | None = None
     ) -> None:
         """Leave a node only these shares of its cores' time and of its link's rate."""
-        faults.degrade(self._state, node, cpu_share, link_share)
+        faults.degrade(self.name, node, cpu_share, link_share)
 
     def mend(self, node: str) -> None:
         """Undo `degrade`."""
-        faults.mend(self._state, node)
+        faults.mend(self.name, node)
 
     def down(self, progress: Progress = silent) -> None:
         """Take the cluster down; nothing of it is left."""
@@ -181,7 +181,8 @@ def load(name: str = "default") -> Cluster:
 
 def revive(name: str = "default", progress: Progress = silent) -> list[str]:
     """Start again what has ended of a cluster that was up; return what that was."""
-    return lifecycle.revive(_state_of(name), progress)
+    _state_of(name)  # refuses a cluster that never was up, or is dead
+    return lifecycle.revive(name, progress)
 
 
 def _state_of(name: str) -> State:

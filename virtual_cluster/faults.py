@@ -15,7 +15,7 @@ from pathlib import Path
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import host, network, power, processes
 from virtual_cluster import spec as plans
-from virtual_cluster.state import State, cluster_lock
+from virtual_cluster.state import State, locked_state
 from virtual_cluster.switches import Switch
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -24,7 +24,7 @@ _QUOTA_US = 1000
 RELEASE_TIMEOUT_S = 5.0
 
 
-def degrade(state: State, node: str, cpu_share: float | None, link_share: float | None) -> None:
+def degrade(cluster: str, node: str, cpu_share: float | None, link_share: float | None) -> None:
     """Limit a node to these shares (0 < share < 1) of its cores' time and of its link's rate.
 
     Or a switch below another one, by its name, to a share of the link's rate to the one above.
@@ -37,10 +37,10 @@ def degrade(state: State, node: str, cpu_share: float | None, link_share: float 
             )
     if cpu_share is None and link_share is None:
         raise AssayError("nothing to degrade: give --cpu SHARE, --link SHARE or both")
-    uplink = _uplink(state, node)
-    if uplink and cpu_share is not None:
-        raise AssayError(f"{node} is a switch and has no cores: give --link alone")
-    with cluster_lock(state.spec.name):
+    with locked_state(cluster) as state:
+        uplink = _uplink(state, node)
+        if uplink and cpu_share is not None:
+            raise AssayError(f"{node} is a switch and has no cores: give --link alone")
         if not uplink:
             power.check_node(state, node)
             power.first_process(state, node)
@@ -48,7 +48,7 @@ def degrade(state: State, node: str, cpu_share: float | None, link_share: float 
             link = state.spec.link
             if link.bits_per_s is None:
                 raise AssayError(
-                    f"the links of cluster {state.spec.name} are unlimited, so there is no rate to"
+                    f"the links of cluster {cluster} are unlimited, so there is no rate to"
                     " take a share of; bring the cluster up with --network gigabit or fast-ethernet"
                 )
             slow = replace(link, bits_per_s=max(1000, round(link.bits_per_s * link_share)))
@@ -65,17 +65,16 @@ def _uplink(state: State, name: str) -> Switch | None:
     return next((s for s in state.spec.switch_tree() if s.name == name and s.above), None)
 
 
-def mend(state: State, node: str) -> None:
+def mend(cluster: str, node: str) -> None:
     """Restore a node's full core time and link rate, or a switch's link."""
     host.require_rights("mend")
-    uplink = _uplink(state, node)
-    with cluster_lock(state.spec.name):
-        if uplink:
+    with locked_state(cluster) as state:
+        if uplink := _uplink(state, node):
             network.shape_uplink(state.spec, uplink, state.spec.link)
             return
         power.check_node(state, node)
         network.shape_link(state.spec, node, state.spec.link)
-        _release(_cgroup(state.spec.name, node))
+        _release(_cgroup(cluster, node))
 
 
 def remove_caps(cluster: str) -> None:

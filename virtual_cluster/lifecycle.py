@@ -26,6 +26,7 @@ from virtual_cluster.state import (
     folders,
     is_last,
     load_state,
+    locked_state,
     machine_lock,
     mark_namespace_folder,
     namespace_folder_is_ours,
@@ -91,11 +92,10 @@ def take_down(name: str, progress: Progress = silent) -> bool:
     return bool(found)
 
 
-def revive(state: State, progress: Progress = silent) -> list[str]:
+def revive(name: str, progress: Progress = silent) -> list[str]:
     """Start again what has ended of a cluster; return what that was when all nodes take jobs."""
     host.require_rights("revive")
-    name = state.spec.name
-    with cluster_lock(name):
+    with locked_state(name) as state:
         ended = dead_parts(state)
         if "munged" in ended:
             progress(f"cluster {name}: munged")
@@ -103,14 +103,14 @@ def revive(state: State, progress: Progress = silent) -> list[str]:
         if "slurmctld" in ended:
             progress(f"cluster {name}: slurmctld")
             daemons.start_controller(state, lambda: slurm.controller_answers(state))
-    for node in (part for part in ended if part in state.spec.node_names()):
-        progress(f"cluster {name}: node {node}")
-        power.restore_power(state, node)
-    for node, condition in slurm.node_states(state).items():
-        if condition.startswith("drain"):  # Slurm's own doing when it was killed amid a submission
-            progress(f"cluster {name}: node {node} was {condition}")
-            slurm.set_node(state, node, "RESUME")
-    slurm.wait_for_nodes(state, state.spec.node_names())
+        for node in (part for part in ended if part in state.spec.node_names()):
+            progress(f"cluster {name}: node {node}")
+            power.start_again(state, node)
+        for node, condition in slurm.node_states(state).items():
+            if condition.startswith("drain"):  # Slurm's doing when killed amid a submission
+                progress(f"cluster {name}: node {node} was {condition}")
+                slurm.set_node(state, node, "RESUME")
+        slurm.wait_for_nodes(state, state.spec.node_names())
     return ended
 
 

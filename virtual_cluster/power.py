@@ -5,23 +5,23 @@ from __future__ import annotations
 
 from records.errors import AssayError, InfrastructureError
 from virtual_cluster import daemons, host, network, processes, slurm
-from virtual_cluster.state import State, cluster_lock
+from virtual_cluster.state import State, locked_state
 
 
-def cut_power(state: State, node: str) -> None:
+def cut_power(cluster: str, node: str) -> None:
     """Take a node's link down and kill all its processes at once, as a power cut does."""
     host.require_rights("kill-node")
-    with cluster_lock(state.spec.name):
+    with locked_state(cluster) as state:
         check_node(state, node)
         if not has_power(state, node):
             raise AssayError(
-                f"node {node} of cluster {state.spec.name} has no power already; "
+                f"node {node} of cluster {cluster} has no power already; "
                 f"bring it back with `assay cluster restore-node {node}`"
             )
-        network.set_link(state.spec.name, node, up=False)
+        network.set_link(cluster, node, up=False)
         stubborn = processes.end([state.processes[node]])
         stubborn += processes.end_all_inside(
-            [network.node_file(state.spec.name, node)], processes.ancestors()
+            [network.node_file(cluster, node)], processes.ancestors()
         )
         if stubborn:
             raise InfrastructureError(
@@ -29,20 +29,25 @@ def cut_power(state: State, node: str) -> None:
             )
 
 
-def restore_power(state: State, node: str) -> None:
+def restore_power(cluster: str, node: str) -> None:
     """Start a node again with its address and cores; returns when Slurm can give it jobs."""
     host.require_rights("restore-node")
-    with cluster_lock(state.spec.name):
+    with locked_state(cluster) as state:
         check_node(state, node)
         if has_power(state, node):
             raise AssayError(
-                f"node {node} of cluster {state.spec.name} has power; there is nothing to restore"
+                f"node {node} of cluster {cluster} has power; there is nothing to restore"
             )
-        # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
-        slurm.set_node(state, node, "DOWN", "power was cut")
-        network.set_link(state.spec.name, node, up=True)
-        daemons.start_node(state, node)
-        slurm.wait_for_nodes(state, [node])
+        start_again(state, node)
+
+
+def start_again(state: State, node: str) -> None:
+    """Start a node that has no power, as `restore_power`; the caller holds the cluster."""
+    # Slurm may not have noticed yet; jobs that were on the node must not seem to go on.
+    slurm.set_node(state, node, "DOWN", "power was cut")
+    network.set_link(state.spec.name, node, up=True)
+    daemons.start_node(state, node)
+    slurm.wait_for_nodes(state, [node])
 
 
 def has_power(state: State, node: str) -> bool:

@@ -139,6 +139,19 @@ def cluster_lock(cluster: str) -> Iterator[None]:
 
 
 @contextmanager
+def locked_state(cluster: str) -> Iterator[State]:
+    """Hold the cluster of this name, and give its state as the holders before left it.
+
+    AssayError if another command holds it, or if it was taken down meanwhile.
+    """
+    with cluster_lock(cluster):
+        state = load_state(cluster)
+        if state is None:
+            raise AssayError(f"there is no cluster {cluster}; it was taken down meanwhile")
+        yield state
+
+
+@contextmanager
 def machine_lock() -> Iterator[None]:
     """Hold what all clusters of this machine share; waits for the lock."""
     handle = _lock(STATE_ROOT / _MACHINE_LOCK, inf)

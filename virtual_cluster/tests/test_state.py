@@ -12,7 +12,7 @@ from records.errors import AssayError
 from virtual_cluster import state as states
 from virtual_cluster.processes import Process
 from virtual_cluster.spec import ClusterSpec
-from virtual_cluster.state import State, cluster_lock, load_state
+from virtual_cluster.state import State, cluster_lock, load_state, locked_state
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +50,19 @@ def test_two_commands_on_one_cluster_exclude_each_other(monkeypatch: pytest.Monk
     ):
         pass
     with cluster_lock("x"), cluster_lock("y"):
+        pass
+
+
+def test_what_another_command_recorded_meanwhile_is_not_lost() -> None:
+    """`revive` and `restore-node` at the same time: the later one knew the older state."""
+    known = saved()
+    with locked_state("x") as state:
+        state.record("n1", Process(56, 78))
+    with locked_state("x") as state:
+        state.record("n2", Process(90, 12))
+    assert load_state("x") != known
+    assert set(state.processes) == {"slurmctld", "n1", "n2"}
+    with pytest.raises(AssayError, match="no cluster y; it was taken down"), locked_state("y"):
         pass
 
 
