@@ -13,7 +13,7 @@ from pathlib import Path
 from assay.cli.doctor import tell
 from assay.doctor import Finding, everywhere_findings, virtual_findings
 from assay.onboarding.slurm_text import fields_of, seconds_of
-from assay.probe.job import ask
+from assay.probe.commands import ask
 from assay.sites.description import EnvironmentDescription
 from assay.sites.loading import load_site
 from assay.sites.site import Site

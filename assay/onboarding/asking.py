@@ -23,7 +23,7 @@ from assay.onboarding.slurm_text import (
     partitions_of,
     qos_of,
 )
-from assay.probe.job import Answer, run_command
+from assay.probe.commands import Answer, run_command
 from assay.sites.slurm import environment_of_commands
 from records.errors import InfrastructureError
 from records.topology import TopologyDescription, switches_of

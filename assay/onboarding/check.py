@@ -14,7 +14,7 @@ from assay.onboarding.asking import SlurmView, ask_slurm
 from assay.onboarding.init import PROOF_FILE
 from assay.onboarding.modules import Say
 from assay.onboarding.proof import Proof, described_ways, prove, read_proof
-from assay.probe.job import Pause
+from assay.probe.commands import Pause
 from assay.sites.description import PartitionDescription
 from assay.sites.site_file import read_site_file, site_file
 from records.errors import AssayError, InfrastructureError

@@ -25,7 +25,8 @@ from assay.onboarding.proposal import (
 )
 from assay.onboarding.questions import Questions
 from assay.onboarding.site_text import site_text
-from assay.probe.job import Pause, WorkFolderError
+from assay.probe.commands import Pause
+from assay.probe.job import WorkFolderError
 from assay.sites.site_file import SITES
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole

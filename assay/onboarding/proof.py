@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from assay.onboarding.modules import Say
+from assay.probe.commands import Pause
 from assay.probe.environments import fault_of, placement_faults, trial_by
-from assay.probe.job import Job, Pause
+from assay.probe.job import Job
 from assay.probe.probe import Order, Probes
 from assay.probe.reading import AttemptResult, ProbeResult, TrialResult
 from assay.probe.script import ATTEMPT_S, Trial

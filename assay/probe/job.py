@@ -10,14 +10,14 @@ from __future__ import annotations
 import io
 import re
 import secrets
-import subprocess
 import tarfile
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
+from assay.probe.commands import COMMAND_LIMIT_S, KEPT_CHARACTERS, Pause, ask, run_command
 from assay.sites.site import Site
 from checks.common.allocation import Allocation, without_slurm
 from checks.common.outcome import iso_time
@@ -32,10 +32,6 @@ from records.errors import AssayError, InfrastructureError
 from records.plain_text import one_line
 from records.queue_state import QueueState, State
 
-#: Seconds that a command on the login node may take.
-COMMAND_LIMIT_S = 60.0
-#: Characters that are kept of what a job prints.
-KEPT_CHARACTERS = 1 << 24
 #: Seconds that a shared file system may take to show what a job wrote.
 _VISIBLE_WITHIN_S = 30.0
 #: Polls of a job follow each other after these seconds; the last repeats.
@@ -48,75 +44,12 @@ _QUIET_S = 2.0
 _SILENT_S = 300.0
 
 Say = Callable[[str], None]
-Pause = Callable[[float], None]
 #: Is told where a job is at each question, e.g. for `assay status`.
 Watch = Callable[[QueueState], None]
 
 
 class WorkFolderError(AssayError):
     """The folder cannot be written, or the nodes do not see it as the login node does."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command of the jobs' user printed, and its status."""
-
-    status: int
-    stdout: str
-    stderr: str
-
-    @property
-    def said(self) -> str:
-        """Its last words, for a message."""
-        lines = [line for line in (self.stderr or self.stdout).splitlines() if line.strip()]
-        return one_line(lines[-1])[:300] if lines else f"status {self.status}"
-
-
-def ask(
-    site: Site,
-    argv: Sequence[str],
-    given: bytes = b"",
-    reads: Sequence[Path] = (),
-    limit_s: float = COMMAND_LIMIT_S,
-) -> Answer:
-    """What a command prints that runs where and as whom launches are submitted.
-
-    Status 127 where there is no such program. Raises InfrastructureError when it does not end.
-    """
-    return run_command(*site.command(list(argv), {}, reads), given, limit_s, argv[0])
-
-
-def run_command(
-    argv: Sequence[str],
-    environment: Mapping[str, str],
-    given: bytes = b"",
-    limit_s: float = COMMAND_LIMIT_S,
-    called: str | None = None,
-) -> Answer:
-    """What a command prints with this environment and standard input; errors as of `ask`.
-
-    They name it as `called`.
-    """
-    try:
-        ended = subprocess.run(
-            argv,
-            env=environment,
-            cwd="/",
-            input=given,
-            capture_output=True,
-            timeout=limit_s,
-            check=False,
-            start_new_session=True,  # out of reach of the terminal's signals
-        )
-    except OSError as error:
-        return Answer(127, "", f"{argv[0]}: {error.strerror}")
-    except subprocess.TimeoutExpired as error:
-        called = called or " ".join(argv)[:100]
-        raise InfrastructureError(f"{called} did not answer within {limit_s:.0f} s") from error
-    out, err = (
-        text[:KEPT_CHARACTERS].decode(errors="replace") for text in (ended.stdout, ended.stderr)
-    )
-    return Answer(ended.returncode, out, err)
 
 
 class JobFolder:
@@ -322,8 +255,10 @@ class Job:
 class Step(Job):
     """A script that runs in a step of an allocation, in place of a job of its own."""
 
-    def __init__(self, folder: JobFolder, name: str, allocation: Allocation) -> None:
-        super().__init__(folder, name, Waiter(lambda _: None))
+    def __init__(
+        self, folder: JobFolder, name: str, waiter: Waiter, allocation: Allocation
+    ) -> None:
+        super().__init__(folder, name, waiter)
         self._allocation = allocation
         self._ended = True  # the job is not this step's to cancel
         self._words: list[str] = []
@@ -345,7 +280,13 @@ class Step(Job):
     def wait(self) -> JobEnd:
         """Run the script. Raises InfrastructureError where it does not end in time."""
         argv, environment = self._site.command(self._words, {})
-        answer = run_command(argv, without_slurm(environment), limit_s=self._limit_s)
+        answer = run_command(
+            argv,
+            without_slurm(environment),
+            limit_s=self._limit_s,
+            called=f"{self._words[0]} {self.name}",
+            pause=self._waiter.pause,
+        )
         state = "FAILED" if answer.status else "COMPLETED"
         return JobEnd(self.job_id, state, 0.0, answer.stdout or answer.stderr)
 

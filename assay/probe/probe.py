@@ -13,17 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.probe.job import (
-    Job,
-    JobFolder,
-    Pause,
-    Say,
-    Step,
-    Waiter,
-    Watch,
-    WorkFolderError,
-    ask,
-)
+from assay.probe.commands import Pause, ask
+from assay.probe.job import Job, JobFolder, Say, Step, Waiter, Watch, WorkFolderError
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
@@ -91,7 +82,11 @@ class Probes:
         self._unpack()
         outs = self._outs_of(trials)
         script = login_build_script(str(self.folder.path), trials, outs)
-        ask(self._site, ["bash", "-s"], script.encode(), limit_s=_BUILDS_LIMIT_S)
+        ask(
+            *(self._site, ["bash", "-s"], script.encode()),
+            limit_s=_BUILDS_LIMIT_S,
+            pause=self._waiter.pause,
+        )
         return {
             trial.name: None
             if (self.folder.text(f"{out}/build.status") or "").strip() == "0"
@@ -110,7 +105,7 @@ class Probes:
             str(self.folder.path), order.trials, self._outs_of(order.trials), ranks, order.nodes
         )
         if self._allocation is not None:
-            step = Step(self.folder, order.name, self._allocation)
+            step = Step(self.folder, order.name, self._waiter, self._allocation)
             step.prepare(script, order.nodes, order.ranks_per_node, order.limit_s)
             return step
         job = Job(self.folder, order.name, self._waiter)

@@ -167,7 +167,7 @@ class Driver:
         begun = time.monotonic()
         self.work.fresh_session()
         preflight = Preflight(
-            *(self.site, self.work, self.waiting, self.interruption.sleep),
+            *(self.site, self.work, self.waiting, self._pause_in_proof),
             self._allocation(coming),
         )
         try:
@@ -200,6 +200,11 @@ class Driver:
     def _beat(self) -> None:
         if self.allocations is not None:
             self.allocations.beat()
+
+    def _pause_in_proof(self, seconds: float) -> None:
+        """Sleep, while the allocation's job is kept and a signal is heeded."""
+        self._beat()
+        self.interruption.sleep(seconds)
 
     def _own_job(self) -> str | None:
         """The job of this run that holds the nodes of its launches."""

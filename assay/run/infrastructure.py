@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from assay.probe.job import Answer, ask
+from assay.probe.commands import Answer, ask
 from assay.sites.site import Site
 from checks.common.slurm_answers import is_down
 from records.errors import InfrastructureError

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from assay.plan import launch_limit_s
-from assay.probe.job import Answer
+from assay.probe.commands import Answer
 from assay.run.accounting import longest_by_accounting, seconds_of
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site

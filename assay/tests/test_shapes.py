@@ -5,7 +5,7 @@ import pytest
 from msgspec import structs
 
 from assay.plan import make_plan
-from assay.probe.job import ask
+from assay.probe.commands import ask
 from assay.run.infrastructure import asked
 from assay.run.own_job import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of the jobs' user: what they print, within a time, while whoever waits is heard."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.sites.site import Site
+from records.errors import InfrastructureError
+from records.plain_text import one_line
+
+#: Seconds that a command on the login node may take.
+COMMAND_LIMIT_S = 60.0
+#: Characters that are kept of what a command prints.
+KEPT_CHARACTERS = 1 << 24
+#: Seconds after which one pauses beside a command that runs, and for how long.
+_PAUSED_AFTER_S, _PAUSE_S = 0.5, 0.1
+
+Pause = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command of the jobs' user printed, and its status."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+    @property
+    def said(self) -> str:
+        """Its last words, for a message."""
+        lines = [line for line in (self.stderr or self.stdout).splitlines() if line.strip()]
+        return one_line(lines[-1])[:300] if lines else f"status {self.status}"
+
+
+def ask(
+    site: Site,
+    argv: Sequence[str],
+    given: bytes = b"",
+    *,
+    reads: Sequence[Path] = (),
+    limit_s: float = COMMAND_LIMIT_S,
+    pause: Pause = time.sleep,
+) -> Answer:
+    """What a command prints that runs where and as whom launches are submitted.
+
+    Status 127 where there is no such program. Raises InfrastructureError when it does not end.
+    """
+    command, environment = site.command(list(argv), {}, reads)
+    return run_command(command, environment, given, limit_s, called=argv[0], pause=pause)
+
+
+def run_command(
+    argv: Sequence[str],
+    environment: Mapping[str, str],
+    given: bytes = b"",
+    limit_s: float = COMMAND_LIMIT_S,
+    *,
+    called: str | None = None,
+    pause: Pause = time.sleep,
+) -> Answer:
+    """What a command prints with this environment and standard input; errors as of `ask`.
+
+    They name it as `called`. While it runs, `pause` is called again and again; an error of it ends
+    the command.
+    """
+    try:
+        process = subprocess.Popen(
+            argv,
+            env=environment,
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # out of reach of the terminal's signals
+        )
+    except OSError as error:
+        return Answer(127, "", f"{argv[0]}: {error.strerror}")
+    with process:
+        try:
+            texts = _texts(process, given, limit_s, pause)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            called = called or " ".join(argv)[:100]
+            raise InfrastructureError(f"{called} did not answer within {limit_s:.0f} s") from error
+        except BaseException:
+            process.kill()
+            raise
+    out, err = (text[:KEPT_CHARACTERS].decode(errors="replace") for text in texts)
+    return Answer(process.returncode, out, err)
+
+
+def _texts(
+    process: subprocess.Popen[bytes], given: bytes, limit_s: float, pause: Pause
+) -> tuple[bytes, bytes]:
+    """What the process prints until it ends. Raises TimeoutExpired when it does not in time."""
+    until = time.monotonic() + limit_s
+    while True:
+        left_s = max(0.0, until - time.monotonic())
+        try:
+            return process.communicate(given, timeout=min(left_s, _PAUSED_AFTER_S))
+        except subprocess.TimeoutExpired:
+            if left_s <= _PAUSED_AFTER_S:
+                raise
+        given = b""  # is on its way
+        pause(_PAUSE_S)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands of a probe: whoever waits for one is heard, and may end it."""
+
+import os
+
+import pytest
+
+from assay.probe.commands import run_command
+from assay.probe.job import END_MARK, JobFolder, Step, Waiter
+from assay.sites.site_file import chosen, read_site_file
+from assay.sites.slurm import SlurmSite
+from checks.common.allocation import Allocation
+from records.errors import InfrastructureError
+
+
+def test_a_command_is_read_whole_and_pauses_are_made_while_it_runs():
+    paused = []
+    script = "head -c 300000 /dev/zero; cat | wc -c; sleep 0.8; echo last >&2; exit 3"
+    answer = run_command(
+        ["bash", "-c", script], dict(os.environ), b"x" * 200000, pause=paused.append
+    )
+    assert (answer.status, answer.stderr) == (3, "last\n")
+    assert answer.stdout == 300000 * "\0" + "200000\n"
+    assert paused
+
+
+def test_a_command_that_does_not_end_in_time_is_ended_and_named():
+    with pytest.raises(InfrastructureError, match=r"^it did not answer within 0 s"):
+        run_command(["sleep", "1000"], dict(os.environ), limit_s=0.1, called="it")
+
+
+def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch):
+    """So the harness renews the allocation's beat during a proof, and heeds a signal."""
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
+    paused = []
+
+    def interrupted(_):
+        raise InfrastructureError("ended by SIGINT")
+
+    def step(script, pause):
+        srun.write_text(f"#!/bin/sh\n{script}\n")
+        srun.chmod(0o755)
+        made = Step(folder, "proof", Waiter(print, pause), allocation)
+        made.prepare(f"echo {END_MARK}", 1, 1, 60.0)
+        return made
+
+    allocation = Allocation(job_id="1", nodes=["n1"], ends_at=1e12)
+    with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
+        assert step("sleep 0.7; echo it", paused.append).wait().output == "it\n"
+        assert paused
+        endless = step(f'echo "$$" > {tmp_path}/pid; exec sleep 1000', interrupted)
+        with pytest.raises(InfrastructureError, match="ended by SIGINT"):
+            endless.wait()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
