@@ -23,6 +23,8 @@ from reports.statistics.descriptive import summarise
 
 #: Units that the records' register leaves as they are.
 _LABELS = {"1": ReadableUnit("", 1.0), "1/s": ReadableUnit("MHz", 1e6)}
+#: Of shares that are printed as such.
+_PER_CENT = ReadableUnit("%", 0.01)
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,18 @@ class Beside:
             point = tuple(printed_key(item, row) for item in self.table.keys)
             told = row[self.column.column], row.get(self.column.spread, "")
             found.setdefault(point, {}).setdefault(across_of(self.study, self.table, row), told)
+        return found
+
+    @cached_property
+    def marks(self) -> dict[Point, dict[str, list[int]]]:
+        """Of each doubtful value the places, from 1, of what is said of it."""
+        found: dict[Point, dict[str, list[int]]] = {}
+        for row in self.study.printed(self.table):
+            point = tuple(printed_key(item, row) for item in self.table.keys)
+            about = (one.is_about(row, self.column.column) for one in self.table.doubtful)
+            if places := [place for place, is_it in enumerate(about, start=1) if is_it]:
+                name = across_of(self.study, self.table, row)
+                found.setdefault(point, {}).setdefault(name, []).extend(places)
         return found
 
     @cached_property
@@ -98,6 +112,8 @@ class Beside:
         """In which values of then and now are written."""
         values = [one.by_block[0] for by in self.printed.values.values() for one in by.values()]
         values += [row.summary.mean for by in self.now.values() for row in by.values()]
+        if (self.column.unit, self.column.factor) == ("1", _PER_CENT.factor):
+            return _PER_CENT
         return _LABELS.get(self.column.unit) or readable_unit(self.column.unit, values)
 
     @property

@@ -13,11 +13,11 @@ from reports.notation.units import ReadableUnit, count_text, readable_unit, thre
 from reports.notation.values import between
 from reports.papers.definition import Claim, Measured
 from reports.papers.fields import measured_field
-from reports.papers.matching import why_absent
+from reports.papers.matching import Point, why_absent
 from reports.papers.steps import Field, Values, joined
 from reports.show.rows import environments
 from reports.show.tables import Cell, Column, Table
-from reports.statistics.descriptive import LEVEL, summarise
+from reports.statistics.descriptive import LEVEL, mean_half_width, summarise
 
 HOLDS, FAILS = "holds", "does not hold"
 UNRESOLVED, UNTESTABLE = "not resolved", "cannot be tested here"
@@ -68,7 +68,8 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
     if not names:
         return [Verdict("", UNTESTABLE, "the run has no point that both sides share")]
     order = [""] if alone else environments(analysis, names)
-    return [_judged(claim, name, *_logs(found, name), _unit(claim, analysis)) for name in order]
+    asked = _judged_at_each if claim.each else _judged
+    return [asked(claim, found, name, _unit(claim, analysis)) for name in order]
 
 
 def _unit(claim: Claim, analysis: Analysis) -> ReadableUnit:
@@ -109,9 +110,29 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
     return [float(np.mean(one)) for one in logs.values() if len(one) == most], most
 
 
+def _judged_at_each(claim: Claim, field: Field, environment: str, unit: ReadableUnit) -> Verdict:
+    """Holds where it holds at every value of a place; fails where it fails at one of them."""
+    axis = field.axes.index(str(claim.each))
+    parts: dict[str, dict[Point, dict[str, Values]]] = {}
+    for point in sorted(field.values):
+        if environment in field.values[point]:
+            parts.setdefault(point[axis], {})[point] = field.values[point]
+    found = {
+        value: _judged(claim, Field(field.axes, part), environment, unit, len(parts))
+        for value, part in parts.items()
+    }
+    order = (FAILS, UNTESTABLE, UNRESOLVED, HOLDS)
+    value, worst = min(found.items(), key=lambda item: order.index(item[1].word))
+    held = sum(one.word == HOLDS for one in found.values())
+    because = f"holds at {held} of {len(found)}; {value}: {worst.because}"
+    return Verdict(environment, worst.word, because)
+
+
 def _judged(
-    claim: Claim, environment: str, logs: list[float], points: int, unit: ReadableUnit
+    claim: Claim, field: Field, environment: str, unit: ReadableUnit, among: int = 1
 ) -> Verdict:
+    """The verdict over all points; of several verdicts that may fail the level is shared."""
+    logs, points = _logs(field, environment)
     if not logs:
         return Verdict(environment, UNTESTABLE, "no value is above 0")
     summary = summarise(logs)
@@ -129,12 +150,15 @@ def _judged(
     if interval is None:
         return Verdict(environment, UNRESOLVED, f"{told}, {asked}; {over}")
     low, high = math.exp(interval.low), math.exp(interval.high)
+    half = mean_half_width(summary.n, 1 - (1 - LEVEL) / among) * (summary.stddev or 0.0)
     ends = between(interval.low, interval.high, text)
     because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; {over}"
     if above:
-        word = HOLDS if low > limit else FAILS if high <= limit else UNRESOLVED
+        fails = math.exp(summary.mean + half) <= limit
+        word = HOLDS if low > limit else FAILS if fails else UNRESOLVED
     else:
-        word = HOLDS if high < limit else FAILS if low >= limit else UNRESOLVED
+        fails = math.exp(summary.mean - half) >= limit
+        word = HOLDS if high < limit else FAILS if fails else UNRESOLVED
     return Verdict(environment, word, because)
 
 

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, PrivateAttr, ValidationError, model_validator
+from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from records.errors import AssayError
 from records.sections import Name, Scalar, Section, key
@@ -172,6 +173,22 @@ class Plane(Section):
     figures: str = key("Which figure of the paper it is.")
 
 
+class Doubtful(Section):
+    """A misprint or doubtful digit, and the printed values that it is about."""
+
+    said: str = key("What is doubtful, and why, in a sentence.")
+    rows: dict[str, list[str]] = key(
+        "Rows whose values are marked: column → values printed there; none named: no value is.",
+        default={},
+    )
+    columns: list[str] = key("Columns whose values are marked; none named: all.", default=[])
+
+    def is_about(self, row: Mapping[str, str], column: str) -> bool:
+        """Whether a printed row's value of this column is a doubtful one."""
+        asked = not self.columns or column in self.columns
+        return bool(self.rows) and asked and all(row[k] in v for k, v in self.rows.items())
+
+
 class PrintedTable(Section):
     """A table of the paper: its rows in a CSV file, and what of a run stands beside them."""
 
@@ -197,7 +214,18 @@ class PrintedTable(Section):
     printed: bool = key("Whether its numbers stand in a table, or are drawn only.", default=True)
     figures: str = key("Which figures of the paper show it.", default="")
     note: str = key("What a reader must know of it.", default="")
-    doubtful: list[str] = key("Misprints and doubtful digits, a sentence each.", default=[])
+    further: bool = key("Whether points that only a run has stand in the table.", default=True)
+    doubtful: list[Doubtful] = key(
+        "Misprints and doubtful digits: each a sentence, or `said` with the rows it marks.",
+        default=[],
+    )
+
+    @field_validator("doubtful", mode="before")
+    @classmethod
+    def _sentences(cls, found: Any) -> Any:
+        if not isinstance(found, list):
+            return found
+        return [{"said": one} if isinstance(one, str) else one for one in found]
 
 
 class Claim(Section):
@@ -205,6 +233,7 @@ class Claim(Section):
 
     A claim is that `value` over `than` (1 without it), a geometric mean over the points that both
     have, lies above `more_than` or below `less_than`; without an environment it is asked of each.
+    With `each` it holds where it holds at every value of that place.
     """
 
     said: str = key("The claim, in a sentence.")
@@ -212,6 +241,9 @@ class Claim(Section):
     value: Measured | None = key("What is compared.", default=None)
     than: Measured | None = key("With what; without it, with 1 in SI units.", default=None)
     match: list[Place] = key("What both must have in common, point by point.", default=[])
+    each: Place | None = key(
+        "Of `match`: the claim must hold at each value of this place by itself.", default=None
+    )
     more_than: float | None = key("Holds above.", "SI or 1", None)
     less_than: float | None = key("Holds below.", "SI or 1", None)
     untestable: str = key("Why no run of today can tell.", default="")
@@ -224,6 +256,8 @@ class Claim(Section):
                 "a claim has `untestable` with the reason, or `value` and one of `more_than` and"
                 " `less_than`"
             )
+        if self.each is not None and self.each not in self.match:
+            raise ValueError(f"found each: {self.each}; allowed is a place of `match`")
         return self
 
 
@@ -237,6 +271,7 @@ class Shown(Section):
     shows: Literal["section", "mpi_profile", "protocol_switches", "hops"] = key(
         "Which part of the report: all that it has of the check, or one thing."
     )
+    only: list[str] = key("Anchors of its tables and pictures that it shows; none: all.", default=[])
     note: str = key("What a reader must know of it.")
 
 

@@ -28,22 +28,27 @@ from reports.papers.machines import machine_tables
 from reports.papers.matching import why_absent
 from reports.papers.plane import plane_of
 from reports.papers.shown import shown_parts
-from reports.papers.tables import tables_of
+from reports.papers.tables import mark_of, tables_of
 from reports.show.canvas import styled
 from reports.show.lines import Picture
 from reports.show.tables import Cell, Column, Table
 
 
+#: Words for several claims.
+_MANY = {HOLDS: "hold", FAILS: "do not hold", DIFFERS: "differ between libraries"}
+
+
 @dataclass(frozen=True)
 class Part:
-    """One table or figure of the paper: what stands beside it, and its doubtful digits."""
+    """One table or figure of the paper: what stands beside it, and its doubtful digits with the
+    marks that values have of them."""
 
     number: str
     title: str
     note: str
     tables: list[Table]
     pictures: list[Picture]
-    doubtful: list[str]
+    doubtful: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,37 @@ class PaperDocument:
         """The first sentence: how many claims hold, and how much of the paper was measured."""
         words = Counter(one.word for one in self.claims)
         order = (HOLDS, FAILS, UNRESOLVED, UNTESTABLE, DIFFERS)
-        told = ", ".join(f"{words[word]} {word}" for word in order if words[word])
+        told = ", ".join(
+            f"{words[word]} {word if words[word] == 1 else _MANY.get(word, word)}"
+            for word in order
+            if words[word]
+        )
         claims = f"{count_text(words.total(), 'claim')}: {told}" if words else "No claim is listed"
         return f"{claims}; {self.measured} of {self.printed} printed values have a counterpart."
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why less of the paper stands beside the run, or stands less firmly, than could."""
+        analysis, campaign = self.analysis, self.analysis.run.plan.campaign
+        told = []
+        if campaign != self.study.name:
+            told.append(
+                f"The run is of campaign {campaign}; the study's own: assay run {self.study.name}."
+            )
+        lost = sum(analysis.counts[one] for one in ("failed", "wrong", "lost"))
+        lost -= analysis.on_purpose
+        if lost:
+            told.append(f"{count_text(lost, 'launch has', 'launches have')} no value.")
+        if not analysis.complete:
+            told.append("The run is not finished.")
+        if analysis.run.blocks == 1:
+            told.append("One block: values have no spread, and no claim of them is resolved.")
+        if shared := analysis.oversubscribed:
+            told.append(
+                f"{count_text(shared, 'launch', 'launches')} had busy ranks that shared cores; their"
+                " times are the scheduler's, and are marked."
+            )
+        return told
 
     def claims_table(self) -> Table:
         """A line a claim and environment."""
@@ -144,7 +177,9 @@ def _printed(
     # What follows from printed values is no printed point of its own.
     counted = [one for one in found if one.texts]
     note = "" if tables else table.note
-    part = Part(table.number, table.title, note, tables, pictures, table.doubtful)
+    said = enumerate(table.doubtful, start=1)
+    doubtful = [(mark_of(place) if one.rows else "", one.said) for place, one in said]
+    part = Part(table.number, table.title, note, tables, pictures, doubtful)
     return part, measured_share(counted)
 
 

@@ -10,7 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from reports.notation.palette import QUIET, Look
 from reports.papers.beside import Beside
-from reports.papers.labels import End, label_beside, label_ends
+from reports.papers.labels import End, label_beside, label_ends, room_beside
 from reports.papers.matching import Point, library_of
 from reports.show.canvas import (
     HEIGHT_IN,
@@ -101,12 +101,14 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
         draw_line(axes, line, with_points=False)
     _scale(one, axes, [*then, *lines], x)
     ends = [End(line.name, line.x[-1], line.centre[-1], line.look.colour) for line in then]
-    (label_beside if many else label_ends)(axes, ends)
+    if many:
+        room_beside(axes, ends)
     axes.set_ylabel(f"{one.column.title} / {unit.label}" if unit.label else one.column.title)
     told_ends = [
         f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g}" for line in [*then, *lines]
     ]
-    return finish(figure, f"{title}: {'; '.join(told_ends)} {unit.label}".strip())
+    alt = f"{title}: {'; '.join(told_ends)} {unit.label}".strip()
+    return finish(figure, alt, lambda: (label_beside if many else label_ends)(axes, ends))
 
 
 def _scale(one: Beside, axes: Axes, lines: Sequence[Line], x: int) -> None:

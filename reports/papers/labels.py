@@ -42,7 +42,7 @@ class _Box:
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Each name at its place, moved up or down past names that are there already.
 
-    The axes' limits must be final.
+    The axes must have their final place and limits.
     """
     placed: list[_Box] = []
     height, letter = _letter(axes)
@@ -70,17 +70,22 @@ def label_ends(axes: Axes, ends: Sequence[End]) -> None:
         )
 
 
-def label_beside(axes: Axes, ends: Sequence[End]) -> None:
-    """Names of many lines in a column on the right, each joined to the end of its line.
-
-    Makes room for them; the other limits must be final.
-    """
-    height, letter = _letter(axes)
+def room_beside(axes: Axes, ends: Sequence[End]) -> None:
+    """Longer x axis for the names of `label_beside`."""
+    _, letter = _letter(axes)
     width = letter * max(len(end.name) for end in ends)
     low, high = (float(place) for place in axes.get_xlim())
     share = 1 / (1 - min(width + 0.05, 0.6))
     axes.set_xlim(low, low * (high / low) ** share if axes.get_xscale() == "log" else None)
-    left = 1 - width
+
+
+def label_beside(axes: Axes, ends: Sequence[End]) -> None:
+    """Names of many lines in a column on the right, each joined to the end of its line.
+
+    The axes must have their final place, and room for the names.
+    """
+    height, letter = _letter(axes)
+    left = 1 - letter * max(len(end.name) for end in ends)
     to_axes = axes.transData + axes.transAxes.inverted()
     places = [to_axes.transform((end.x, end.y)) for end in ends]
     order = sorted(range(len(ends)), key=lambda number: -places[number][1])
@@ -115,4 +120,5 @@ def _letter(axes: Axes) -> tuple[float, float]:
     assert figure is not None
     width, height = figure.get_size_inches()  # type: ignore[union-attr]
     position = axes.get_position()
-    return _SIZE / 72 / (height * position.height), 0.58 * _SIZE / 72 / (width * position.width)
+    size_in = _SIZE / 72
+    return 1.15 * size_in / (height * position.height), 0.58 * size_in / (width * position.width)

@@ -67,6 +67,6 @@ def _panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row]]) ->
     log_value_axis(axes)
     axes.set_xlabel(f"{x.column.title} / {x.unit.label}")
     axes.set_ylabel(f"{y.column.title} / {y.unit.label}")
-    label_ends(axes, ends)
     told = "; ".join(f"{end.name} {end.x:.3g}, {end.y:.3g}" for end in ends)
-    return finish(figure, f"{x.column.title} and {y.column.title}: {told}")
+    alt = f"{x.column.title} and {y.column.title}: {told}"
+    return finish(figure, alt, lambda: label_ends(axes, ends))

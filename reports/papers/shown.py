@@ -44,7 +44,8 @@ _MAKERS: dict[str, tuple[_Pictures, _Tables]] = {
 def shown_parts(shown: Shown, analysis: Analysis) -> tuple[list[Picture], list[Table]]:
     """The pictures and tables of a run; none where it did not measure them."""
     pictures, tables = _MAKERS[shown.shows]
+    only = shown.only
     return (
-        [one for one in pictures(analysis, shown.check) if one is not None],
-        [one for one in tables(analysis, shown.check) if one is not None],
+        [o for o in pictures(analysis, shown.check) if o and (not only or o.anchor in only)],
+        [o for o in tables(analysis, shown.check) if o and (not only or o.anchor in only)],
     )

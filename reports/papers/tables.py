@@ -17,6 +17,8 @@ from reports.show.tables import Cell, Column, Table
 
 #: Marks values of launches that shared cores.
 SHARED = "*"
+#: Of a longer table the points that were measured stand by themselves before it.
+LONG = 100
 
 
 def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
@@ -24,12 +26,31 @@ def tables_of(found: Sequence[Beside], anchor: str) -> list[Table]:
     if not found[0].table.keys:
         return [_machines(found, anchor)]
     notes = [found[0].table.note, *[""] * len(found)]
-    return [_points(one, f"{anchor}-{n}", notes[n]) for n, one in enumerate(found)]
+    return [
+        table
+        for number, one in enumerate(found)
+        for table in _with_measured(one, f"{anchor}-{number}", notes[number])
+    ]
 
 
-def _points(one: Beside, anchor: str, note: str) -> Table:
+def _with_measured(one: Beside, anchor: str, note: str) -> list[Table]:
+    """A quantity's table, and before a long one what was measured at its points."""
+    both = [point for point in one.points if point in one.printed.values]
+    points = one.points if one.table.further else both
+    measured = [point for point in both if point in one.now]
+    if len(points) <= LONG or not measured:
+        return [_points(one, points, anchor, note)]
+    short = _points(one, measured, f"{anchor}-measured", note)
+    whole = _points(one, points, anchor, "")
+    return [
+        replace(short, title=f"{short.title}: the points that were measured"),
+        replace(whole, title=f"{whole.title}: all points", note=""),
+    ]
+
+
+def _points(one: Beside, points: Sequence[Point], anchor: str, note: str) -> Table:
     """A line a point: what stood across then, what each environment has now, and their ratio."""
-    numbers = [all(_is_number(text) for text in texts) for texts in zip(*one.points, strict=True)]
+    numbers = [all(_is_number(text) for text in texts) for texts in zip(*points, strict=True)]
     columns = [
         Column(item.title, numeric=numeric)
         for item, numeric in zip(one.table.keys, numbers, strict=True)
@@ -39,7 +60,7 @@ def _points(one: Beside, anchor: str, note: str) -> Table:
         columns += [Column("now", numeric=True, environment=name), Column("now ÷ then", True)]
     words = [{plain_value(v): k for k, v in item.today.items() if k} for item in one.table.keys]
     rows = []
-    for point in one.points:
+    for point in points:
         told = zip(words, point, strict=True)
         texts = (printed.get(text, text) for printed, text in told)
         cells = [Cell(one.study.words.get(text, text)) for text in texts]
@@ -47,9 +68,7 @@ def _points(one: Beside, anchor: str, note: str) -> Table:
         for name in one.environments:
             cells += _now_cells(one, point, name)
         rows.append(cells)
-    title = f"{one.table.number}: {one.table.title}"
-    if len(one.table.values) > 1:
-        title += f", {one.column.title}"
+    title = f"{one.table.number}: {one.column.title}"
     unit = f", {one.unit.label}" if one.unit.label else ""
     below = " ".join(filter(None, [_note(one), _shared([one]), note]))
     return Table(anchor, f"{title}{unit}", columns, rows, below, len(rows))
@@ -71,7 +90,13 @@ def _then_cell(one: Beside, point: Point, name: str) -> Cell:
     text = as_printed(printed[0], scale)
     if printed[1]:
         text += f" ± {as_printed(printed[1], scale)}"
+    text += "".join(map(mark_of, one.marks.get(point, {}).get(name, ())))
     return Cell(text, title=f"printed: {printed[0]}; {one.column.were}")
+
+
+def mark_of(place: int) -> str:
+    """What stands at a doubtful value: the place of what is said of it."""
+    return f" [{place}]"
 
 
 def as_printed(text: str, scale: float) -> str:
@@ -160,7 +185,7 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     groups = frozenset({begun}) if begun < len(rows) else frozenset()
     return Table(
         anchor,
-        f"{table.number}: {table.title}",
+        f"{table.number}: then{' and now' if begun < len(rows) else ''}",
         columns,
         rows,
         " ".join(filter(None, [note, marked, table.note])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -178,8 +178,11 @@ def log_value_axis(axes: Axes) -> None:
     )
 
 
-def finish(figure: Figure, alt: str) -> Panel:
-    """The figure as SVG to be put into HTML: nothing cut, ids marked, size left to the page."""
+def finish(figure: Figure, alt: str, placed: Callable[[], None] | None = None) -> Panel:
+    """The figure as SVG to be put into HTML: nothing cut, ids marked, size left to the page.
+
+    `placed` is called when the axes have their final place.
+    """
     texts = [
         _hover_texts(axes, line)
         for axes in figure.axes
@@ -187,6 +190,8 @@ def finish(figure: Figure, alt: str) -> Panel:
         if line.get_gid() == HOVER
     ]
     arrange(figure)
+    if placed:
+        placed()
     png = BytesIO()
     if _AS_PNG.get():
         figure.savefig(png, format="png", dpi=PNG_DPI, facecolor=PAPER)

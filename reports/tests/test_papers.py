@@ -15,6 +15,7 @@ from checks.common.registry import CHECKS
 from records.errors import AssayError
 from reports.analysis import analyse
 from reports.load.loading import load_run
+from reports.papers import tables
 from reports.papers.beside import Beside
 from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
 from reports.papers.definition import Claim, Measured, load_study, read_study, studies
@@ -33,13 +34,15 @@ def hpl(name, p, q, n):
     return case("hpl", name, {"p": p, "q": q, "n": n, "ranks_per_node": 2}, p * q)
 
 
-def a_run(folder: Path, lam: float = 1.05, blocks: int = 7) -> Path:
-    """HPL at three printed points and one other; LAM's rate is `lam` times MPICH's ± 0.1 %."""
+def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...] = ()) -> Path:
+    """HPL at three printed points and one other; LAM's rate is `lam` times MPICH's ± 0.1 %, and
+    half of it at the orders `slow`."""
     cases = [hpl(name, 2, 2, n) for name in LIBRARIES for n in (2000, 4000, 6000, 7000)]
 
     def known(record):
         wave = 1 + 0.001 * (-1) ** record["block"]
-        speed = {"lam": lam * wave}.get(record["environment"], 1.0)
+        least = 0.5 if record["params"]["n"] in slow else lam
+        speed = {"lam": least * wave}.get(record["environment"], 1.0)
         for metric in record["metrics"]:
             rate = 2e9 * speed
             metric["value"] = rate if metric["unit"] == "flop/s" else 10 / speed
@@ -80,6 +83,11 @@ def test_every_printed_table_is_used_and_its_columns_are_there():
             named |= {one.spread for one in table.values if one.spread}
             assert named <= set(rows[0]), (name, table.number)
             assert table.x in {"", *(item.column for item in table.keys)}
+            for one in table.doubtful:
+                assert set(one.columns) <= {column.column for column in table.values}
+                columns = one.columns or [column.column for column in table.values]
+                marked = [row for row in rows if one.is_about(row, columns[0])]
+                assert bool(marked) == bool(one.rows), (name, one.said)
             for item in table.keys:
                 assert set(item.today) <= {row[item.column] for row in rows if item.column}
     assert used == set(FOLDER.glob("*/*.csv"))
@@ -143,6 +151,21 @@ def test_a_claim_is_judged_by_the_interval_of_its_ratio(analysis, limit, word):
     assert "n = 7, 4 points" in verdict.because
 
 
+@pytest.mark.parametrize(
+    ("slow", "word", "told"),
+    [
+        ((), HOLDS, "holds at 4 of 4; 2000: 1.05"),
+        ((6000,), FAILS, "holds at 3 of 4; 6000: 0.500"),
+    ],
+)
+def test_a_claim_of_each_value_holds_where_it_holds_at_every_one(tmp_path, slow, word, told):
+    run = a_run(tmp_path / "run", slow=slow)
+    claim = lead(more_than=1.0).model_copy(update={"each": "params.n"})
+    (verdict,) = judge(claim, analyse(load_run(run)))
+    assert verdict.word == word
+    assert verdict.because.startswith(told)
+
+
 def test_one_block_resolves_nothing(tmp_path):
     analysis = analyse(load_run(a_run(tmp_path, blocks=1)))
     assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [UNRESOLVED]
@@ -196,6 +219,36 @@ def test_values_of_launches_that_shared_cores_are_marked_with_what_that_means(tm
     row = next(row for row in table.rows if [cell.text for cell in row[:3]] == ["2", "2", "2000"])
     assert sum(cell.text.endswith(" *") for cell in row) == 1
     assert "* oversubscribed: busy ranks shared a core" in table.note
+
+
+def test_doubtful_digits_are_marked_where_they_stand(analysis):
+    part = make_document(load_study("2003"), analysis.run.directory).parts[0]
+    rate, time = part.tables
+    marks = {
+        tuple(cell.text for cell in row[:3]): [cell.text for cell in row[3:5]]
+        for row in (*rate.rows, *time.rows)
+    }
+    assert marks["2", "4", "15000"] == ["660.43", "725.37 [2]"]
+    assert part.doubtful[1] == (" [2]", "725.37 s is 2.75 % off its rate; 745.37 s would fit.")
+    assert part.doubtful[0][0] == ""
+
+
+def test_the_points_that_were_measured_stand_before_a_long_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LONG", 9)
+    short, whole = make_document(load_study("2003"), a_run(tmp_path)).parts[0].tables[:2]
+    assert (len(short.rows), len(whole.rows)) == (3, 52)
+    assert short.title.endswith("the points that were measured")
+
+
+@pytest.mark.parametrize(
+    ("blocks", "told"),
+    [(7, ["campaign quick", "84 launches"]), (1, ["campaign quick", "One block", "12 launches"])],
+)
+def test_a_document_says_why_less_stands_beside_than_could(tmp_path, blocks, told):
+    document = make_document(load_study("2003"), a_run(tmp_path, blocks=blocks))
+    assert len(document.warnings) == len(told)
+    assert all(one in text for one, text in zip(told, document.warnings, strict=True))
+    assert "assay run wyeast-2003" in render_markdown(document).replace("\\", "")
 
 
 def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):

@@ -8,9 +8,11 @@ from pathlib import Path
 from records.errors import InfrastructureError
 from records.files import write_whole
 from reports.papers.document import PaperDocument
+from reports.papers.tables import LONG
 from reports.write.html import render_page
 from reports.write.markdown import markdown_table, md
 from reports.write.pdf import BackgroundPrint, find_browser
+from reports.write.summary import launches_text
 
 
 def render_html(document: PaperDocument) -> str:
@@ -22,8 +24,20 @@ def render_html(document: PaperDocument) -> str:
         *([("missing", "Without counterpart")] if document.lacking else []),
         ("then", "Then"),
     ]
-    content = {"document": document, "sections": sections}
+    content = {
+        "document": document,
+        "sections": sections,
+        "remarks": _remarks(document),
+        "long": LONG,
+    }
     return render_page("paper.html.j2", document.analysis.looks, content)
+
+
+def _remarks(document: PaperDocument) -> list[str]:
+    """What the run is: how its launches ended, and what it leaves of its campaign."""
+    analysis = document.analysis
+    told = [f"launches: {launches_text(analysis)}", *analysis.run.plan.told()]
+    return [f"{text[0].upper()}{text[1:]}." for text in told]
 
 
 def render_markdown(document: PaperDocument) -> str:
@@ -35,11 +49,12 @@ def render_markdown(document: PaperDocument) -> str:
         "",
     ]
     lines += [document.answer, ""]
+    lines += [f"- {md(text)}" for text in (*_remarks(document), *document.warnings)]
     lines += list(markdown_table(document.claims_table()))
     for part in document.parts:
         lines += ["", f"## {md(part.number)}: {md(part.title)}", "", md(part.note)]
         lines += [line for table in part.tables for line in markdown_table(table)]
-        lines += [f"- Doubtful: {md(text)}" for text in part.doubtful]
+        lines += [f"- Doubtful{md(mark)}: {md(text)}" for mark, text in part.doubtful]
     if document.lacking:
         lines += list(markdown_table(document.missing_table()))
     lines += ["", "## How it was measured then", "", *(f"- {md(text)}" for text in study.procedure)]
@@ -68,7 +83,7 @@ def write_document(document: PaperDocument, folder: Path) -> list[Path]:
     written = [folder / name for name in texts]
     if find_browser():
         with BackgroundPrint() as printer:
-            printer.start(page, folder / f"{stem}.pdf")
+            printer.start(page, folder / f"{stem}.pdf", LONG)
             printer.finish()
         written.append(folder / f"{stem}.pdf")
     return written

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from records.errors import InfrastructureError
@@ -41,12 +42,12 @@ class BackgroundPrint:
         self._printing: Future[None] | None = None
         self._files: tuple[Path, Path, Path] | None = None
 
-    def start(self, page: str, pdf: Path) -> None:
+    def start(self, page: str, pdf: Path, most_rows: int = MOST_PRINTED_ROWS) -> None:
         """Begin to print `page`, whose relative links start at the folder of `pdf`."""
         stem = f".{pdf.name}.{os.getpid()}"
         html, printed = pdf.with_name(f"{stem}.html"), pdf.with_name(f"{stem}.printed")
         self._files = html, printed, pdf
-        html.write_text(for_print(page), encoding="utf-8")
+        html.write_text(for_print(page, most_rows), encoding="utf-8")
         self._printing = self._pool.submit(html_to_pdf, html, printed)
 
     def finish(self) -> None:
@@ -65,7 +66,7 @@ class BackgroundPrint:
             path.unlink(missing_ok=True)
 
 
-def for_print(page: str) -> str:
+def for_print(page: str, most_rows: int = MOST_PRINTED_ROWS) -> str:
     """The page as it is printed: open parts only, long tables cut with a line saying so.
 
     What paper does not show costs no time.
@@ -77,19 +78,17 @@ def for_print(page: str) -> str:
             depth += bool(tag) - part.endswith("</details>")
         else:
             kept.append(part)
-    return _ROWS.sub(_cut, "".join(kept))
+    return _ROWS.sub(partial(_cut, most_rows=most_rows), "".join(kept))
 
 
-def _cut(rows: re.Match[str]) -> str:
-    """The rows of a table's body, at most MOST_PRINTED_ROWS of them."""
+def _cut(rows: re.Match[str], most_rows: int) -> str:
+    """The rows of a table's body, at most so many of them."""
     starts = [found.start() for found in re.finditer(r"<tr\b", rows[1])]
-    if len(starts) <= MOST_PRINTED_ROWS:
+    if len(starts) <= most_rows:
         return rows[0]
-    more = len(starts) - MOST_PRINTED_ROWS
-    told = (
-        f'<tr><td colspan="40">{more} further rows stand in the page itself, index.html.</td></tr>'
-    )
-    return f"<tbody>{rows[1][: starts[MOST_PRINTED_ROWS]]}{told}</tbody>"
+    more = len(starts) - most_rows
+    told = f'<tr><td colspan="40">{more} further rows stand in the page itself.</td></tr>'
+    return f"<tbody>{rows[1][: starts[most_rows]]}{told}</tbody>"
 
 
 def html_to_pdf(html: Path, pdf: Path) -> None:
