@@ -271,7 +271,9 @@ class Shown(Section):
     shows: Literal["section", "mpi_profile", "protocol_switches", "hops"] = key(
         "Which part of the report: all that it has of the check, or one thing."
     )
-    only: list[str] = key("Anchors of its tables and pictures that it shows; none: all.", default=[])
+    only: list[str] = key(
+        "Anchors of its tables and pictures that it shows; none: all.", default=[]
+    )
     note: str = key("What a reader must know of it.")
 
 

@@ -33,7 +33,6 @@ from reports.show.canvas import styled
 from reports.show.lines import Picture
 from reports.show.tables import Cell, Column, Table
 
-
 #: Words for several claims.
 _MANY = {HOLDS: "hold", FAILS: "do not hold", DIFFERS: "differ between libraries"}
 
@@ -94,9 +93,10 @@ class PaperDocument:
         if analysis.run.blocks == 1:
             told.append("One block: values have no spread, and no claim of them is resolved.")
         if shared := analysis.oversubscribed:
+            launches = count_text(shared, "launch", "launches")
             told.append(
-                f"{count_text(shared, 'launch', 'launches')} had busy ranks that shared cores; their"
-                " times are the scheduler's, and are marked."
+                f"{launches} had busy ranks that shared cores; their times are the scheduler's, and"
+                " are marked."
             )
         return told
 
