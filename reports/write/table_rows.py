@@ -17,6 +17,8 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 #: Between the ends of an interval, which may break there.
 _ENDS = " … "
 _SIGNED_DIGITS = "+−0123456789"
+#: A text with more letters is no interval alone.
+_SENTENCE = 30
 #: Titles of columns whose cells the style knows by them.
 _STYLED = ("verdict", "reason")
 
@@ -73,11 +75,14 @@ def _content(cell: Cell, signs: Mapping[str, Markup]) -> str:
 
 
 def _text(cell: Cell) -> str:
-    """The text of a cell; a value stays with its spread, an interval breaks between its ends."""
+    """The text of a cell; a value stays with its spread, an interval breaks between its ends, but
+    not inside a sentence."""
     text = cell.text
     if cell.quiet and not cell.href:
         return text
-    if not cell.href and _ENDS in text and text[0] in _SIGNED_DIGITS:
+    if len(text) > _SENTENCE:
+        text = text.replace(_ENDS, f"{_NO_BREAK}…{_NO_BREAK}")
+    elif not cell.href and _ENDS in text and text[0] in _SIGNED_DIGITS:
         return text.replace(" ", _NO_BREAK).replace(f"…{_NO_BREAK}", "… ")
     return text.replace(" ± ", f"{_NO_BREAK}±{_NO_BREAK}")
 
