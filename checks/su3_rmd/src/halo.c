@@ -22,9 +22,9 @@ static size_t source_item(const struct lattice *lattice, enum halo_kind kind, in
 }
 
 /* … and of the number-th slot of the halo. */
-static size_t slot_item(const struct lattice *lattice, enum halo_kind kind, int d, long number,
+static size_t slot_item(const struct lattice *lattice, enum halo_kind kind, int d, int number,
                         int m) {
-    long slot = lattice->slot[d] + number;
+    long slot = lattice_slot(lattice, d, number);
     return (size_t)(kind == HALO_LINKS ? DIRECTIONS * slot + other_link(m, d)
                                        : lattice->staples + 3 * (slot - lattice->volume) + m);
 }
@@ -130,18 +130,13 @@ void halo_slice(struct halo *halo, enum halo_kind kind, int t, struct fields *fi
 
 /* ---- messages ---- */
 
-static int is_meant(const struct halo *halo, enum halo_directions directions, int d) {
-    return halo->lattice->procs[d] > 1 && ((int)directions >> d & 1);
-}
-
-void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
-                struct fields *fields) {
+void halo_start(struct halo *halo, enum halo_kind kind, struct fields *fields) {
     struct halo_plan *plans = halo->plans[kind];
     real *field = field_of(fields, kind);
     double time[4] = {timing_monotonic()};
     for (int d = 0; d < DIRECTIONS; d++) {
         struct halo_plan *plan = &plans[d];
-        if (!is_meant(halo, directions, d))
+        if (!plan->remote)
             continue;
         if (halo->mode == HALO_PERSISTENT)
             MPI_Start(&plan->requests[0]);
@@ -151,12 +146,12 @@ void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions dir
     }
     time[1] = timing_monotonic();
     for (int d = 0; d < DIRECTIONS; d++)
-        if (is_meant(halo, directions, d))
+        if (plans[d].remote)
             pack(halo, kind, d, field);
     time[2] = timing_monotonic();
     for (int d = 0; d < DIRECTIONS; d++) {
         struct halo_plan *plan = &plans[d];
-        if (!is_meant(halo, directions, d))
+        if (!plan->remote)
             continue;
         if (halo->mode == HALO_PERSISTENT)
             MPI_Start(&plan->requests[1]);
@@ -170,19 +165,18 @@ void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions dir
     }
     time[3] = timing_monotonic();
     for (int d = 0; d < DIRECTIONS; d++)
-        if (halo->lattice->has_halo[d] && ((int)directions >> d & 1))
+        if (halo->lattice->has_halo[d] && (d == 3 || !halo->lattice->by_slice))
             fill_locally(halo, kind, d, 0, halo->lattice->face[d], field);
     halo->count.communication_s += (time[1] - time[0]) + (time[3] - time[2]);
     halo->count.packing_s += (time[2] - time[1]) + (timing_monotonic() - time[3]);
 }
 
-void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
-                 struct fields *fields) {
+void halo_finish(struct halo *halo, enum halo_kind kind, struct fields *fields) {
     struct halo_plan *plans = halo->plans[kind];
     for (int d = 0; d < DIRECTIONS; d++) {
         MPI_Status status;
         double start = timing_monotonic();
-        if (!is_meant(halo, directions, d))
+        if (!plans[d].remote)
             continue;
         MPI_Wait(&plans[d].requests[0], &status);
         double arrived = timing_monotonic();

@@ -55,16 +55,11 @@ int halo_make(struct halo *halo, const struct lattice *lattice, const struct ker
               enum halo_mode mode, MPI_Comm comm);
 void halo_free(struct halo *halo);
 
-/* The directions of a call: bit d for direction d. */
-enum halo_directions { HALO_TIME = 8, HALO_ALL = 15 };
-
-/* halo_start sends the faces that neighbours need and fills the slots that need no message;
- * halo_finish receives. In between, fields may be read and written except for the halo. Collective,
- * in pairs. */
-void halo_start(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
-                struct fields *fields);
-void halo_finish(struct halo *halo, enum halo_kind kind, enum halo_directions directions,
-                 struct fields *fields);
+/* halo_start sends the faces that neighbours need and fills the slots that need no message, except
+ * those that serve one time slice after the other (lattice.h); halo_finish receives. In between,
+ * fields may be read and written except for the halo. Collective, in pairs. */
+void halo_start(struct halo *halo, enum halo_kind kind, struct fields *fields);
+void halo_finish(struct halo *halo, enum halo_kind kind, struct fields *fields);
 
 /* Fill the halo across d, if it is split but not divided, of one row (d = 0), slab (1) or time
  * slice (2), which are numbered in the order of the sites. Local. */

@@ -26,6 +26,11 @@ struct kernels {
     void (*force)(const struct lattice *lattice, struct fields *fields, real scale,
                   const int *sites, int count);
 
+    /* Of what `force` stores, only the staples for a step along t, with the same bits. Reads links
+     * one step ahead along x, y and z. */
+    void (*time_staples)(const struct lattice *lattice, struct fields *fields, const int *sites,
+                         int count);
+
     /* P -= scale·(lower staples); U <- exp(eps P) U; reunitarise. Reads staples one step behind.
      * Returns the greatest deviation from unitarity before reunitarising, or a NaN. */
     real (*update)(const struct lattice *lattice, struct fields *fields, real scale, real eps,
@@ -37,9 +42,10 @@ struct kernels {
     /* New momenta on all sites from the sites' generators (random.h: same numbers, same order). */
     void (*refresh)(const struct lattice *lattice, struct fields *fields);
 
-    /* Re Tr of the plaquettes of each site: out[site][0][lane] the sum over the three space-space
+    /* Re Tr of the plaquettes of these sites: out[site][0][lane] the sum over the three space-space
      * planes, out[site][1][lane] over the three space-time planes. Reads links one step ahead. */
-    void (*plaquettes)(const struct lattice *lattice, const struct fields *fields, real *out);
+    void (*plaquettes)(const struct lattice *lattice, const struct fields *fields, real *out,
+                       const int *sites, int count);
 
     /* line <- line·link for one vector of matrices. */
     void (*multiply)(real *line, const real *link);
@@ -59,11 +65,11 @@ const struct kernels *kernels_select(const char *name, char *why, size_t size);
  * counts every 3 x 3 complex product (198 flop) of the original program; rates are computed from
  * it, so that the rates of two programs for one lattice have the ratio of their speeds. `done`
  * counts the operations of the vector kernels. Traffic: every real of a field read once and written
- * once a pass. */
+ * once a pass; by slices (leapfrog.h), once a step, with staples in cache. */
 struct kernel_cost {
     const char *part;
-    double original_flop, done_flop; /* a site */
-    double moved_reals;              /* a site */
+    double original_flop, done_flop;       /* a site */
+    double moved_reals, moved_slice_reals; /* a site, by complete passes and by slices */
     const char *derivation;
 };
 

@@ -45,6 +45,17 @@ static void plain_force(const struct lattice *lattice, struct fields *fields, re
             }
 }
 
+static void plain_time_staples(const struct lattice *lattice, struct fields *fields,
+                               const int *sites, int count) {
+    for (int i = 0; i < count; i++)
+        for (int mu = 0; mu < 3; mu++) {
+            const int site = sites[i], *ahead = lattice->ahead + DIRECTIONS * site;
+            su3 a;
+            su3_mul(&a, link_at(fields, site, mu), link_at(fields, ahead[mu], 3));
+            su3_dag_mul(staple_at(lattice, fields, site, 3, mu), link_at(fields, site, 3), &a);
+        }
+}
+
 static real plain_update(const struct lattice *lattice, struct fields *fields, real scale, real eps,
                          const int *sites, int count) {
     real worst = 0;
@@ -84,17 +95,18 @@ static void plain_refresh(const struct lattice *lattice, struct fields *fields) 
     }
 }
 
-static void plain_plaquettes(const struct lattice *lattice, const struct fields *fields,
-                             real *out) {
-    for (int site = 0; site < lattice->volume; site++, out += 2) {
-        const int *ahead = lattice->ahead + DIRECTIONS * site;
-        out[0] = out[1] = 0;
+static void plain_plaquettes(const struct lattice *lattice, const struct fields *fields, real *out,
+                             const int *sites, int count) {
+    for (int i = 0; i < count; i++) {
+        const int site = sites[i], *ahead = lattice->ahead + DIRECTIONS * site;
+        real *sums = out + 2L * site;
+        sums[0] = sums[1] = 0;
         for (int mu = 0; mu < DIRECTIONS; mu++)
             for (int nu = mu + 1; nu < DIRECTIONS; nu++) {
                 su3 a, b;
                 su3_mul(&a, link_at(fields, site, mu), link_at(fields, ahead[mu], nu));
                 su3_mul(&b, link_at(fields, site, nu), link_at(fields, ahead[nu], mu));
-                out[nu == 3] += su3_trace_re_dag(&a, &b);
+                sums[nu == 3] += su3_trace_re_dag(&a, &b);
             }
     }
 }
@@ -110,8 +122,8 @@ static void plain_move_lanes(real *to, const real *from, const int *source, int 
     memcpy(to, from, (size_t)count * sizeof *to);
 }
 
-const struct kernels kernels_plain = {"plain",          1,
-                                      plain_force,      plain_update,
-                                      plain_drift,      plain_refresh,
-                                      plain_plaquettes, plain_multiply,
-                                      plain_move_lanes};
+const struct kernels kernels_plain = {"plain",        1,
+                                      plain_force,    plain_time_staples,
+                                      plain_update,   plain_drift,
+                                      plain_refresh,  plain_plaquettes,
+                                      plain_multiply, plain_move_lanes};

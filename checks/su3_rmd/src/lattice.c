@@ -28,32 +28,48 @@ int lattice_places(const struct lattice *lattice, int direction) {
     return places;
 }
 
+/* Groups of three matrices for the staples along x, y and z of the first slice, which is updated
+ * last if t is divided among ranks and messages overlap with work. */
+static long staples_kept(const struct lattice *lattice) {
+    return lattice->procs[3] > 1 ? 3L * lattice_places(lattice, 3) : 0;
+}
+
 /* Where staples are kept when a step goes by time slices (leapfrog.h), in groups of three matrices.
- * The first and the last slice keep theirs to the end of the step. Of each other one the staples
- * along t are needed for the next slice, along z for the next slab, along y for the next row, and
- * along x for the same row; the first row of a slab, and the first slab of a slice, wait for the
- * last one. So two slices, two slabs and a few rows of memory serve all, and stay in cache. */
+ * Of a slice the staples along t are needed for the next slice (of the last one, for a halo), along
+ * z for the next slab, along y for the next row, and along x for the same row; the first row of a
+ * slab, and the first slab of a slice, wait for the last one. So three slices, two slabs and a few
+ * rows of memory serve all, and stay in cache. */
 static long staple_group(const struct lattice *lattice, int site, int d) {
     const int row = lattice_places(lattice, 1), slab = lattice_places(lattice, 2);
     const int slice = lattice_places(lattice, 3), t = site / slice, last = lattice->sub[3] - 1;
     const int z = site % slice / slab, y = site % slab / row, x = site % row;
-    const long kept = 2L * DIRECTIONS * slice, in_rows = (lattice->sub[1] + 2L) * row;
-    if (t == 0 || t == last)
-        return DIRECTIONS * ((t ? slice : 0) + (long)site % slice) + d;
+    const long kept = staples_kept(lattice), in_rows = (lattice->sub[1] + 2L) * row;
     if (d == 3)
-        return kept + (long)(t % 2) * slice + site % slice;
+        return kept + (long)(t == last ? 2 : t % 2) * slice + site % slice;
+    if (t == 0 && kept > 0)
+        return 3L * site + d;
     if (d == 2)
-        return kept + 2L * slice + z % 2 * slab + site % slab;
+        return kept + 3L * slice + z % 2 * slab + site % slab;
     const int turn = d == 1 ? y % 2 : y > 0;
     const int room = z == 0 ? y : lattice->sub[1] + turn;
-    return kept + 2L * slice + 2L * slab + d * in_rows + (long)room * row + x;
+    return kept + 3L * slice + 2L * slab + d * in_rows + (long)room * row + x;
 }
 
 /* Groups of staple_group. */
 static long staple_groups(const struct lattice *lattice) {
     const long row = lattice_places(lattice, 1), slab = lattice_places(lattice, 2);
     const long slice = lattice_places(lattice, 3);
-    return (2L * DIRECTIONS + 2) * slice + 2 * slab + 2 * (lattice->sub[1] + 2L) * row;
+    return staples_kept(lattice) + 3 * slice + 2 * slab + 2 * (lattice->sub[1] + 2L) * row;
+}
+
+/* Whether halo slots across the direction serve one time slice after the other. */
+static int slots_shared(const struct lattice *lattice, int d) { return lattice->by_slice && d < 3; }
+
+int lattice_slot(const struct lattice *lattice, int direction, int number) {
+    const int in_slice = lattice->face[direction] / lattice->sub[3];
+    if (slots_shared(lattice, direction) && number >= in_slice)
+        number = in_slice + number % in_slice;
+    return lattice->slot[direction] + number;
 }
 
 void lattice_count(struct lattice *lattice) {
@@ -85,18 +101,20 @@ void lattice_count(struct lattice *lattice) {
     for (int lane = 0; lane < lattice->lanes; lane++)
         for (int d = 0, rest = lane; d < DIRECTIONS; rest /= lattice->split[d], d++)
             lattice->lane_block[lane][d] = rest % lattice->split[d];
+    /* Time slice by time slice, if only t needs messages, the slices are some, and the staples of
+     * the first come from the last (no overlapping blocks along t). */
+    lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 3 &&
+                        lattice->local[3] % lattice->split[3] == 0;
     lattice->slots = lattice->volume;
     for (int d = 0; d < DIRECTIONS; d++) {
-        lattice->has_halo[d] = lattice->split[d] > 1 || lattice->procs[d] > 1;
+        lattice->has_halo[d] =
+            lattice->split[d] > 1 || procs[d] > 1 || (d == 3 && lattice->by_slice);
         lattice->face[d] = lattice->volume / lattice->sub[d];
         lattice->slot[d] = lattice->slots;
         if (lattice->has_halo[d])
-            lattice->slots += lattice->face[d];
+            lattice->slots += slots_shared(lattice, d) ? 2 * (lattice->face[d] / lattice->sub[3])
+                                                       : lattice->face[d];
     }
-    /* Time slice by time slice, if only t needs messages, there are slices between the first and
-     * the last, and the staples of the first come from the last (no overlapping blocks along t). */
-    lattice->by_slice = procs[0] * procs[1] * procs[2] == 1 && lattice->sub[3] > 4 &&
-                        lattice->local[3] % lattice->split[3] == 0;
     lattice->staples = MATRICES * (lattice->by_slice ? staple_groups(lattice)
                                                      : DIRECTIONS * (long)lattice->volume);
 }
@@ -124,7 +142,7 @@ static int step_from(const struct lattice *lattice, int site, int direction, int
             for (int d = DIRECTIONS - 1; d >= 0; d--)
                 if (d != direction)
                     number = number * lattice->sub[d] + place[d];
-            return lattice->slot[direction] + number;
+            return lattice_slot(lattice, direction, number);
         }
         next = (next + lattice->sub[direction]) % lattice->sub[direction];
     }

@@ -11,7 +11,9 @@
  * blocks is computed twice, with the same result, and owned once.
  *
  * Vector sites are numbered v = x + sub[x](y + sub[y](z + sub[z] t)); halo slots follow, direction
- * by direction, numbered in the same way without that direction.
+ * by direction, numbered in the same way without that direction. If steps go by time slices, t has
+ * halo slots in any case, and those across x, y and z serve one slice after the other: the first
+ * slice has its own, all others share those of the second.
  *
  * Constant after lattice_make. Lengths are in sites. All functions are local. */
 struct lattice {
@@ -29,7 +31,7 @@ struct lattice {
     int slot[DIRECTIONS];                    /* first halo slot of the direction */
     int slots;                               /* vector sites and halo slots */
     int *ahead;                              /* [volume][direction]: vector site or halo slot */
-    int by_slice;                            /* steps go time slice by time slice (simulation.h) */
+    int by_slice;                            /* steps go time slice by time slice (leapfrog.h) */
     long staples;                            /* matrices of fields.staples that are no halo slots */
     long *own_staple, *behind_staple; /* [volume][direction]: the first of three matrices there, of
                                          the site itself and of the one behind */
@@ -48,6 +50,9 @@ void lattice_free(struct lattice *lattice);
 void lattice_count(struct lattice *lattice);
 
 long lattice_sites(const struct lattice *lattice); /* of the global lattice */
+
+/* The halo slot of place `number` of the face across `direction`. */
+int lattice_slot(const struct lattice *lattice, int direction, int number);
 
 /* The vector site and lane that own the local coordinates. */
 void lattice_find(const struct lattice *lattice, const int local[DIRECTIONS], int *site, int *lane);

@@ -22,12 +22,12 @@ static void update(struct step *step, const int *sites, int count) {
         step->deviation = (double)found;
 }
 
-static void start(struct step *step, enum halo_kind kind, enum halo_directions directions) {
-    halo_start(&step->simulation->halo, kind, directions, &step->simulation->fields);
+static void start(struct step *step, enum halo_kind kind) {
+    halo_start(&step->simulation->halo, kind, &step->simulation->fields);
 }
 
-static void finish(struct step *step, enum halo_kind kind, enum halo_directions directions) {
-    halo_finish(&step->simulation->halo, kind, directions, &step->simulation->fields);
+static void finish(struct step *step, enum halo_kind kind) {
+    halo_finish(&step->simulation->halo, kind, &step->simulation->fields);
 }
 
 /* ---- whole passes ---- */
@@ -36,13 +36,13 @@ static void step_by_passes(struct step *step) {
     const struct lattice *lattice = &step->simulation->lattice;
     const int ahead = step->simulation->overlap ? lattice->inner_ahead_count : 0;
     const int behind = step->simulation->overlap ? lattice->inner_behind_count : 0;
-    start(step, HALO_LINKS, HALO_ALL);
+    start(step, HALO_LINKS);
     force(step, lattice->inner_ahead, ahead);
-    finish(step, HALO_LINKS, HALO_ALL);
+    finish(step, HALO_LINKS);
     force(step, lattice->inner_ahead + ahead, lattice->volume - ahead);
-    start(step, HALO_STAPLES, HALO_ALL);
+    start(step, HALO_STAPLES);
     update(step, lattice->inner_behind, behind);
-    finish(step, HALO_STAPLES, HALO_ALL);
+    finish(step, HALO_STAPLES);
     update(step, lattice->inner_behind + behind, lattice->volume - behind);
 }
 
@@ -84,7 +84,7 @@ static void slab_step(struct step *step, int slab, int is_first) {
         update_at(step, ROW, first);
 }
 
-/* A slice whose staples behind are there. */
+/* A slice whose staples behind are there, row by row. */
 static void slice_step(struct step *step, int t) {
     struct simulation *s = step->simulation;
     const int slabs = s->lattice.sub[2], first = t * slabs;
@@ -95,27 +95,40 @@ static void slice_step(struct step *step, int t) {
     update_at(step, SLAB, first);
 }
 
-/* The messages with the links ahead of the last slice overlap with work on the first two slices,
- * those with its staples with work on the others. */
+/* The staples of the last slice that the slice ahead of it waits for. */
+static void last_staples(struct step *step) {
+    struct simulation *s = step->simulation;
+    const int last = s->lattice.sub[3] - 1, places = lattice_places(&s->lattice, SLICE);
+    halo_slice(&s->halo, HALO_LINKS, last, &s->fields);
+    s->kernels->time_staples(&s->lattice, &s->fields, s->lattice.in_order + (long)last * places,
+                             places);
+}
+
+/* Messages leave before the slices. With overlap, the first slice is updated after all others, so
+ * that both messages are in flight for most of the step. */
 static void step_by_slices(struct step *step) {
-    const int last = step->simulation->lattice.sub[3] - 1, overlap = step->simulation->overlap;
-    start(step, HALO_LINKS, HALO_TIME);
-    if (!overlap)
-        finish(step, HALO_LINKS, HALO_TIME);
-    slice_force(step, 0);
-    slice_step(step, 1);
-    if (overlap)
-        finish(step, HALO_LINKS, HALO_TIME);
-    slice_force(step, last);
-    start(step, HALO_STAPLES, HALO_TIME);
-    if (!overlap)
-        finish(step, HALO_STAPLES, HALO_TIME);
-    for (int t = 2; t < last; t++)
+    const struct lattice *lattice = &step->simulation->lattice;
+    const int last = lattice->sub[3] - 1;
+    const int overlap = step->simulation->overlap && lattice->procs[3] > 1;
+    start(step, HALO_LINKS);
+    last_staples(step);
+    start(step, HALO_STAPLES);
+    if (overlap) {
+        slice_force(step, 0);
+    } else {
+        finish(step, HALO_LINKS);
+        finish(step, HALO_STAPLES);
+        slice_step(step, 0);
+    }
+    for (int t = 1; t < last; t++)
         slice_step(step, t);
-    update_at(step, SLICE, last);
     if (overlap)
-        finish(step, HALO_STAPLES, HALO_TIME);
-    update_at(step, SLICE, 0);
+        finish(step, HALO_LINKS);
+    slice_step(step, last);
+    if (overlap) {
+        finish(step, HALO_STAPLES);
+        update_at(step, SLICE, 0);
+    }
 }
 
 double leapfrog(struct simulation *simulation, const struct physics *physics) {

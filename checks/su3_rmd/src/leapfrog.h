@@ -13,8 +13,10 @@
  * sites one step behind. Two orders are used:
  * - complete passes, if x, y or z is divided among ranks;
  * - else the order of the sites: `update` of a row follows its `force`, so that the staples between
- * the two stay in cache (they take three times the memory of links). The first row of a slab, slab
- * of a slice and slice of the block are updated last: staples behind them belong to the last ones,
- * or to another rank. With overlap, inner sites or slices are computed while messages are in
- * flight. */
+ * the two stay in cache (they take three times the memory of links). The first row of a slab and
+ * slab of a slice are updated last: staples behind them belong to the last ones. Those behind the
+ * first slice belong to the last slice, or to another rank's: they are computed before all others
+ * (and once more in their turn, 6 of 24 products in one slice of all), and the old links of the
+ * first slice, which the last one needs, are copied into the halo.
+ * With overlap, inner sites or slices are computed while messages are in flight. */
 double leapfrog(struct simulation *simulation, const struct physics *physics);

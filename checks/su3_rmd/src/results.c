@@ -140,21 +140,28 @@ struct total {
     double original_flop, done_flop, moved_bytes;
 };
 
-static void add_part(struct total *total, enum cost part, double times) {
+/* Reals that a part moves a site. */
+static double moved_reals(const struct simulation *simulation, int part) {
+    return simulation->lattice.by_slice ? kernel_costs[part].moved_slice_reals
+                                        : kernel_costs[part].moved_reals;
+}
+
+static void add_part(struct total *total, const struct simulation *simulation, enum cost part,
+                     double times) {
     total->original_flop += times * kernel_costs[part].original_flop;
     total->done_flop += times * kernel_costs[part].done_flop;
-    total->moved_bytes += times * kernel_costs[part].moved_reals * sizeof(real);
+    total->moved_bytes += times * moved_reals(simulation, part) * sizeof(real);
 }
 
 static struct total total_work(const struct simulation *simulation) {
     const double sites = (double)lattice_sites(&simulation->lattice);
     const struct work *work = &simulation->work;
     struct total total = {0, 0, 0};
-    add_part(&total, COST_FORCE, sites * (double)work->steps);
-    add_part(&total, COST_UPDATE, sites * (double)work->steps);
-    add_part(&total, COST_REUNITARISE, sites * (double)work->steps);
-    add_part(&total, COST_DRIFT, sites * (double)work->drifts);
-    add_part(&total, COST_PLAQUETTE, sites * (double)work->plaquettes);
+    add_part(&total, simulation, COST_FORCE, sites * (double)work->steps);
+    add_part(&total, simulation, COST_UPDATE, sites * (double)work->steps);
+    add_part(&total, simulation, COST_REUNITARISE, sites * (double)work->steps);
+    add_part(&total, simulation, COST_DRIFT, sites * (double)work->drifts);
+    add_part(&total, simulation, COST_PLAQUETTE, sites * (double)work->plaquettes);
     return total;
 }
 
@@ -201,7 +208,7 @@ static void write_kernels(const struct simulation *simulation) {
         json_string(&fields, "part", kernel_costs[part].part);
         json_number(&fields, "original_flop_per_site", kernel_costs[part].original_flop);
         json_number(&fields, "done_flop_per_site", kernel_costs[part].done_flop);
-        json_number(&fields, "bytes_per_site", kernel_costs[part].moved_reals * sizeof(real));
+        json_number(&fields, "bytes_per_site", moved_reals(simulation, part) * sizeof(real));
         json_string(&fields, "derivation", kernel_costs[part].derivation);
         json_close(&fields, '}');
     }

@@ -77,6 +77,18 @@ int simulation_trajectory(struct simulation *simulation, const struct physics *p
     return worst <= SIMULATION_DEVIATION ? 0 : -1;
 }
 
+/* The plaquettes of each site, in scratch. */
+static void plaquettes(struct simulation *simulation) {
+    const struct lattice *lattice = &simulation->lattice;
+    const int parts = lattice->by_slice ? lattice->sub[3] : 1, places = lattice->volume / parts;
+    for (int part = 0; part < parts; part++) {
+        if (lattice->by_slice)
+            halo_slice(&simulation->halo, HALO_LINKS, part, &simulation->fields);
+        simulation->kernels->plaquettes(lattice, &simulation->fields, simulation->scratch,
+                                        lattice->in_order + (long)part * places, places);
+    }
+}
+
 void simulation_measure(struct simulation *simulation, struct measurement *out) {
     struct sum sums[4];
     double values[4], start = timing_monotonic();
@@ -84,10 +96,10 @@ void simulation_measure(struct simulation *simulation, struct measurement *out) 
     const int lanes = lattice->lanes;
     const double sites = (double)lattice_sites(lattice);
     memset(sums, 0, sizeof sums);
-    halo_start(&simulation->halo, HALO_LINKS, HALO_ALL, &simulation->fields);
+    halo_start(&simulation->halo, HALO_LINKS, &simulation->fields);
     polyakov_lines(simulation, sums + 2);
-    halo_finish(&simulation->halo, HALO_LINKS, HALO_ALL, &simulation->fields);
-    simulation->kernels->plaquettes(lattice, &simulation->fields, simulation->scratch);
+    halo_finish(&simulation->halo, HALO_LINKS, &simulation->fields);
+    plaquettes(simulation);
     for (long site = 0; site < lattice->volume; site++)
         for (int lane = 0; lane < lanes; lane++)
             if (lattice->owned[site * lanes + lane]) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two limits of a core, for comparison with the kernels: fused multiply-adds in registers in
- * single and double precision, and the bandwidth of the triad a = b + s c on arrays far greater
- * than the caches (McCalpin's count: 24 bytes an element, without write-allocate). Prints one JSON
- * line, the best of several repetitions. usage: roofline [MIB OF EACH ARRAY] */
+ * single and double precision, and the bandwidth of the triad a = b + s c (McCalpin's count: 24
+ * bytes an element, without write-allocate). Prints one JSON line, the medians. Each limit is
+ * measured for SECONDS, so that copies of the program, started together on several cores, measure
+ * the same one at once. usage: roofline [MIB OF THE THREE ARRAYS [SECONDS]]; 384 MiB, which are far
+ * more than caches, and 0.2 s unless given. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { VECTOR = 64, CHAINS = 12, ROUNDS = 4000000, REPETITIONS = 5 };
+enum { VECTOR = 64, CHAINS = 12, ROUNDS = 400000, LEAST = 5, MOST = 10000 };
 typedef float single_vec __attribute__((vector_size(VECTOR)));
 typedef double double_vec __attribute__((vector_size(VECTOR)));
 
@@ -37,15 +39,20 @@ static double now(void) {
 PEAK(peak_single, single_vec, float)
 PEAK(peak_double, double_vec, double)
 
-static double triad(double *a, const double *b, const double *c, size_t count, double s) {
+static double *a, *b, *c;
+static size_t count; /* numbers in each */
+
+static double triad(double *sum) {
     double begun = now();
     for (size_t i = 0; i < count; i++)
-        a[i] = b[i] + s * c[i];
-    return 24.0 * (double)count / (now() - begun);
+        a[i] = b[i] + 0.5 * c[i];
+    double time = now() - begun;
+    *sum += a[count / 2];
+    return 24.0 * (double)count / time;
 }
 
-static double *array(size_t count, double value) {
-    double *numbers = malloc(count * sizeof *numbers);
+static double *array(double value) {
+    double *numbers = aligned_alloc(VECTOR, (count * sizeof *numbers + VECTOR) / VECTOR * VECTOR);
     if (!numbers) {
         fprintf(stderr, "roofline: no memory for %zu numbers\n", count);
         exit(1);
@@ -55,18 +62,34 @@ static double *array(size_t count, double value) {
     return numbers;
 }
 
-static double greater(double one, double other) { return one > other ? one : other; }
+static int ascending(const void *one, const void *other) {
+    const double x = *(const double *)one, y = *(const double *)other;
+    return (x > y) - (x < y);
+}
+
+/* The median of a limit that is measured for so long. */
+static double median(double (*limit)(double *sum), double seconds, double *sum) {
+    static double values[MOST];
+    const double end = now() + seconds;
+    int done = 0;
+    while (done < LEAST || (done < MOST && now() < end))
+        values[done++] = limit(sum);
+    qsort(values, (size_t)done, sizeof *values, ascending);
+    return values[done / 2];
+}
 
 int main(int argc, char **argv) {
-    size_t count = (size_t)(argc > 1 ? atoi(argv[1]) : 128) * 1024 * 1024 / sizeof(double);
-    double *a = array(count, 0), *b = array(count, 1), *c = array(count, 2);
-    double single = 0, doubled = 0, bandwidth = 0, sum = 0;
-    for (int repetition = 0; repetition < REPETITIONS; repetition++) {
-        single = greater(single, peak_single(&sum));
-        doubled = greater(doubled, peak_double(&sum));
-        bandwidth = greater(bandwidth, triad(a, b, c, count, 1 + repetition));
+    const double seconds = argc > 2 ? atof(argv[2]) : 0.2;
+    count = (size_t)((argc > 1 ? atof(argv[1]) : 384) * 1024 * 1024 / (3 * sizeof(double)));
+    if (count == 0 || !(seconds >= 0)) {
+        fprintf(stderr, "usage: roofline [MIB OF THE THREE ARRAYS [SECONDS]]\n");
+        return 2;
     }
-    if (a[count / 2] != 1 + 2.0 * REPETITIONS || !(sum > 0)) {
+    a = array(0), b = array(1), c = array(2);
+    double sum = 0, single = median(peak_single, seconds, &sum);
+    double doubled = median(peak_double, seconds, &sum);
+    double bandwidth = median(triad, seconds, &sum);
+    if (!(sum > 0)) {
         fprintf(stderr, "roofline: wrong result\n");
         return 1;
     }
