@@ -36,9 +36,10 @@ ON_REQUEST = (
     "planted",
     "choice_designs",
     "one_job",
+    "site_at_size",
     "prediction_witness",
 )
-_NEED_ROOT = ("overhead", "chaos_kills", "planted", "one_job")
+_NEED_ROOT = ("overhead", "chaos_kills", "planted", "one_job", "site_at_size")
 
 
 def main(arguments: list[str]) -> int:

@@ -17,6 +17,7 @@ from itertools import combinations
 import numpy as np
 
 from bench.rows import Effort, Row, Runs, mean, printed, share
+from bench.scanned_machines import CV, LEVEL
 from records.criteria import Criteria
 from records.limits import Nominal
 from records.metric import MetricDefinition, Register
@@ -29,8 +30,7 @@ TOPIC = "Acceptance: scans of all pairs"
 #: Machines of 100 nodes, and of 1,000.
 HUNDRED, THOUSAND = Runs(2, 8, 40), Runs(0, 1, 5)
 BLOCKS, AGAIN, ROUNDS = 5, 3, 6
-CV, STRAY = 0.01, 1e-3
-LEVEL = 1.15e10
+STRAY = 1e-3
 CASE = "alltoall_pairs-1"
 CRITERIA = Criteria.model_validate(
     {

@@ -15,9 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
-import zlib
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
 
@@ -27,93 +25,33 @@ from ClusterShell.NodeSet import NodeSet
 from assay.plan import make_plan
 from assay.schema import Campaign
 from assay.sites.facts import SiteFacts
-from bench.pair_scans import CRITERIA, CV, LEVEL
+from bench.pair_scans import CRITERIA
 from bench.rows import Effort, Row, Runs, printed, share
+from bench.scanned_machines import LEAF, Machine, write_program_file
 from checks.alltoall_pairs import CHECK, FILE
 from checks.alltoall_pairs.run import TABLE, read_file
 from checks.common.evidence import Evidence, RankFacts
 from checks.common.json_lines import Output
 from records.belonging import CHECKSUM
 from records.metric import Metric
-from records.pair_places import Indices, sampled_pairs
+from records.pair_places import sampled_pairs
 from records.pair_scans import ARTIFACT, FOLDER, rounds_of_all
 from records.plan import Plan, PlannedCase
 from records.provenance import Provenance, SiteAsRun
 from records.record import Record, RecordWriter
-from records.topology import SwitchDescription, SwitchTree
 from reports.acceptance.judge import judge
 from reports.acceptance.model import Finding, Judgement
 from reports.acceptance.values import gather
 from reports.load.loading import load_run
 
 TOPIC = "Acceptance: scans of pairs in files"
-#: Nodes of a leaf switch, and of the machine that rows are made of.
-LEAF, NODES = 40, 200
+#: Nodes of the machine that rows are made of.
+NODES = 200
 MACHINES = Runs(1, 3, 20)
-BLOCKS, ROUNDS, LATENCY_S = 5, 40, 2e-6
+BLOCKS, ROUNDS = 5, 40
 
 #: What is named: its kind, and its nodes, of a cut those of each side.
 Named = tuple[str, frozenset[frozenset[str]]]
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Shares of the good level, by number: of single pairs, of nodes' interfaces, of uplinks."""
-
-    nodes: int
-    pairs: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    interfaces: Mapping[int, float] = field(default_factory=dict)
-    uplinks: Mapping[int, float] = field(default_factory=dict)
-
-    @property
-    def names(self) -> list[str]:
-        """The nodes."""
-        return [f"n{number + 1}" for number in range(self.nodes)]
-
-    @property
-    def tree(self) -> SwitchTree:
-        """Leaf switches below one switch."""
-        leaves = {
-            f"s{leaf + 1}": SwitchDescription(
-                nodes=f"n[{leaf * LEAF + 1}-{min((leaf + 1) * LEAF, self.nodes)}]"
-            )
-            for leaf in range(-(-self.nodes // LEAF))
-        }
-        return SwitchTree({**leaves, "top": SwitchDescription(switches=f"s[1-{len(leaves)}]")})
-
-    def shares(self, low: Indices, high: Indices) -> np.ndarray:
-        """The true share of each pair: the least on its way."""
-        own = np.ones(self.nodes)
-        own[[*self.interfaces]] = [*self.interfaces.values()]
-        found = np.minimum(own[low], own[high])
-        for leaf, level in self.uplinks.items():
-            across = (low // LEAF == leaf) != (high // LEAF == leaf)
-            found[across] = np.minimum(found[across], level)
-        for (one, other), level in self.pairs.items():
-            found[(low == one) & (high == other)] = level
-        return found
-
-
-def write_program_file(
-    path: Path, machine: Machine, low: Indices, high: Indices, rng: np.random.Generator
-) -> dict[str, int]:
-    """The file as pair_file.c writes it, rows in any order; what the program says of it."""
-    row = np.dtype([("node", "u4"), ("peer", "u4"), ("latency", "f4"), ("bandwidth", "f4")])
-    order = rng.permutation(len(low))
-    rows = np.empty(len(low), row)
-    rows["node"], rows["peer"] = low[order], high[order]
-    scatter = np.exp(CV * rng.standard_normal(len(low), dtype=np.float32))
-    rows["bandwidth"] = LEVEL * machine.shares(low, high)[order] * scatter
-    rows["latency"] = LATENCY_S * scatter
-    names = "".join(f"{name}\0" for name in machine.names).encode()
-    crc = zlib.crc32(rows.data, zlib.crc32(names))
-    head = np.array([0x01020304, 1], "u4").tobytes() + np.array([len(rows)], "u8").tobytes()
-    head += np.array([machine.nodes, len(names)], "u4").tobytes()
-    with path.open("wb") as file:
-        file.write(b"ASSAYPRS" + head + names)
-        rows.tofile(file)
-        file.write(np.array([crc, 0x04030201], "u4").tobytes())
-    return {"rows": len(rows), "crc32": crc}
 
 
 def planned(machine: Machine, rounds: int, blocks: int) -> Plan:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from bench.pair_scans import CRITERIA
-from bench.scan_files import BLOCKS, Machine, faults, judged, named, scanned
+from bench.scan_files import BLOCKS, faults, judged, named, scanned
+from bench.scanned_machines import Machine
 from records.errors import AssayError
 from records.pair_places import sampled_pairs
 from reports.acceptance.judge import judge

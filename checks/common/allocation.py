@@ -68,14 +68,20 @@ class Allocation(BaseModel):
         dice = random.Random(f"{self.seed}.{place}")  # noqa: S311  not for secrets
         if count > len(free):
             return None
-        draws = [
-            dice.sample(sorted(free), count)
+        among = sorted(free)
+        draws = (
+            dice.sample(among, count)
             if switches is None
             else drawn_at(switches, count, free, self.leaves, dice)
             for _ in range(_DRAWS)
-        ]
-        chosen = min(filter(None, draws), key=self._sharing, default=None)
-        return None if chosen is None else sorted(chosen, key=self.nodes.index)
+        )
+        found = filter(None, draws)
+        # Where nodes share no cores the first draw is as good as any.
+        best = min(found, key=self._sharing, default=None) if self.cores else next(found, None)
+        if best is None:
+            return None
+        chosen = set(best)
+        return [node for node in self.nodes if node in chosen]
 
     def _sharing(self, nodes: Sequence[str]) -> int:
         """How often a core is that of a further node."""
