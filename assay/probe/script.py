@@ -61,7 +61,8 @@ if ! [ -x {out}/placement ]; then
     {{
         make -C src --no-print-directory OUT="$here"/{out} CC={cc} FOLDERS= {targets} &&
             {trial.compiler} -std=c11 -O1 -Isrc -o {out}/placement.part src/placement/placement.c \\
-                {out}/evidence.o -lm -ldl &&
+                src/assay/host_name.c src/assay/hosts.c src/assay/texts.c {out}/evidence.o \\
+                -lm -ldl &&
             mv {out}/placement.part {out}/placement
     }} >{out}/build.out 2>&1
     echo "$?" >{out}/build.status

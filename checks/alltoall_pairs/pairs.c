@@ -87,7 +87,7 @@ static void choose_rounds(struct pairs *pairs) {
 
 void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const char *only) {
     char host[HOST_BYTES];
-    hosts_short_name(host);
+    host_short_name(host);
     hosts_find(&pairs->hosts, host, MPI_COMM_WORLD);
     if (pairs->hosts.count == 1) /* a rehearsal on one machine */
         hosts_part(&pairs->hosts, MPI_COMM_WORLD);

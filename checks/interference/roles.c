@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "roles.h"
 
-#include "assay/buffer.h"
+#include "assay/hosts.h"
 #include "assay/rest.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define NAP_S 2e-4
 
@@ -13,21 +10,18 @@ const char *const role_names[ROLES] = {"endpoint", "same-node", "other-node"};
 
 struct roles roles_choose(void) {
     struct roles roles = {ENDPOINT, 0, 0, 0, 1, MPI_COMM_NULL};
-    char own[MPI_MAX_PROCESSOR_NAME] = "", (*hosts)[MPI_MAX_PROCESSOR_NAME];
-    int length;
+    char own[HOST_BYTES];
+    struct hosts hosts;
     MPI_Comm_rank(MPI_COMM_WORLD, &roles.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &roles.ranks);
-    MPI_Get_processor_name(own, &length);
-    hosts = buffer_make((size_t)roles.ranks, sizeof *hosts);
-    MPI_Allgather(own, sizeof own, MPI_CHAR, hosts, sizeof own, MPI_CHAR, MPI_COMM_WORLD);
-    for (int rank = roles.ranks - 1; rank > 0; rank--)
-        if (strcmp(hosts[rank], hosts[roles.first]) != 0)
-            roles.second = rank;
+    host_short_name(own);
+    hosts_find(&hosts, own, MPI_COMM_WORLD);
+    roles.ranks = hosts.ranks;
+    if (hosts.count > 1)
+        roles.second = hosts.first[1];
+    int node = hosts.node[roles.rank];
     if (roles.rank != roles.first && roles.rank != roles.second)
-        roles.mine = strcmp(own, hosts[roles.first]) == 0 || strcmp(own, hosts[roles.second]) == 0
-                         ? SAME_NODE
-                         : OTHER_NODE;
-    free(hosts);
+        roles.mine = node == 0 || node == hosts.node[roles.second] ? SAME_NODE : OTHER_NODE;
+    hosts_free(&hosts);
     MPI_Comm_split(MPI_COMM_WORLD, roles.mine == ENDPOINT, roles.rank, &roles.pair);
     return roles;
 }

@@ -10,7 +10,7 @@
 
 struct turns turns_begin(int in_turn) {
     struct turns turns = {.in_turn = in_turn, .before = -1, .after = -1};
-    hosts_short_name(turns.host);
+    host_short_name(turns.host);
     hosts_find(&turns.hosts, turns.host, MPI_COMM_WORLD);
     MPI_Comm_rank(MPI_COMM_WORLD, &turns.rank);
     turns.ranks = turns.hosts.ranks;

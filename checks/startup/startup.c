@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* gethostname */
 /* Duration of a launch: from the start of the launcher to the first instruction of rank 0, of
  * MPI_Init, and until rank 0 has received a message from every rank. */
 #include "assay/args.h"
 #include "assay/fail.h"
+#include "assay/host_name.h"
 #include "assay/report.h"
 #include "assay/timing.h"
 #include "evidence/evidence.h"
@@ -12,12 +12,10 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define PROGRAM "startup"
 #define PURPOSE "time from the launcher to all ranks heard; JSON lines on standard output"
 #define TAG 2
-#define HOST_BYTES 256
 #define LATEST 1e11 /* seconds since 1970; a time in milliseconds is above it */
 
 static struct {
@@ -52,7 +50,7 @@ static void read_launch(void) {
         settings.launch_host = getenv("ASSAY_LAUNCH_HOST");
     if (!settings.launch_host)
         return;
-    gethostname(host, sizeof host - 1);
+    host_name(host);
     size_t own = strcspn(host, "."), launch = strcspn(settings.launch_host, ".");
     fail_if(own != launch || strncmp(host, settings.launch_host, own) != 0, PROGRAM,
             "rank 0 runs on %s, the launcher on %s: clocks of two hosts must not be subtracted; "

@@ -48,8 +48,11 @@ def test_an_altered_byte_is_a_wrong_answer(program, size):
     assert output.wrong == [f"datagram: the reply to datagram 0 of {size} bytes does not answer it"]
 
 
-def reflect(port: int, drop: set[int], twice: set[int]) -> None:
-    """An answering end that drops some datagrams, by their place, and answers others twice."""
+def reflect(port: int, drop: set[int], twice: set[int], short: bool) -> None:
+    """An answering end that drops some datagrams, by their place, and answers others twice.
+
+    `short`: before each answer it sends one of another length.
+    """
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         datagrams.bind(("127.0.0.1", 0))
         with socket.create_connection(("127.0.0.1", port)) as control:
@@ -66,12 +69,16 @@ def reflect(port: int, drop: set[int], twice: set[int]) -> None:
                 if datagrams in ready:
                     message, sender = datagrams.recvfrom(65536)
                     answers = 0 if place in drop else 2 if place in twice else 1
+                    if short:
+                        datagrams.sendto(b"of 7 by", sender)
                     for _ in range(answers):
                         datagrams.sendto(bytes(255 - byte for byte in message), sender)
                     place += 1
 
 
-def against(program: str, drop: set[int], twice: set[int]) -> tuple[int, json_lines.Output]:
+def against(
+    program: str, drop: set[int], twice: set[int], short: bool = False
+) -> tuple[int, json_lines.Output]:
     """What the asking end makes of such an end; places count from the verified datagram on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
@@ -81,7 +88,7 @@ def against(program: str, drop: set[int], twice: set[int]) -> tuple[int, json_li
     with Path("/proc/net/tcp").open() as table:
         while f":{port:04X} 00000000:0000 0A" not in table.read() and asking.poll() is None:
             table.seek(0)
-    end = threading.Thread(target=reflect, args=(port, drop, twice), daemon=True)
+    end = threading.Thread(target=reflect, args=(port, drop, twice, short), daemon=True)
     end.start()
     status, text = outcome(asking)
     return status, parse(text)
@@ -92,6 +99,12 @@ def test_lost_datagrams_are_counted_and_sent_again(program):
     assert (status, output.ended, lost(output)) == (0, True, {100: 4})
     worst = next(metric for metric in output.metrics if metric.name == "half_round_trip_worst")
     assert worst.value > 0.09  # two losses in a row, 0.1 s each; half of that
+
+
+def test_a_late_answer_of_another_length_is_no_loss(program):
+    status, output = against(program, drop=set(), twice=set(), short=True)
+    assert (status, output.ended) == (0, True)
+    assert lost(output)[100] < 5  # of 12 datagrams; none on a machine that is quiet
 
 
 def test_an_answer_that_nobody_waits_for_is_wrong(program):

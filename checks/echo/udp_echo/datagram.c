@@ -2,11 +2,13 @@
 #define _POSIX_C_SOURCE 200809L /* poll */
 #include "datagram.h"
 
+#include "assay/clock.h"
 #include "assay/fail.h"
 #include "assay/payload.h"
 #include "sockets/connection.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
@@ -55,14 +57,24 @@ static void send_datagram(struct datagrams *d) {
             strerror(errno));
 }
 
-/* 1 if a datagram of the right length has come within the patience. */
+/* 1 if a datagram of the right length has come within the patience; others, which are late answers
+ * of an earlier length, are dropped meanwhile. */
 static int receive_datagram(struct datagrams *d) {
-    struct pollfd waiting = {d->socket, POLLIN, 0};
-    if (poll(&waiting, 1, DATAGRAM_PATIENCE_MS) != 1)
-        return 0;
-    ssize_t arrived = recv(d->socket, d->incoming, d->bytes, MSG_TRUNC);
-    fail_if(arrived < 0 && errno != EINTR, __func__, "from the other end: %s", strerror(errno));
-    return arrived == (ssize_t)d->bytes;
+    double end = timing_monotonic() + 1e-3 * DATAGRAM_PATIENCE_MS;
+    for (double left_s = 1e-3 * DATAGRAM_PATIENCE_MS; left_s > 0;
+         left_s = end - timing_monotonic()) {
+        struct pollfd waiting = {d->socket, POLLIN, 0};
+        int ready = poll(&waiting, 1, (int)ceil(1e3 * left_s));
+        fail_if(ready < 0 && errno != EINTR, __func__, "poll: %s", strerror(errno));
+        if (ready <= 0)
+            continue;
+        ssize_t arrived = recv(d->socket, d->incoming, d->bytes, MSG_DONTWAIT | MSG_TRUNC);
+        fail_if(arrived < 0 && errno != EINTR && errno != EAGAIN, __func__,
+                "from the other end: %s", strerror(errno));
+        if (arrived == (ssize_t)d->bytes)
+            return 1;
+    }
+    return 0;
 }
 
 /* Send until `answers` accepts what comes back. */

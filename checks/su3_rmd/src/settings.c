@@ -3,6 +3,7 @@
 #include "settings.h"
 
 #include "assay/fail.h"
+#include "assay/hosts.h"
 #include "layout.h"
 #include "simulation.h"
 
@@ -58,8 +59,12 @@ void settings_read(struct settings *settings, int argc, char **argv) {
 static void check_memory(const struct settings *settings, const struct lattice *lattice,
                          MPI_Comm comm) {
     const int *size = lattice->size;
-    char own[MPI_MAX_PROCESSOR_NAME] = "";
-    int length, ranks_here = 0;
+    struct {
+        double need, have; /* bytes */
+        char host[HOST_BYTES];
+    } worst = {0};
+    struct hosts hosts;
+    int ranks_here = 0;
     double sites = 1, local_sites = 1;
     for (int d = 0; d < DIRECTIONS; d++) {
         sites *= size[d];
@@ -69,21 +74,23 @@ static void check_memory(const struct settings *settings, const struct lattice *
              "a lattice of %d x %d x %d x %d on %d ranks is too large: allowed are %.0f sites and "
              "%.0f a rank",
              size[0], size[1], size[2], size[3], lattice->ranks, SITES_MOST, VECTORS_MOST);
-    MPI_Get_processor_name(own, &length);
-    char(*hosts)[MPI_MAX_PROCESSOR_NAME] = malloc((size_t)lattice->ranks * sizeof *hosts);
-    fail_if(!hosts, "su3_rmd", "no memory for the names of %d hosts", lattice->ranks);
-    MPI_Allgather(own, sizeof own, MPI_CHAR, hosts, sizeof own, MPI_CHAR, comm);
+    host_short_name(worst.host);
+    hosts_find(&hosts, worst.host, comm);
     for (int rank = 0; rank < lattice->ranks; rank++)
-        ranks_here += strncmp(own, hosts[rank], sizeof own) == 0;
-    free(hosts);
-    double need = simulation_bytes(lattice, settings->kernels) * ranks_here;
-    double have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    double excess = need - MEMORY_SHARE * have, worst;
-    MPI_Allreduce(&excess, &worst, 1, MPI_DOUBLE, MPI_MAX, comm);
-    fail_all(worst > 0, "su3_rmd",
-             "a lattice of %d x %d x %d x %d needs %.3g bytes on this host, which has %.3g; use "
-             "more hosts or a smaller lattice",
-             size[0], size[1], size[2], size[3], need, have);
+        ranks_here += hosts.node[rank] == hosts.node[lattice->rank];
+    hosts_free(&hosts);
+    worst.need = simulation_bytes(lattice, settings->kernels) * ranks_here;
+    worst.have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    struct {
+        double value;
+        int rank;
+    } own = {worst.need - MEMORY_SHARE * worst.have, lattice->rank}, most;
+    MPI_Allreduce(&own, &most, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
+    MPI_Bcast(&worst, sizeof worst, MPI_BYTE, most.rank, comm);
+    fail_all(most.value > 0, "su3_rmd",
+             "a lattice of %d x %d x %d x %d needs %.3g bytes on host %s, which has %.3g; use more "
+             "hosts or a smaller lattice",
+             size[0], size[1], size[2], size[3], worst.need, worst.host, worst.have);
 }
 
 void settings_lattice(const struct settings *settings, struct lattice *lattice, MPI_Comm comm) {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* gethostname */
 #include "hosts.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* For qsort, which hands no context over. */
 static const char *const *names_sorted;
@@ -20,13 +18,6 @@ static void *make(size_t count, size_t size, MPI_Comm comm) {
     if (!memory)
         PMPI_Abort(comm, 2);
     return memory;
-}
-
-void hosts_short_name(char *name) {
-    if (gethostname(name, HOST_BYTES) != 0)
-        strcpy(name, "unknown");
-    name[HOST_BYTES - 1] = '\0';
-    name[strcspn(name, ".")] = '\0';
 }
 
 /* Rank 0: the node of every rank, and the names of the nodes, from those of all ranks. Sorted by
@@ -56,26 +47,16 @@ static void number(struct hosts *hosts, const char *const *of_rank, MPI_Comm com
 
 /* Gather the names on rank 0, in which they are numbered. */
 static void gather(struct hosts *hosts, const char *own, int rank, MPI_Comm comm) {
-    size_t ranks = rank == 0 ? (size_t)hosts->ranks : 0;
-    int length = (int)strlen(own) + 1, total = 0;
-    int *lengths = make(ranks, sizeof *lengths, comm), *places = make(ranks, sizeof *places, comm);
-    PMPI_Gather(&length, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
-    for (size_t r = 0; r < ranks; r++) {
-        places[r] = total;
-        total += lengths[r];
-    }
-    hosts->text = make((size_t)total, 1, comm);
-    PMPI_Gatherv((char *)own, length, MPI_CHAR, hosts->text, lengths, places, MPI_CHAR, 0, comm);
-    if (rank == 0) {
-        const char **of_rank = make(ranks, sizeof *of_rank, comm);
-        hosts->names = make(ranks, sizeof *hosts->names, comm);
-        for (size_t r = 0; r < ranks; r++)
-            of_rank[r] = hosts->text + places[r];
-        number(hosts, of_rank, comm);
-        free(of_rank);
-    }
-    free(lengths);
-    free(places);
+    size_t ranks = (size_t)hosts->ranks;
+    hosts->texts = texts_gather(own, comm);
+    if (rank != 0)
+        return;
+    const char **of_rank = make(ranks, sizeof *of_rank, comm);
+    hosts->names = make(ranks, sizeof *hosts->names, comm);
+    for (size_t r = 0; r < ranks; r++)
+        of_rank[r] = hosts->texts.all + hosts->texts.places[r];
+    number(hosts, of_rank, comm);
+    free(of_rank);
 }
 
 void hosts_find(struct hosts *hosts, const char *own, MPI_Comm comm) {
@@ -112,5 +93,5 @@ void hosts_free(struct hosts *hosts) {
     free(hosts->node);
     free(hosts->first);
     free(hosts->names);
-    free(hosts->text);
+    texts_free(&hosts->texts);
 }

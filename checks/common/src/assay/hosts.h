@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "host_name.h"
+#include "texts.h"
+
 #include <mpi.h>
 
 /* Which ranks share a node, told by the names of their hosts. Nodes are numbered by their lowest
  * ranks. Only rank 0 holds names: any other rank takes 4 bytes a rank and 4 a node. */
-
-#define HOST_BYTES 256
 
 struct hosts {
     int ranks, count;   /* ranks of the communicator, nodes */
     int *node;          /* of every rank */
     int *first;         /* lowest rank of every node */
     const char **names; /* rank 0: of every node; NULL elsewhere */
-    char *text;         /* rank 0: what names point into */
+    struct texts texts; /* rank 0: what names point into */
 };
-
-/* This process's host name up to its first dot, NUL-terminated in HOST_BYTES. Local. */
-void hosts_short_name(char *name);
 
 /* The nodes of all ranks, by each rank's name of its own. Collective over comm; only PMPI calls, so
  * that no profile counts them. Out of memory ends the run. */

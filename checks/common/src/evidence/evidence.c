@@ -5,6 +5,7 @@
 #include "assay/clock.h"
 #include "assay/json.h"
 #include "assay/library.h"
+#include "assay/texts.h"
 #include "probe.h"
 #include "rank_facts.h"
 
@@ -40,30 +41,14 @@ static long probe_bytes(void) {
 
 /* The texts of all ranks, comma-separated, on rank 0; NULL elsewhere. The caller frees it.
  * Collective over comm. */
-static char *gather_texts(const char *text, MPI_Comm comm) {
-    int rank, ranks, length = (int)strlen(text) + 1, total = 0;
-    int *lengths = NULL, *places = NULL;
-    char *all = NULL;
-    PMPI_Comm_rank(comm, &rank);
+static char *join_texts(const char *text, MPI_Comm comm) {
+    struct texts texts = texts_gather(text, comm);
+    int ranks;
+    char *all = texts.all;
     PMPI_Comm_size(comm, &ranks);
-    if (rank == 0) {
-        lengths = calloc((size_t)ranks, sizeof *lengths);
-        places = calloc((size_t)ranks, sizeof *places);
-        if (!lengths || !places)
-            PMPI_Abort(comm, 2);
-    }
-    PMPI_Gather(&length, 1, MPI_INT, lengths, 1, MPI_INT, 0, comm);
-    for (int r = 0; rank == 0 && r < ranks; r++) {
-        places[r] = total;
-        total += lengths[r];
-    }
-    if (rank == 0 && !(all = malloc((size_t)total)))
-        PMPI_Abort(comm, 2);
-    PMPI_Gatherv((char *)text, length, MPI_CHAR, all, lengths, places, MPI_CHAR, 0, comm);
-    for (int r = 1; rank == 0 && r < ranks; r++)
-        all[places[r] - 1] = ',';
-    free(lengths);
-    free(places);
+    for (int r = 1; all && r < ranks; r++)
+        all[texts.places[r] - 1] = ',';
+    free(texts.places);
     return all;
 }
 
@@ -91,7 +76,7 @@ static void print_evidence(void) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
     PMPI_Comm_rank(comm, &rank);
     char *own = rank_facts(rank, assay_first_instruction_s);
-    char *all = gather_texts(own ? own : "{}", comm);
+    char *all = join_texts(own ? own : "{}", comm);
     json_begin_line(&line, "evidence");
     if (rank == 0) {
         library_version(text, sizeof text);

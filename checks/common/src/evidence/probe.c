@@ -56,7 +56,7 @@ void probe_run(MPI_Comm comm, long bytes, struct json *line) {
     PMPI_Comm_rank(comm, &rank);
     double start = PMPI_Wtime();
     PMPI_Bcast(&bytes, 1, MPI_LONG, 0, comm); /* environments may differ between nodes */
-    rank_host(name);
+    host_name(name);
     hosts_find(&ring.hosts, name, comm);
     const struct hosts *hosts = &ring.hosts;
     ring.own = hosts->first[hosts->node[rank]] == rank ? hosts->node[rank] : -1;

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* sched_getaffinity, CPU_ALLOC */
 #include "rank_facts.h"
 
+#include "assay/host_name.h"
 #include "assay/json.h"
 
 #include <sched.h>
@@ -11,18 +12,12 @@
 
 #define CPUS_MOST 8192
 
-void rank_host(char *host) {
-    if (gethostname(host, HOST_BYTES) != 0)
-        strcpy(host, "unknown");
-    host[HOST_BYTES - 1] = '\0';
-}
-
 char *rank_facts(int rank, double start_s) {
     char host[HOST_BYTES], boot_id[64] = "";
     cpu_set_t *cpus = CPU_ALLOC(CPUS_MOST);
     size_t bytes = CPU_ALLOC_SIZE(CPUS_MOST);
     struct json line;
-    rank_host(host);
+    host_name(host);
     json_begin(&line);
     json_integer(&line, "rank", rank);
     json_string(&line, "host", host);

@@ -3,11 +3,6 @@
 
 /* Where this process runs. Local, no MPI. */
 
-#define HOST_BYTES 256
-
-/* Write the host name into host (HOST_BYTES long), NUL-terminated. */
-void rank_host(char *host);
-
 /* A JSON object: rank, host, pid, cpus of its affinity mask, boot_id, start (s of CLOCK_REALTIME).
  * The caller frees it; NULL if out of memory. */
 char *rank_facts(int rank, double start_s);

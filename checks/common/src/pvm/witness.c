@@ -3,6 +3,7 @@
 
 #include "assay/clock.h"
 #include "assay/fail.h"
+#include "assay/host_name.h"
 #include "assay/json.h"
 #include "assay/library.h"
 #include "evidence/arrivals.h"
@@ -88,7 +89,7 @@ void witness(int other, int is_partner, double start_s) {
     char host[HOST_BYTES];
     char *facts = rank_facts(is_partner, start_s), *buffer = calloc(1, PROBE_BYTES);
     fail_if(!facts || !buffer || strlen(facts) >= FACTS_BYTES, __func__, "out of memory");
-    rank_host(host);
+    host_name(host);
     (is_partner ? answer : ask)(other, facts, host, buffer);
     free(facts);
     free(buffer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* nanosleep, gethostname */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 /* Runs a program of two ends over TCP between the hosts of two ranks: rank 0 starts the listening
  * end, then rank 1 the other one. A rank alone writes the listening end's host and port into the
  * file PLACE of its working folder, for who starts the other end elsewhere. Their messages do not
@@ -9,6 +9,7 @@
 #include "assay/buffer.h"
 #include "assay/child.h"
 #include "assay/fail.h"
+#include "assay/host_name.h"
 #include "assay/report.h"
 
 #include <mpi.h>
@@ -24,7 +25,6 @@
 
 #define PROGRAM "tcp_pair"
 #define TAG 25
-#define HOST_BYTES 256
 #define WORDS 64
 #define PATIENCE_S 20
 #define PLACE "listening"
@@ -103,7 +103,7 @@ static struct place start_listening(char **argv, pid_t *started) {
             PROGRAM, "no free TCP port on this host");
     close(free_port);
     place.port = ntohs(address.sin_port);
-    gethostname(place.host, sizeof place.host - 1);
+    host_name(place.host);
     choose_words(argv, "@listening", &place, words);
     pid_t child = *started = child_start(words);
     for (int naps = 0; !listens(place.port); naps++) {

@@ -218,7 +218,7 @@ def prove_refusals(proof: Proof) -> None:
     if os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") < 6e10:
         texts["beyond memory"] = (
             sample_input(nx="96", ny="96", nz="96", nt="72"),
-            "bytes on this host",
+            "bytes on host ",
         )
     for what, (text, part) in texts.items():
         for ranks in (1, 2):
