@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the benches, or those named: python -m bench [NAME …] [OPTION …]; 1: one missed its goal.
+"""Runs the benches, or the one named with its arguments: python -m bench [NAME [ARGUMENT …]].
 
-Options are given to the last one named.
+Exits 1 when one missed its goal.
 """
 
 from __future__ import annotations
@@ -28,37 +28,42 @@ BENCHES = (
     "small_sites",
     "chaos_outputs",
 )
-#: Those that take an hour, or gather others; they run when they are named.
+#: Those that take long, gather others or are gathered by `verdicts`; they run when they are named.
 ON_REQUEST = (
+    "verdicts",
+    "acceptance",
+    "neighbours",
+    "pair_scans",
+    "scan_files",
+    "sequential",
+    "short_launches",
+    "resampling",
     "large_run",
     "chaos_kills",
-    "verdicts",
     "planted",
     "choice_designs",
     "one_job",
     "site_at_size",
+    "site_cost",
     "prediction_witness",
 )
 _NEED_ROOT = ("overhead", "chaos_kills", "planted", "one_job", "site_at_size")
 
 
 def main(arguments: list[str]) -> int:
-    """Run each bench in a process of its own; gives the exit status."""
-    first = next((n for n, word in enumerate(arguments) if word.startswith("-")), len(arguments))
-    names, options = [name.replace("-", "_") for name in arguments[:first]], arguments[first:]
-    there = (*BENCHES, *ON_REQUEST)
-    unknown = [name for name in names if name not in there]
-    if unknown:
-        print(f"bench: no bench {unknown[0]!r}; there are {', '.join(there)}", file=sys.stderr)
+    """Entry point; each bench runs in a process of its own."""
+    names, there = [name.replace("-", "_") for name in arguments[:1]], (*BENCHES, *ON_REQUEST)
+    if names and names[0] not in there:
+        print(f"bench: no bench {names[0]!r}; there are {', '.join(there)}", file=sys.stderr)
         return 2
     missed = []
     for name in names or BENCHES:
         text = ast.get_docstring(ast.parse((_HERE / f"{name}.py").read_text())) or name
         print(f"== {name}: {text.splitlines()[0]}", flush=True)
         if name in _NEED_ROOT and os.geteuid() != 0:
-            print("skipped: needs root for a virtual cluster; run: sudo make bench")
+            print("skipped: needs root for a virtual cluster; run it with sudo")
             continue
-        words = [sys.executable, "-m", f"bench.{name}", *(options if [name] == names[-1:] else [])]
+        words = [sys.executable, "-m", f"bench.{name}", *arguments[1:]]
         if subprocess.run(words, check=False).returncode:
             missed.append(name)
     if missed:

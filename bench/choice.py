@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts of the choice on simulated campaigns with known truth (goals stand in each row).
 
-python -m bench.choice [CAMPAIGNS]. Four environments, 17 points in five cases, all pairs, judged by
+python -m bench choice [CAMPAIGNS]. Four environments, 17 points in five cases, all pairs, judged by
 the code that reports. Exits 1 when a row misses its goal (bench/rows.py).
 """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether neighbours mattered, asked of simulated launches with known truth (goals in each row).
 
-python -m bench.neighbours. Cases whose launches stray by 0.3 to 5 %, with long tails and a drift
+python -m bench neighbours. Cases whose launches stray by 0.3 to 5 %, with long tails and a drift
 that all cases share, run several at a time; which launches run alone is drawn as a run draws it.
 Those beside others are slower by nothing, 3 or 10 %. Exits 1 when a row misses its goal.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nightly verdicts on simulated series: delays, false alarms, cost of years of history.
 
-python -m bench.nightly [SERIES [STEP_SERIES]]. Simulated sites of 200 series with known truth: 30
+python -m bench nightly [SERIES [STEP_SERIES]]. Simulated sites of 200 series with known truth: 30
 nights of reference, then 80 nights judged one after the other, with re-runs, as a site does it.
 SERIES series a row tell how often anything is said without cause, by stage; STEP_SERIES series a
 row tell when a change is known. Then the cost of three years of 500 series. Exits 1 when a row

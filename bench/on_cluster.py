@@ -39,10 +39,15 @@ def has_root(bench: str) -> bool:
     return False
 
 
-def run_campaign(folder: Path, campaign: str, cluster: str) -> Path:
-    """Run the text of a campaign; its run directory."""
+def run_campaign(folder: Path, campaign: str, cluster: str, *options: str) -> Path:
+    """Run the text of a campaign with options of `assay run`; its run directory."""
     (folder / "campaign.yaml").write_text(campaign)
-    assay(folder, "run", "campaign.yaml", "--site", f"virtual:{cluster}")
+    return run(folder, "campaign.yaml", "--site", f"virtual:{cluster}", *options)
+
+
+def run(folder: Path, *words: str) -> Path:
+    """Run `assay run` with these words; its run directory."""
+    assay(folder, "run", *words)
     return max(folder.glob("results/*/*"), key=lambda path: path.stat().st_ctime_ns)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.on_cluster import assay, has_root, on_cluster
+from bench.on_cluster import assay, has_root, on_cluster, run
 from bench.overhead import gap_row, gaps_s
 from bench.rows import Row, printed
 from records.record import read_records
@@ -64,11 +64,10 @@ def rows(words: list[str]) -> Iterator[Row]:
 
 def _ran(folder: Path, words: list[str]) -> Way:
     begun = time.monotonic()
-    assay(folder, "run", *words)
+    made = run(folder, *words)
     wall_s = time.monotonic() - begun
-    run = max(folder.glob("results/*/*"), key=lambda path: path.stat().st_ctime_ns)
-    assay(folder, "report", str(run))
-    return Way(run, wall_s, json.loads((run / "report/verdicts.json").read_text()))
+    assay(folder, "report", str(made))
+    return Way(made, wall_s, json.loads((made / "report/verdicts.json").read_text()))
 
 
 def _held(one: dict[str, str], other: dict[str, str]) -> Iterator[Row]:

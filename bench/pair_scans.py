@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scans of all pairs of a large machine, judged and run again in rounds (goals stand in each row).
 
-python -m bench.pair_scans [NODES]. Bandwidths with known truth in memory: launches scatter by 1 %,
+python -m bench pair_scans [NODES]. Bandwidths with known truth in memory: launches scatter by 1 %,
 one in 1,000 loses 10 to 30 % by itself. What is asked for is measured again, and only that, until
 nothing is asked for. Exits 1 when a row misses its goal (bench/rows.py).
 """

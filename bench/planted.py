@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults planted on a virtual cluster: each is found and named, and nothing else is (goal: all).
 
-python -m bench.planted [FAULT …]. Brings its own cluster of four nodes on two switches up and takes
+python -m bench planted [FAULT …]. Brings its own cluster of four nodes on two switches up and takes
 it down; needs root. Each fault gets a campaign, `assay accept` and up to two re-runs; then one
 library made some 5 % slower by its settings is compared with itself. Exits 1 when a row misses.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Protocol switches, start-up times and rates of simulated ping-pongs (goals stand in each row).
 
-python -m bench.point_to_point [CURVES]. Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes
+python -m bench point_to_point [CURVES]. Times are 20 µs + 1 ns a byte, 8 B to 512 KiB, four sizes
 an octave, with a step at a limit; launches share a part of their luck over all sizes. Exits 1 when
 a row misses its goal (bench/rows.py).
 """

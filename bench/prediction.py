@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often `assay predict` is right on machines whose law is known (goal: 95 % intervals hold).
 
-python -m bench.prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
+python -m bench prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
 64, 256 and 1024: a machine that obeys the law, one whose messages slow down with a power of the
 nodes, one that varies more, machines that differ. Exits 1 when a row misses its goal.
 """

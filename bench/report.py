@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Report on up to 1,000,000 metric values: time and peak memory (goal: 8 s, 1 GiB).
 
-python -m bench.report [METRIC_VALUES …]. Each size runs in processes of its own, in two shapes: few
+python -m bench report [METRIC_VALUES …]. Each size runs in processes of its own, in two shapes: few
 launches of many values (message sizes) and many launches of two values (HPL); once without the PDF
 and, where a browser is there, once with it, as `assay report` makes it. The browser's memory is not
 counted. Then the page of campaign measurements is weighed: 3 MB and 500 lines of text at most.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often judging names a node or link: the records of a run resampled by whole blocks.
 
-python -m bench.resampling RUN --criteria FILE [--times 20]
+python -m bench resampling RUN --criteria FILE [--times 20]
 
 Blocks are drawn with replacement, so a resampled run keeps what its launches had in common. On a
 machine with nothing slow no resample may name anything.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sequential designs on simulated campaigns with known truth: error, coverage, launches saved.
 
-python -m bench.sequential [CAMPAIGNS]. Campaigns as in bench/choice.py, six to twenty blocks,
+python -m bench sequential [CAMPAIGNS]. Campaigns as in bench/choice.py, six to twenty blocks,
 judged and ended by the code that runs and reports them. Exits 1 when a row misses its goal
 (bench/rows.py).
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches that are too short to say something, on simulated machines (goals stand in each row).
 
-python -m bench.short_launches [MACHINES]. Machines with cores of 1 to 50 GFLOP/s and links from
+python -m bench short_launches [MACHINES]. Machines with cores of 1 to 50 GFLOP/s and links from
 100 Mbit/s to 200 Gbit/s draw parameters of each check at random; what a launch takes there is
 computed here, not by the check. A clock tick of 4 ms disturbs launches of one go. Exits 1 when a
 row misses its goal (bench/rows.py).

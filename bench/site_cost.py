@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What acceptance, choice and a night take of real sites of 100, 1,000 and 10,000 nodes, by plan.
 
-python -m bench.site_cost. Each row is the plan of a shipped campaign on a site of so many nodes of
+python -m bench site_cost. Each row is the plan of a shipped campaign on a site of so many nodes of
 64 cores and a link of 100 Gbit/s: its estimates of launches, and for each what a step of an
 allocation costs beside them. Launches run one after the other. Nothing is run.
 """

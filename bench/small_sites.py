@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
 
-python -m bench.small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
+python -m bench small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
 shipped nightly campaign has 12 series. Exits 1 when a row misses its target (bench/rows.py).
 """
 

@@ -5,7 +5,7 @@ Then what a second rank gains, beside the limits of the machine (goal: efficienc
 single, or the bound of these limits). The measuring programs lie with the check, in
 checks/su3_rmd/src/bench.
 
-usage: python -m bench.su3_rmd [--only times|scaling] [--repetitions N]
+usage: python -m bench su3_rmd [--only times|scaling] [--repetitions N]
 """
 
 from __future__ import annotations

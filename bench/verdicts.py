@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every verdict against simulations with known truth (goal: each row its target).
 
-python -m bench.verdicts [--quick|--thorough] [--write] [BENCH …]. Runs each bench that has `TOPIC`
+python -m bench verdicts [--quick|--thorough] [--write] [BENCH …]. Runs each bench that has `TOPIC`
 and `rows` (bench/rows.py), or those named. --quick: fewer runs, a minute or two; --thorough: more,
 hours; --write: the tables of docs/verdicts.md anew. Exits 1 when a row misses its target.
 """

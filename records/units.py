@@ -11,30 +11,38 @@ from dataclasses import dataclass
 class Unit:
     """`greatest`: no measurement is above it (a time of 30 years); `signed`: one may be negative.
 
-    `steps` are readable units by descending factor; with a single step all values are read in it.
+    `spelled` is what it is called in names without signs, "" for a unit that is not known. `steps`
+    are readable units by descending factor; with a single step all values are read in it.
     """
 
     symbol: str
     greatest: float = math.inf
     signed: bool = False
     steps: tuple[tuple[float, str], ...] = ()
+    spelled: str = ""
 
 
 #: Units that Assay knows; a check may use others.
 UNITS = {
     unit.symbol: unit
     for unit in (
-        Unit("s", 1e9, steps=((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))),
-        Unit("bytes", 1e18),
+        Unit(
+            "s",
+            1e9,
+            steps=((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+            spelled="seconds",
+        ),
+        Unit("bytes", 1e18, spelled="bytes"),
         # One unit for all bandwidths up to the fastest links, as the field writes them.
-        Unit("bytes/s", 1e24, steps=((1e6, "MB/s"),)),
+        Unit("bytes/s", 1e24, steps=((1e6, "MB/s"),), spelled="bytes_per_second"),
         Unit(
             "flop/s",
             1e24,
             steps=((1e15, "Pflop/s"), (1e12, "Tflop/s"), (1e9, "Gflop/s"), (1e6, "Mflop/s")),
+            spelled="flops_per_second",
         ),
-        Unit("1/s", 1e12),
-        Unit("1", 1e12, signed=True),
+        Unit("1/s", 1e12, spelled="per_second"),
+        Unit("1", 1e12, signed=True, spelled="ratio"),
     )
 }
 

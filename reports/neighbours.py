@@ -8,9 +8,12 @@ once: by the mean, over its points, of the logarithm of its check's deciding met
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reports.analysis import Analysis
 from reports.notation.units import count_text
@@ -61,6 +64,7 @@ class Neighbours:
         return f"{' … '.join(f'{end:+.1f}' for end in ends)} %"
 
 
+@lru_cache(maxsize=2)
 def neighbours_of(analysis: Analysis) -> Neighbours | None:
     """What a run tells of neighbours; None where launches had jobs of their own."""
     run = analysis.run
@@ -73,7 +77,7 @@ def neighbours_of(analysis: Analysis) -> Neighbours | None:
         for one in good
         if one.drawn_alone is not None or not drawn
     }
-    values = {key: value for key, value in _launch_values(analysis).items() if key in kinds}
+    values = {key: value for key, value in _launch_values(analysis) if key in kinds}
     beside = sum(one.beside for one in good)
     alone = len(good) - beside
     shift = None
@@ -92,9 +96,11 @@ def _why(alone: int, beside: int) -> str:
     return f"it takes {LEAST_OF_EACH} launches alone and beside others, in cases that have both"
 
 
-def _launch_values(analysis: Analysis) -> dict[tuple[int, int], float]:
+def _launch_values(analysis: Analysis) -> Iterator[tuple[tuple[int, int], float]]:
     """The value of each launch, by position of its case and block; a greater one is worse."""
-    sums: dict[tuple[int, int], list[float]] = {}
+    cases: list[NDArray[np.int64]] = []
+    blocks: list[NDArray[np.int64]] = []
+    values: list[NDArray[np.float64]] = []
     for check in analysis.checks:
         metric = deciding_metric(analysis, check)
         if not metric:
@@ -105,7 +111,14 @@ def _launch_values(analysis: Analysis) -> dict[tuple[int, int], float]:
             if (series.values <= 0).any():
                 continue
             logs = sign * np.log(series.values)
-            centred = logs - np.median(logs)
-            for block, value in zip(series.blocks.tolist(), centred.tolist(), strict=True):
-                sums.setdefault((series.case, block), []).append(value)
-    return {key: float(np.mean(found)) for key, found in sums.items()}
+            values.append(logs - np.median(logs))
+            cases.append(np.full(len(logs), series.case))
+            blocks.append(series.blocks)
+    if not values:
+        return
+    most = int(max(found.max() for found in blocks)) + 1
+    codes = np.concatenate(cases) * most + np.concatenate(blocks)
+    keys, launch = np.unique(codes, return_inverse=True)
+    means = np.bincount(launch, np.concatenate(values)) / np.bincount(launch)
+    for key, value in zip(keys.tolist(), means.tolist(), strict=True):
+        yield divmod(key, most), value

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from records.plan import PlannedCase
 from reports.analysis import Analysis
@@ -44,20 +45,22 @@ class Printed:
         return bool(self.case.params.get("implementation", "assay") == "milc")
 
 
-def first_difference(
+def differences(
     ours: Mapping[Place, Iterable[str]], original: Mapping[Place, Iterable[str]]
-) -> tuple[Place, list[str], list[str]] | None:
-    """The first number of which not all texts are one, and what each printed; None: all agree.
+) -> list[tuple[Place, list[str], list[str]]]:
+    """Each number of which not all texts are one, and what each printed, in their order.
 
-    A number that one of them lacks differs.
+    A number that one of them lacks differs, and one that varies between launches of a case.
     """
+    found = []
     for place in sorted(ours.keys() | original.keys()):
-        both = [sorted(set(texts.get(place, ()))) for texts in (ours, original)]
-        if both[0] != both[1] or len(both[0]) != 1:
-            return place, both[0], both[1]
-    return None
+        one, other = (sorted(set(texts.get(place, ()))) for texts in (ours, original))
+        if one != other or len(one) != 1:
+            found.append((place, one, other))
+    return found
 
 
+@lru_cache(maxsize=2)
 def printed_digits(analysis: Analysis) -> list[Printed]:
     """Each case that kept its measurements, in the order of the plan."""
     found: dict[int, Printed] = {}

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families as older_tex
 
 from assay import ROOT
 from assay.cli import main
-from reports.export.families import UNITS, Families
+from records.units import UNITS
+from reports.export.families import Families
 from reports.export.points import Point, line_protocol
 from reports.tests.synthetic import case, write_run
 from reports.tests.test_nightly_history import write_night
@@ -104,7 +106,7 @@ def test_hostile_labels_come_back_as_they_were() -> None:
     (family,) = openmetrics(families.text())
     (sample,) = family.samples
     assert (sample.labels, sample.value) == ({"text": odd}, math.inf)
-    assert set(UNITS) == {"s", "bytes", "bytes/s", "flop/s", "1/s", "1"}
+    assert all(re.fullmatch("[a-z_]+", unit.spelled) for unit in UNITS.values())
 
 
 def test_line_protocol_escapes_and_has_times(
@@ -125,6 +127,17 @@ def test_line_protocol_escapes_and_has_times(
     told = exported(folder, capsys, run_of(folder), "--format", "influx")
     same = exported(folder, capsys, run_of(folder)).count("\nassay_run_values{")
     assert told.count("\nassay_run_value,") == same > 10
+
+
+def test_a_run_without_its_time_is_not_exported_as_of_1970(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = shutil.copytree(run_of(folder), tmp_path / Path(run_of(folder)).name)
+    provenance = json.loads((run / "provenance.json").read_text())
+    (run / "provenance.json").write_text(json.dumps({**provenance, "started_at": None}))
+    assert main(["export", str(run)]) == 0
+    assert main(["export", str(run), "--format", "influx"]) == 2
+    assert "started_at" in capsys.readouterr().err
 
 
 def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:
@@ -149,7 +162,7 @@ def names_in(node: Any) -> set[str]:
 
 def without_unit(names: Iterable[str]) -> set[str]:
     """Names of values in any unit are one: `assay_run_median_UNIT`."""
-    units = "|".join(UNITS.values())
+    units = "|".join(unit.spelled for unit in UNITS.values())
     return {re.sub(rf"(median|reference|low|high)_({units})$", r"\1_UNIT", one) for one in names}
 
 

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The proof's frame: rows with their errors, benches found, tables written."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import bench
+from bench.__main__ import BENCHES, ON_REQUEST
+from bench.__main__ import main as run_benches
 from bench.rows import Row, mean, share
 from bench.verdicts import PAGE, benches, main, table, written
 
@@ -40,6 +46,21 @@ def test_a_mean_has_its_error():
 def test_the_benches_with_rows_are_found():
     assert {"choice", "small_sites", "nightly", "statistics"} <= set(benches())
     assert not {"rows", "verdicts", "plan"} & set(benches())
+
+
+def test_each_bench_is_called_by_its_name_with_its_arguments(capsys):
+    texts = {path.stem: path.read_text() for path in Path(bench.__file__).parent.glob("[!_]*.py")}
+    told = {
+        name
+        for text in texts.values()
+        for name in re.findall(r"^python -m bench (\w+)", text, re.M)
+    }
+    listed = {*BENCHES, *ON_REQUEST}
+    assert told | {*benches()} <= listed
+    assert all('"__main__"' in texts[name] for name in listed)
+    assert run_benches(["verdicts", "plan"]) == 1  # refused by the bench, not by the list
+    assert run_benches(["weather"]) == 2
+    assert "no bench 'weather'" in capsys.readouterr().err
 
 
 def test_what_chance_explains_is_open():

@@ -8,7 +8,7 @@ from collections import Counter
 from reports.analysis import Analysis
 from reports.neighbours import neighbours_of
 from reports.notation.units import count_text
-from reports.original_digits import beside_originals, first_difference
+from reports.original_digits import beside_originals, differences
 
 
 def not_known(analysis: Analysis) -> list[str]:
@@ -24,7 +24,7 @@ def _other_digits(analysis: Analysis) -> list[str]:
         for ours, original in beside_originals(analysis)
         if original and ours.case.params.get("precision", "double") == "double"
     ]
-    other = sum(first_difference(*texts) is not None for texts in pairs)
+    other = sum(bool(differences(*texts)) for texts in pairs)
     if not other:
         return []
     return [

@@ -14,17 +14,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from records.plain_text import plain
+from records.units import unit_of
 
 PREFIX = "assay"
-#: SI unit → what it is called at the end of a name.
-UNITS = {
-    "s": "seconds",
-    "bytes": "bytes",
-    "bytes/s": "bytes_per_second",
-    "flop/s": "flops_per_second",
-    "1/s": "per_second",
-    "1": "ratio",
-}
+#: What stands at the end of a name for a unit that is not known.
+UNKNOWN = "value"
 _ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 Labels = Mapping[str, str]
@@ -62,9 +56,8 @@ class Families:
         return self.found.setdefault(family.full_name, family)
 
     def valued(self, name: str, text: str, si_unit: str) -> Family:
-        """The family of values in this SI unit; one that is not known stands in a label's stead
-        without a unit."""
-        return self.of(name, text, UNITS.get(si_unit, "value"))
+        """The family of values in this SI unit; those of all units that are not known are one."""
+        return self.of(name, text, unit_of(si_unit).spelled or UNKNOWN)
 
     def text(self) -> str:
         """As OpenMetrics."""
@@ -78,7 +71,7 @@ def _lines(family: Family) -> Iterable[str]:
         return
     yield f"# HELP {name} {family.text.translate(_ESCAPED)}"
     yield f"# TYPE {name} gauge"
-    if family.unit and family.unit != "value":
+    if family.unit and family.unit != UNKNOWN:
         yield f"# UNIT {name} {family.unit}"
     for labels, value in family.samples.items():
         inner = ",".join(f'{label}="{text.translate(_ESCAPED)}"' for label, text in labels)

@@ -12,10 +12,10 @@ import numpy as np
 from records.history.model import History, Missed, SeriesKey
 from reports.answer.model import State
 from reports.export.families import Families
-from reports.export.of_run import point_label
 from reports.export.points import Point, time_of
 from reports.nightly.check import Checked
 from reports.nightly.findings import Verdict
+from reports.notation.labels import pairs_text
 
 #: What a night can be, each a sample of its own: 1 for the one that it is.
 STATES = (State.PASS, State.FAIL, State.SUSPECT, State.LEARNING, State.INCONCLUSIVE)
@@ -79,5 +79,5 @@ def _labels(key: SeriesKey) -> dict[str, str]:
         "environment": key.environment,
         "case": key.case_id,
         "metric": key.metric,
-        "point": point_label(tuple(sorted(key.at.items()))),
+        "point": pairs_text(sorted(key.at.items())),
     }

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from records.errors import AssayError
 from reports.analysis import STATUSES, Analysis, Row
 from reports.export.families import Families
 from reports.export.points import Point, time_of
-from reports.load.run import AtKey
+from reports.notation.labels import pairs_text
 
 
 def run_families(analysis: Analysis, *, every: bool = False) -> Families:
@@ -46,9 +47,14 @@ def run_families(analysis: Analysis, *, every: bool = False) -> Families:
 
 
 def run_points(analysis: Analysis, *, every: bool = False) -> Iterator[Point]:
-    """The same medians with the run's time."""
+    """The same medians with the run's time. Raises AssayError where its provenance has none."""
     run = analysis.run
-    at = time_of(run.provenance.started_at or "1970-01-01T00:00:00Z")
+    if not run.provenance.started_at:
+        raise AssayError(
+            f"{run.directory / 'provenance.json'}: has no `started_at`, and a value in InfluxDB's"
+            " line protocol needs its time; restore it, or export OpenMetrics"
+        )
+    at = time_of(run.provenance.started_at)
     whose = {"site": run.plan.site, "campaign": run.plan.campaign}
     counts = {status: int(analysis.counts[status]) for status in STATUSES}
     yield Point("assay_run", whose, {"run": run.run_id, **counts}, at)
@@ -74,10 +80,5 @@ def _labels(analysis: Analysis, row: Row) -> dict[str, str]:
         "environment": case.environment,
         "case": case.id,
         "metric": row.series.metric,
-        "point": point_label(row.series.at),
+        "point": pairs_text(row.series.at),
     }
-
-
-def point_label(at: AtKey) -> str:
-    """A point in one label, as `at` in summary.csv: "construct=Send/Recv; message_bytes=64"."""
-    return "; ".join(f"{name}={value}" for name, value in at)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.models.parts import Vector, best_edges, costs_of_parts, solve
+from reports.models.parts import Vector, best_edges, costs_of_parts, line_of
 from reports.models.point_to_point import Line, Segmentation, supported
 from reports.statistics.descriptive import LEVEL, Interval
 
@@ -120,9 +120,7 @@ def resampled_medians(launches: Matrix, seed: int) -> Matrix:
 
 def _with_intervals(line: Line, sizes: Vector, medians: Matrix, tail: float, n: int) -> Line:
     """The line with what α, R∞ and n½ are in all but `tail` of the resamples at either end."""
-    x, y = 1 / medians, sizes / medians
-    sums = ((x * x).sum(1), (x * y).sum(1), (y * y).sum(1), x.sum(1), y.sum(1))
-    alpha, beta = solve(*sums, free=False)
+    alpha, beta = line_of(sizes, medians)
     with np.errstate(divide="ignore", invalid="ignore"):
         rate = 1 / beta
         half = np.where(beta > 0, alpha / beta, np.inf)

@@ -37,6 +37,13 @@ def solve(
     return alpha, beta
 
 
+def line_of(m: Vector, t: Vector, *, free: bool = False) -> tuple[Vector, Vector]:
+    """α and β that make Σ((t − α − β·m)/t)² least, for each row of times `t` at sizes `m`."""
+    x, y = 1 / t, m / t
+    sums = ((x * x).sum(1), (x * y).sum(1), (y * y).sum(1), x.sum(1), y.sum(1))
+    return solve(*sums, free=free)
+
+
 def costs_of_parts(m: Vector, t: Vector) -> Vector:
     """Σ((t − f)/t)² of the best line over sizes low … high−1, at [low, high]; inf where too few.
 

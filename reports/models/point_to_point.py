@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.models.parts import LEAST_POINTS, Vector, best_edges, costs_of_parts, solve
+from reports.models.parts import LEAST_POINTS, Vector, best_edges, costs_of_parts, line_of
 from reports.statistics.descriptive import Interval
 
 #: Beyond this the search, whose cost grows with the square, is refused.
@@ -249,9 +249,7 @@ def _line(m: Vector, t: Vector, alpha: float, beta: float) -> Line:
 
 
 def _fit(m: Vector, t: Vector, *, free: bool = False) -> Line:
-    x, y = 1 / t, m / t
-    sums = ((x * x).sum(), (x * y).sum(), (y * y).sum(), x.sum(), y.sum())
-    alpha, beta = solve(*(np.array([float(s)]) for s in sums), free=free)
+    alpha, beta = line_of(m, t[np.newaxis], free=free)
     return _line(m, t, float(alpha[0]), float(beta[0]))
 
 

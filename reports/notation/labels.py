@@ -27,6 +27,12 @@ _ENDS = ("least_bytes", "greatest_bytes")
 _NAMING = ("p", "q", "n", *_LATTICE, "test", "ranks", "placement", "transport", "route")
 
 
+def pairs_text(pairs: Iterable[tuple[str, Any]]) -> str:
+    """Names and values in one text, a point as `at` in summary.csv: "construct=Send/Recv;
+    message_bytes=64"."""
+    return "; ".join(f"{name}={value}" for name, value in pairs)
+
+
 class Parametrised(Protocol):
     """What is labelled by its parameters: a case of a plan, or of a history."""
 

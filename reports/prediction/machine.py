@@ -20,7 +20,7 @@ from reports.checks.collectives.measured import measured
 from reports.checks.common.echo_times import ByBlock, echo_times
 from reports.models.communication import Transfer
 from reports.models.launches import resampled_medians
-from reports.models.parts import LEAST_POINTS, solve
+from reports.models.parts import LEAST_POINTS, line_of
 from reports.models.point_to_point import MOST_SIZES, segmented
 from reports.models.scaling import Matrix, Vector
 
@@ -70,9 +70,7 @@ def link_of(times: dict[int, ByBlock], resampled: Resampled) -> Link | None:
         edges = np.cumsum([0, *(line.points for line in found.segments)]).tolist()
     lines = []
     for low, high in pairwise(edges):
-        x, y = 1 / medians[:, low:high], np.array(sizes[low:high]) / medians[:, low:high]
-        sums = ((x * x).sum(1), (x * y).sum(1), (y * y).sum(1), x.sum(1), y.sum(1))
-        lines.append(solve(*sums, free=False))
+        lines.append(line_of(np.array(sizes[low:high]), medians[:, low:high]))
     alpha, beta = (np.column_stack(part) for part in zip(*lines, strict=True))
     return Link(np.array([float(sizes[high - 1]) for high in edges[1:]]), alpha, beta)
 

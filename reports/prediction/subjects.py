@@ -131,14 +131,14 @@ def _lattice(
     measurement."""
     ranks = math.prod(grid)
     trajectories = int(params["trajectories"])
-    every = trajectories + int(params.get("warmups", 1))
-    steps = every * int(params.get("steps", 4))
-    measurements = trajectories // int(params.get("trajectories_between_measurements", 1))
+    every = trajectories + int(params["warmups"])
+    steps = every * int(params["steps"])
+    measurements = trajectories // int(params["trajectories_between_measurements"])
     transfers = halo_transfers(
         extents,
         grid,
         ranks_per_node=on_node,
-        real_bytes=4 if params.get("precision") == "single" else 8,
+        real_bytes=4 if params["precision"] == "single" else 8,
         exchanges=2 * steps + measurements,
     )
     whole = lattice_text(dict(zip(EXTENTS, extents, strict=True)))

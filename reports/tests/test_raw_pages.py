@@ -53,7 +53,7 @@ def test_links_to_members_and_pages_are_the_same(run, formats, monkeypatch):
     monkeypatch.setattr(listings, "MOST_EVIDENCE_CASES", 2)
     build_report(run, formats=formats)
     there = {path.name for path in (run / "report/raw").iterdir()}
-    links: set[str] = set()
+    links = set()
     for page in ("report.md", "index.html")[: len(formats)]:
         links |= set(re.findall(r"raw/([^/\"<>]+\.html)#", (run / "report" / page).read_text()))
     assert links == there

@@ -14,7 +14,7 @@ from reports.analysis import analyse
 from reports.answer.unknown import not_known
 from reports.checks.su3_rmd.digits import AGREE, digits_table
 from reports.load.loading import load_run
-from reports.original_digits import NUMBERS, first_difference
+from reports.original_digits import NUMBERS, differences
 from reports.show.tables import Cell
 from reports.tests.synthetic import case, write_run
 
@@ -145,5 +145,7 @@ def test_a_run_of_ours_alone_has_no_such_table(tmp_path: Path) -> None:
 
 def test_a_number_that_one_lacks_differs() -> None:
     ours = {(1, 0): {"1.000000e+00"}, (1, 1): {"2.000000e+00"}}
-    assert first_difference(ours, ours) is None
-    assert first_difference(ours, {(1, 0): {"1.000000e+00"}}) == ((1, 1), ["2.000000e+00"], [])
+    assert differences(ours, ours) == []
+    assert differences(ours, {(1, 0): {"1.000000e+00"}}) == [((1, 1), ["2.000000e+00"], [])]
+    varied = {**ours, (1, 0): {"1.000000e+00", "1.000001e+00"}}
+    assert [place for place, *_ in differences(varied, varied)] == [(1, 0)]

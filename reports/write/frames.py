@@ -4,7 +4,7 @@ with its unit; docs/data.md has every column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from io import BytesIO
 from typing import Any
@@ -15,6 +15,7 @@ import polars as pl
 from records.axes import axis_of
 from records.plain_text import plain
 from reports.analysis import Analysis, Row
+from reports.notation.labels import pairs_text
 from reports.write.columns import COMMON, axis_columns, better, csv_text
 
 CSV_COLUMNS = (
@@ -129,9 +130,7 @@ def _named(analysis: Analysis) -> pl.DataFrame:
             "environment": [csv_text(case.environment) for case in cases],
             "case_id": [csv_text(case.id) for case in cases],
             "params": [
-                csv_text(
-                    _pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists)
-                )
+                csv_text(pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists))
                 for case in cases
             ],
         },
@@ -142,17 +141,13 @@ def _named(analysis: Analysis) -> pl.DataFrame:
 def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     """What names a row: check, environment, case, parameters, metric, point, unit, direction."""
     places = np.array([row.series.case for row in rows], dtype=np.int64)
-    points = _texts((row.series.at for row in rows), _pairs_text)
+    points = _texts((row.series.at for row in rows), pairs_text)
     return _named(analysis)[places].with_columns(
         pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
         pl.Series("at", points, dtype=pl.String),
         pl.Series("unit", [row.unit for row in rows], dtype=pl.String),
         better(analysis.register, (row.series.metric for row in rows)),
     )
-
-
-def _pairs_text(pairs: Iterable[tuple[str, Any]]) -> str:
-    return "; ".join(f"{name}={value}" for name, value in pairs)
 
 
 def _texts(keys: Any, make: Callable[[Any], str]) -> list[str]:

@@ -8,7 +8,7 @@ from reports.checks.common.cells import name_cell
 from reports.checks.su3_rmd.cases import CHECK, LAYOUT
 from reports.notation.labels import lattice_text
 from reports.notation.units import count_text
-from reports.original_digits import NUMBERS, Printed, beside_originals, first_difference
+from reports.original_digits import NUMBERS, Printed, beside_originals, differences
 from reports.show.tables import Cell, Column, Heading, Lead, Table, pivot, slug
 
 AGREE = "agree in every printed digit"
@@ -63,17 +63,16 @@ def digits_table(analysis: Analysis) -> Table | None:
 
 def _judged(ours: Printed, original: Printed) -> Cell:
     """That all digits agree, or the first number that differs."""
-    found = first_difference(ours.texts, original.texts)
-    if found is None:
+    found = differences(ours.texts, original.texts)
+    if not found:
         return Cell(AGREE)
-    (measurement, number), *texts = found
+    (measurement, number), *texts = found[0]
     name = list(NUMBERS.values())[number]
     told = [" and ".join(one) or "nothing" for one in texts]
-    same = ours.texts.keys() | original.texts.keys()
-    wrong = sum(ours.texts.get(p) != original.texts.get(p) for p in same)
+    every = ours.texts.keys() | original.texts.keys()
     return Cell(
         f"differ first in measurement {measurement}, {name}: ours {told[0]},"
         f" the original {told[1]}",
-        title=f"{count_text(wrong, 'number differs', 'numbers differ')} of {len(same)}",
+        title=f"{count_text(len(found), 'number differs', 'numbers differ')} of {len(every)}",
         badges=("digits differ",),
     )
