@@ -15,6 +15,7 @@ from reports.papers.matching import Point, library_of
 from reports.show.canvas import (
     HEIGHT_IN,
     HOVER,
+    WIDE_ANCHOR,
     Line,
     Panel,
     draw_line,
@@ -56,7 +57,7 @@ def figure_of(one: Beside, anchor: str) -> Picture | None:
         [(rest, points) for rest, points in panels.items() if len(points) > 1],
         lambda shown: _panel(one, *shown, x),
         lambda _: one.environments,
-        anchor=anchor,
+        anchor=f"{WIDE_ANCHOR}-{anchor}" if len(one.across) > MANY else anchor,
         title=f"{table.figures or table.number}: {one.column.title} against {titles[x]}",
         caption=caption,
         most=MOST,
@@ -75,7 +76,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     then = _then_lines(one, points, x)
     many = len(then) > MANY
     footer = f"{one.study.authors} {one.study.year}, {one.table.number}"
-    figure, axes = new_panel(title, footer, 1.9 * HEIGHT_IN if many else HEIGHT_IN)
+    figure, axes = new_panel(title, footer, 1.7 * HEIGHT_IN if many else HEIGHT_IN, wide=many)
     lines = []
     for name in one.environments:
         rows = [(float(p[x]), one.now[p][name]) for p in points if name in one.now.get(p, {})]

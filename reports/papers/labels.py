@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
+from matplotlib.ticker import FixedLocator
 
 #: Size of the letters, in points.
 _SIZE = 7.4
+#: Lines that a name may stand above or below its point.
+_FAR = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,62 @@ def label_ends(axes: Axes, ends: Sequence[End]) -> None:
         )
 
 
+def label_near(axes: Axes, ends: Sequence[End]) -> None:
+    """Each name at the nearest free place round its point, joined to it where that is not beside.
+
+    The axes must have their final place and limits. A name without a free place is left out.
+    """
+    height, letter = _letter(axes)
+    to_axes = axes.transData + axes.transAxes.inverted()
+    spots = [(float(x), float(y)) for x, y in (to_axes.transform((e.x, e.y)) for e in ends)]
+    taken = [_Box(x - letter, y - height / 2, x + letter, y + height / 2) for x, y in spots]
+    for end, (x, y) in zip(ends, spots, strict=True):
+        width = letter * len(end.name)
+        lefts = (x + 1.2 * letter, x - 1.2 * letter - width, x - width / 2)
+        steps = sorted(range(-_FAR, _FAR + 1), key=abs)
+        boxes = [
+            (step, _Box(left, y + (step - 0.5) * height, left + width, y + (step + 0.5) * height))
+            for step in steps
+            for left in lefts
+        ]
+        inside = (
+            (step, box)
+            for step, box in boxes
+            if box.left > 0 and box.right < 1 and box.bottom > 0 and box.top < 1
+        )
+        found = next((one for one in inside if not any(one[1].meets(b) for b in taken)), None)
+        if found is None:
+            continue
+        step, box = found
+        taken.append(box)
+        side = 0.0 if box.left > x else 1.0 if box.right < x else 0.5
+        line = {
+            "arrowstyle": "-",
+            "color": end.colour,
+            "lw": 0.4,
+            "shrinkA": 0,
+            "shrinkB": 3,
+            "relpos": (side, 0.5),
+        }
+        axes.annotate(
+            end.name,
+            (end.x, end.y),
+            (box.left, (box.bottom + box.top) / 2),
+            textcoords="axes fraction",
+            fontsize=_SIZE,
+            color=end.colour,
+            va="center",
+            arrowprops=line if abs(step) > 1 else None,
+        )
+
+
 def room_beside(axes: Axes, ends: Sequence[End]) -> None:
-    """Longer x axis for the names of `label_beside`."""
+    """Longer x axis, without further ticks, for the names of `label_beside`."""
     _, letter = _letter(axes)
     width = letter * max(len(end.name) for end in ends)
     low, high = (float(place) for place in axes.get_xlim())
+    ticks = [float(place) for place in axes.get_xticks() if low <= place <= high]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
     share = 1 / (1 - min(width + 0.05, 0.6))
     axes.set_xlim(low, low * (high / low) ** share if axes.get_xscale() == "log" else None)
 
@@ -108,6 +162,7 @@ def label_beside(axes: Axes, ends: Sequence[End]) -> None:
                 "arrowstyle": "-",
                 "color": end.colour,
                 "lw": 0.3,
+                "relpos": (0.0, 0.5),
                 "shrinkA": 1,
                 "shrinkB": 0,
             },

@@ -10,8 +10,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from reports.analysis import Row
 from reports.notation.palette import QUIET
 from reports.papers.beside import Beside, of_variant
-from reports.papers.labels import End, label_ends
-from reports.show.canvas import HEIGHT_IN, Panel, finish, log_value_axis, new_panel
+from reports.papers.labels import End, label_near
+from reports.show.canvas import HEIGHT_IN, WIDE_ANCHOR, Panel, finish, log_value_axis, new_panel
 from reports.show.lines import Picture, picture_of
 from reports.show.rows import environments
 
@@ -36,7 +36,7 @@ def plane_of(found: Sequence[Beside], anchor: str) -> Picture | None:
         [points],
         lambda shown: _panel(x, y, shown),
         lambda shown: (name for _, name, _, _ in shown),
-        anchor=anchor,
+        anchor=f"{WIDE_ANCHOR}-{anchor}",
         title=f"{plane.figures}: {y.column.title} against {x.column.title}",
         caption="Grey: the machines of then, each a point; coloured: this run's environments."
         " Both axes are logarithmic; the best lie above, on the left.",
@@ -46,7 +46,7 @@ def plane_of(found: Sequence[Beside], anchor: str) -> Picture | None:
 def _panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row]]) -> Panel:
     """x and y of every machine, and means of a run."""
     footer = f"{x.study.authors} {x.study.year}, {x.table.number}"
-    figure, axes = new_panel("machines then and now", footer, 1.7 * HEIGHT_IN)
+    figure, axes = new_panel("machines then and now", footer, 1.8 * HEIGHT_IN, wide=True)
     then = [
         (name, a / x.unit.factor, b / y.unit.factor)
         for name in x.across
@@ -69,4 +69,4 @@ def _panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row]]) ->
     axes.set_ylabel(f"{y.column.title} / {y.unit.label}")
     told = "; ".join(f"{end.name} {end.x:.3g}, {end.y:.3g}" for end in ends)
     alt = f"{x.column.title} and {y.column.title}: {told}"
-    return finish(figure, alt, lambda: label_ends(axes, ends))
+    return finish(figure, alt, lambda: label_near(axes, ends))

@@ -27,6 +27,8 @@ from reports.notation.units import bytes_text, fixed
 from reports.show.arrange import arrange
 
 WIDTH_IN = 4.3
+#: What the anchors of pictures with panels of double width begin with.
+WIDE_ANCHOR = "wide"
 HEIGHT_IN = 3.2
 #: Dots an inch of a panel that is taken out as PNG.
 PNG_DPI = 200
@@ -106,9 +108,14 @@ def styled(*, as_png: bool = False) -> Iterator[None]:
         _AS_PNG.reset(token)
 
 
-def new_panel(title: str, footer: str, height_in: float = HEIGHT_IN) -> tuple[Figure, Axes]:
-    """An empty panel; the page prints the footer below it. `finish` places what it holds."""
-    figure = Figure(figsize=(WIDTH_IN, height_in))
+def new_panel(
+    title: str, footer: str, height_in: float = HEIGHT_IN, *, wide: bool = False
+) -> tuple[Figure, Axes]:
+    """An empty panel; the page prints the footer below it. `finish` places what it holds.
+
+    `wide`: of double width, for a picture of one panel whose anchor begins with WIDE_ANCHOR.
+    """
+    figure = Figure(figsize=(2 * WIDTH_IN if wide else WIDTH_IN, height_in))
     figure.set_label(footer)
     axes = figure.add_axes((0.1, 0.1, 0.8, 0.8))
     axes.set_title(title)
