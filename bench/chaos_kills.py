@@ -199,7 +199,7 @@ class Chaos:
                     digest = hashlib.sha256(content).hexdigest()
                     if digest != checksum_of(record.artifacts, kind):
                         self._problem(f"{run.path}: {record.artifacts[kind]} has changed")
-        for _ in tries(20.0, 0.2):
+        for _ in tries(_PATIENCE_S, 0.2):
             left = [name for name in self._processes("") if name != "sd-pam"]
             if not left and not self.cluster.status()["jobs"]:
                 break

@@ -3,6 +3,7 @@
 
 import os
 import pty
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -142,11 +143,16 @@ def test_a_refusing_a_deaf_scheduler_and_a_closed_terminal_lose_no_launch(
 
 SESSION = Path(__file__).parents[2] / "checks" / "common" / "launch" / "session.sh"
 DAEMON = "setsid sh -c 'sleep 7654 & exit' >/dev/null 2>&1 </dev/null"
+#: Prints how many are there, once they are as many as asked for, or after a while.
+SEEN = (
+    "for _ in $(seq 600); do found=$(pgrep -fxc 'sleep 7654');"
+    " [ $found -ge {} ] && break; sleep 0.1; done; echo $found"
+)
 
 
 def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(cluster):  # noqa: F811
     shell = subprocess.Popen(cluster.node_command("n1", ["sleep", "7655"]))
-    script = f"{DAEMON} & env -i {DAEMON} & sleep 0.3; pgrep -xc sleep"
+    script = f"{DAEMON} & env -i {DAEMON} & {SEEN.format(2)}"
     command = cluster.user_command(["srun", "-N2", "sh", "-c", script])
     answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd="/")
     assert sorted(map(int, answer.stdout.split())) >= [2, 2]
@@ -162,9 +168,8 @@ def test_daemonised_processes_end_with_their_job_and_those_of_a_shell_do_not(clu
 
 def test_where_slurm_leaves_daemonised_processes_the_session_ends_them(cluster):  # noqa: F811
     """Within the job, before the epilog of a virtual cluster does it."""
-    seen = "pgrep -fxc 'sleep 7654'"
-    launched = f'srun --mpi=none sh -c "{DAEMON} & sleep 0.3; {seen}"'
-    count = f'srun --mpi=none sh -c "{seen}; true"'
+    launched = f"srun --mpi=none sh -c {shlex.quote(f'{DAEMON} & {SEEN.format(1)}')}"
+    count = f"srun --mpi=none sh -c {shlex.quote(SEEN.format(0))}"
     job = f"#!/bin/sh\nASSAY_SWEEP=yes {SESSION} none 30 {launched}\necho left\n{count}\n"
     submit = "mkdir -p ~/swept && cd ~/swept && sbatch -W -N2 --ntasks-per-node=1 -o out; cat out"
     answer = subprocess.run(

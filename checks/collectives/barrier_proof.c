@@ -5,26 +5,28 @@
 #include "assay/timing.h"
 #include "operations.h"
 
+#include <math.h>
 #include <time.h>
 
 /* A descheduled rank reaches the barrier late itself and then waits for less than the delay. So
- * half of the delay is required, in one of several tries: a barrier that does not wait always
- * returns within microseconds. */
+ * half of the delay is required, in one of several tries, each with twice the delay of the one
+ * before: a barrier that does not wait always returns within microseconds. */
 #define DELAY_S 0.02
-#define TRIES 8
+#define TRIES 7
 
 /* 1 if every rank has waited for the late one in one of the tries. Collective over all ranks. */
 static int holds_back(const struct exchange *x, int late) {
-    const struct timespec delay = {0, (long)(1e9 * DELAY_S)};
     int mine = 0, all = 0;
     for (int attempt = 0; attempt < TRIES && !all; attempt++) {
+        double delay_s = ldexp(DELAY_S, attempt);
+        const struct timespec delay = {(time_t)delay_s, (long)(1e9 * fmod(delay_s, 1))};
         barrier_disseminate(MPI_COMM_WORLD);
         double start = timing_monotonic();
         if (x->rank == late)
             nanosleep(&delay, NULL);
         if (!x->fault)
             x->operation->run(x);
-        mine |= x->rank == late || timing_monotonic() - start >= 0.5 * DELAY_S;
+        mine |= x->rank == late || timing_monotonic() - start >= 0.5 * delay_s;
         MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     }
     return all;

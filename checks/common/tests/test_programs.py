@@ -75,15 +75,16 @@ def test_proof_programs_pass(library):
 
 @pytest.mark.numerical
 def test_proof_programs_of_the_application_pass():
-    found = proofs(SU3, "mpich", build_folder("mpich") / "su3_rmd")
+    # Open MPI's ranks yield where they are more than the cores; MPICH's spin.
+    found = proofs(SU3, "openmpi", build_folder("openmpi") / "su3_rmd")
     sets = vector_kernels()
     for ranks in RANKS:
         for program in proof_programs(SU3):
-            lines = found[f"mpich: {program} double, {ranks} ranks"]
+            lines = found[f"openmpi: {program} double, {ranks} ranks"]
             assert all(PROPERTY.fullmatch(line) for line in lines)
-        lines = found[f"mpich: prove_kernels double, {ranks} ranks"]
+        lines = found[f"openmpi: prove_kernels double, {ranks} ranks"]
         assert {line.split()[1] for line in lines if "against plain" in line} == set(sets)
-    originals = [line for line in found["mpich: su3_rmd double"] if "the original's" in line]
+    originals = [line for line in found["openmpi: su3_rmd double"] if "the original's" in line]
     assert [line.split()[-1] for line in originals] == ["auto", "plain", *sets]
 
 

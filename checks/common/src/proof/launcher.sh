@@ -10,6 +10,8 @@ beside=$(dirname "$(command -v "$cc" || true)")
 work=$(mktemp -d)
 user=()
 launch=()
+# A rank that fails ends the others at once: by itself mpirun waits a second before each signal.
+openmpi=(--allow-run-as-root --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 0)
 library=none
 always=
 
@@ -52,10 +54,7 @@ preload() {
     case $library in
     lam) launch=("${user[@]}" env "LD_PRELOAD=$libraries" "$(launcher mpirun)" -x LD_PRELOAD -O) ;;
     mpich) launch=("$(launcher mpiexec)" -genv LD_PRELOAD "$libraries") ;;
-    openmpi)
-        launch=("$(launcher mpirun)" --allow-run-as-root --oversubscribe --bind-to none
-            -x "LD_PRELOAD=$libraries")
-        ;;
+    openmpi) launch=("$(launcher mpirun)" "${openmpi[@]}" -x "LD_PRELOAD=$libraries") ;;
     esac
 }
 
@@ -63,5 +62,5 @@ case $library in
 none) echo "skipped: $cc is no working compiler of LAM, MPICH or Open MPI"; exit 0 ;;
 lam) boot_lam ;;
 mpich) launch=("$(launcher mpiexec)") ;;
-openmpi) launch=("$(launcher mpirun)" --allow-run-as-root --oversubscribe --bind-to none) ;;
+openmpi) launch=("$(launcher mpirun)" "${openmpi[@]}") ;;
 esac
