@@ -30,7 +30,8 @@ demo: packages setup ## the main job: virtual cluster up, campaign quick, report
 	@setup/demo.sh
 
 test: packages setup ## pass the tests
-	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 --dist=loadscope
+	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 \
+		--dist=loadscope --no-loadscope-reorder
 
 test-other-processor: packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh

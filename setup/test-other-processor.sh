@@ -31,4 +31,5 @@ EOF
 export NPY_DISABLE_CPU_FEATURES OPENBLAS_CORETYPE SU3_VECTOR_SETS
 echo "test-other-processor: without ${NPY_DISABLE_CPU_FEATURES:-anything} in NumPy;" \
     "OpenBLAS for $OPENBLAS_CORETYPE; vector kernels: baseline $SU3_VECTOR_SETS"
-exec .venv/bin/python -W error::ImportWarning -m pytest -m numerical "$@"
+exec .venv/bin/python -W error::ImportWarning -m pytest -m numerical --numprocesses=auto \
+    --maxprocesses=4 --dist=loadscope --no-loadscope-reorder "$@"

@@ -31,7 +31,7 @@ from reports.tests.test_browser import needs_browser, nightly_page
 from reports.write.paper import render_html
 from reports.write.report import build_report
 
-pytestmark = needs_browser
+pytestmark = [needs_browser, pytest.mark.long]
 MEASURE = (Path(__file__).parent / "boxes.js").read_text()
 #: All folded parts are opened, and what is drawn then is waited for.
 OPEN = """(async () => {

@@ -12,6 +12,7 @@ from checks.common.registry import CHECKS
 from checks.common.sources import LIBRARY
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
+pytestmark = pytest.mark.long
 BESIDE = "interference --sizes=1,5000 --samples=3 --work=1e-4 --window=2"
 SMALL = {"sizes": [4, 1000], "repetitions": 1, "warmup": 1}
 FEW = {"sizes": [1, 5000], "samples": 3, "work_s": 1e-4, "window": 2}

@@ -10,6 +10,7 @@ import pytest
 from checks.common.registry import CHECKS
 from checks.common.tests.program_runs import COMPILERS, built_programs, command_of, run_each
 
+pytestmark = pytest.mark.long
 PROGRAMS = [
     *("alltoall_pairs", "bisection", "cholesky", "echo", "one_sided", "pt2pt", "ring", "streams")
 ]

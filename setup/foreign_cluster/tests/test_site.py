@@ -22,9 +22,10 @@ from setup.foreign_cluster.tests.walk import NEEDS_SITE, Walk, Wheels, walk_on
 
 pytestmark = NEEDS_SITE
 NAME = "walk"
-HOLD_S = float(os.environ.get("ASSAY_TEST_SITE_HOLD_S", "45"))
+HOLD_S = float(os.environ.get("ASSAY_TEST_SITE_HOLD_S", "10"))
 BLOCKS = os.environ.get("ASSAY_TEST_SITE_BLOCKS", "2")
 WAITS = re.compile(r"waits since")
+LATER = re.compile("for Slurm to take its job")
 
 
 @pytest.fixture(scope="module")
@@ -151,14 +152,16 @@ def test_a_limit_of_submitted_jobs_is_waited_for(ready, site):
     user = ready.users()[0]
     name = ready.state.spec.account_of(user)
     ready.user(user, "rm -rf results/tiny")
-    ready.user(user, f"sbatch -p {partition(site)} -t 3 --wrap 'sleep 40'")
+    held = ready.user(user, f"sbatch --parsable -p {partition(site)} -t 60 --wrap 'sleep 3600'")
     ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=1")
-    done = ready.user(
-        user,
-        f".venv/bin/assay run {ready.campaign(user, environment(site))} --site {NAME} --plain",
-    )
-    ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=50")
-    assert done.returncode == 0, done.stderr
+    campaign = ready.campaign(user, environment(site))
+    running = ready.start(user, ".venv/bin/assay", "run", campaign, "--site", NAME, "--plain")
+    try:
+        running.until(lambda: LATER.search(running.text()) is not None, "a job that is not taken")
+        ready.user(user, f"scancel {held.stdout.strip()}")
+        assert running.end() == 0
+    finally:
+        ready.admin("sacctmgr", "-i", "modify", "user", name, "set", "MaxSubmitJobs=50")
     assert all_ok(ready, user, 1)
 
 
