@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import codecs
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,35 @@ from typing import Any, TextIO, cast
 
 from assay.folding import HANG, folded, width_of
 from records.plain_text import plain
+
+
+class PatientStream:
+    """A stream that drops what nobody reads any more, as behind `| head`, so that a command comes
+    to its own exit status; everything else is that of `stream`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        with self._unread():
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        with self._unread():
+            self.stream.flush()
+
+    @contextmanager
+    def _unread(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            leave_pipe(self.stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
 
 
 class PlainStream:
@@ -41,12 +71,18 @@ def plain_output() -> Iterator[None]:
         # A locale that lacks a character, such as "–", makes no error of it.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=_ESCAPED)
-    sys.stdout = cast(TextIO, PlainStream(before[0], messages=False))
+    patient = cast(TextIO, PatientStream(before[0]))
+    sys.stdout = cast(TextIO, PlainStream(patient, messages=False))
     sys.stderr = cast(TextIO, PlainStream(before[1], messages=True))
     try:
         yield
     finally:
         sys.stdout, sys.stderr = before
+
+
+def leave_pipe(stream: TextIO) -> None:
+    """Nobody reads a stream any more: what is still written there fails no more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def say(text: str, *, hang: int = HANG) -> None:

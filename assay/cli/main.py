@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from importlib import import_module
 
 from assay.cli.parser import make_parser
 from assay.loading import ended_by_ctrl_c
-from assay.terminal import plain_output
+from assay.terminal import leave_pipe, plain_output
 from records.errors import AssayError, ExitStatus
 
 
@@ -19,10 +18,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status."""
     with plain_output():
         status = _run(argv)
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            _leave_pipe()
+        sys.stdout.flush()
         return status
 
 
@@ -43,14 +39,9 @@ def _run(argv: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         _tell("interrupted; what was done is kept")
         return int(ExitStatus.INFRASTRUCTURE)
-    except BrokenPipeError:
-        _leave_pipe()
+    except BrokenPipeError:  # of bytes, such as a raw file
+        leave_pipe(sys.stdout)
         return int(ExitStatus.PASS)
-
-
-def _leave_pipe() -> None:
-    """Nobody reads standard output any more: what Python still writes there fails no more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _tell(message: str) -> None:

@@ -90,6 +90,9 @@ SHOWN = [
     "history check",
     "history show --changes",
     "history add results/quick/b",
+    "history silent",
+    "predict results/quick/a",
+    "raw startup 1 lam --run results/quick/a",
     "doctor",
     "checks",
     *(f"checks {name}" for name in ("hpl", "pt2pt", "osu", "su3_rmd", "pvm_echo")),
@@ -106,6 +109,12 @@ SHOWN = [
     "accept results/quick/a --criteria none",
     "history accept-change 99 --author me --reason because",
     "history check --campaign none",
+    "history silent --after soon",
+    "predict results/quick/a --nodes none",
+    "predict results/quick/none",
+    "export results/quick/none",
+    "raw none 1 --run results/quick/a",
+    "raw startup 1 --run results/quick/a",
     "run",
     "run --resume results/quick/none",
     "run quick --time 5",
@@ -216,6 +225,7 @@ def test_a_closed_pipe_is_no_error(place: Path) -> None:
     done = run_in_shell("assay status results/quick/failed | head -1; echo ${PIPESTATUS[0]}", place)
     assert done.stderr == b""
     assert done.stdout.startswith(b"FAILED: ")
+    assert done.stdout.endswith(b"\n1\n")  # as without the pipe
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

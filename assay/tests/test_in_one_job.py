@@ -3,6 +3,7 @@
 
 import itertools
 import os
+import re
 import signal
 import subprocess
 
@@ -95,7 +96,8 @@ def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(clust
     slurm(cluster, "scancel", *jobs(cluster))
     wait_for_records(folder, "cut", len(records_of(path)) + 3)
     process.send_signal(signal.SIGKILL)
-    finish(process)
+    _, output = finish(process)
+    assert re.search(r"allocation \d+ (was cancelled|ended;)", output), output
     status, output = run("--resume", str(path))
     assert status == 0, output
     records = [r for r in records_of(path) if r.status != "lost"]

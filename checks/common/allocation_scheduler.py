@@ -32,6 +32,19 @@ from checks.common.slurm_answers import cancel, described, fields
 _SRUN = "launch.srun"
 #: Seconds that srun has to end its step, once it is told to.
 _CANCELLING_S = 10.0
+#: Seconds for which a job's end is waited for whose nodes Slurm still clears, and between looks.
+_CLEARING_S, _CLEARING_LOOK_S = 15.0, 0.5
+#: What became of a job, by Slurm's state of it.
+_ENDS = {
+    "CANCELLED": "was cancelled",
+    "COMPLETED": "was given back before its launches had ended",
+    "COMPLETING": "ended; Slurm has not said why, as its nodes are not clear yet",
+    "DEADLINE": "reached its deadline",
+    "NODE_FAIL": "lost a node",
+    "OUT_OF_MEMORY": "ran out of memory",
+    "PREEMPTED": "was preempted by another job",
+    "TIMEOUT": "reached its time limit",
+}
 #: What a step says: its name in Slurm's words, then how its command ended.
 _SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
 #: Characters of it that are kept.
@@ -222,14 +235,27 @@ class AllocationScheduler(SqueueJobScheduler):
         if step.status == 0:
             job._state = "COMPLETED"
             return
-        told = fields(described("job", self._allocation.job_id).stdout)
-        state, loss = told.get("JobState", "RUNNING"), None
-        if state != "RUNNING":
-            loss = Loss(f"{self._named()} ended {state}", "allocation", ran=bool(step.name))
+        loss, end = None, self._end_of_allocation()
+        if end is not None:
+            loss = Loss(f"{self._named()} {end}", "allocation", ran=bool(step.name))
         elif not step.name:
             said = last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
             loss = Loss(f"Slurm did not start the step: {said}", "slurm", ran=False)
         self._end(job, loss)
+
+    def _end_of_allocation(self) -> str | None:
+        """What became of the allocation; None: it runs. Slurm says that once its nodes are clear,
+        or later where one of them does not answer."""
+        end = time.monotonic() + _CLEARING_S
+        state = self._state_of_allocation()
+        while state == "COMPLETING" and time.monotonic() < end:
+            time.sleep(_CLEARING_LOOK_S)
+            state = self._state_of_allocation()
+        return None if state == "RUNNING" else _ENDS.get(state, f"ended {state}")
+
+    def _state_of_allocation(self) -> str:
+        told = fields(described("job", self._allocation.job_id).stdout)
+        return told.get("JobState", "RUNNING")
 
     def _end(self, job: Any, loss: Loss | None) -> None:
         job.loss, job._state = loss, "FAILED"

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import tracemalloc
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -156,6 +157,29 @@ def test_damage_is_one_message(tmp_path: Path, damage: Callable[[bytearray], Non
     path.write_bytes(content)
     with pytest.raises(AssayError, match=r"b1\.zip"):
         read(tmp_path)
+
+
+def test_an_archive_of_several_names_is_not_written(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (tmp_path / "another").hardlink_to(path)
+    with pytest.raises(AssayError, match="no regular file with one name"):
+        ArchiveWriter(path, known)
+
+
+@pytest.mark.parametrize(
+    ("says", "told"), [(1, "is damaged"), (2 * MOST_BYTES, "what no Assay has put there")]
+)
+def test_a_bomb_is_refused_before_it_unpacks(tmp_path: Path, says: int, told: str) -> None:
+    bomb = Packed("ring-1a.b1.a1.out", [bytes(1 << 20)])
+    bomb.info.file_size = says
+    (tmp_path / "raw").mkdir()
+    (tmp_path / "raw" / "b1.zip").write_bytes(bomb.info.FileHeader() + bomb.data)
+    tracemalloc.start()
+    with RawFiles(tmp_path) as files, pytest.raises(AssayError, match=told):
+        files.read("raw/b1.zip/ring-1a.b1.a1.out")
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1 << 19
 
 
 def test_links_and_names_outside_are_refused(tmp_path: Path) -> None:
