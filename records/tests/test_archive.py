@@ -167,7 +167,7 @@ def test_an_archive_of_several_names_is_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "told"), [(1, "is damaged"), (2 * MOST_BYTES, "what no Assay has put there")]
+    ("says", "told"), [(1, "is damaged"), (2 * MOST_BYTES, "none that Assay writes")]
 )
 def test_a_bomb_is_refused_before_it_unpacks(tmp_path: Path, says: int, told: str) -> None:
     bomb = Packed("ring-1a.b1.a1.out", [bytes(1 << 20)])
