@@ -40,6 +40,8 @@ static void pack(const struct halo *halo, enum halo_kind kind, int d, const real
     const struct halo_plan *plan = &halo->plans[kind][d];
     const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
     real *out = plan->out;
+    if (plan->in_place)
+        return;
     for (int number = 0; number < lattice->face[d]; number++) {
         int site = lattice_face_site(lattice, d, number, plan->sent_depth);
         for (int m = 0; m < MATRICES; m++, out += LINK_REALS * plan->sent_count) {
@@ -59,6 +61,8 @@ static void unpack(const struct halo *halo, enum halo_kind kind, int d, real *fi
     const struct halo_plan *plan = &halo->plans[kind][d];
     const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
     const real *in = plan->in;
+    if (plan->in_place)
+        return;
     for (int number = 0; number < lattice->face[d]; number++)
         for (int m = 0; m < MATRICES; m++, in += LINK_REALS * plan->sent_count) {
             real *matrix = field + slot_item(lattice, kind, d, number, m) * reals;
@@ -189,8 +193,28 @@ void halo_finish(struct halo *halo, enum halo_kind kind, struct fields *fields) 
     }
 }
 
-int halo_make(struct halo *halo, const struct lattice *lattice, const struct kernels *kernels,
-              enum halo_mode mode, MPI_Comm comm) {
+/* Where the messages of a plan lie. Staples of a time slice, and the slots that they come into, are
+ * stored as in the message, if all lanes are sent. 0, or -1 if out of memory. */
+static int message_buffers(struct halo_plan *plan, const struct lattice *lattice,
+                           const struct fields *fields, enum halo_kind kind, int d) {
+    const size_t reals = (size_t)LINK_REALS * (size_t)lattice->lanes;
+    if (!plan->remote)
+        return 0;
+    plan->in_place =
+        kind == HALO_STAPLES && lattice->by_slice && plan->sent_count == lattice->lanes;
+    if (plan->in_place) {
+        int site = lattice_face_site(lattice, d, 0, plan->sent_depth);
+        plan->out = fields->staples + source_item(lattice, kind, d, site, 0) * reals;
+        plan->in = fields->staples + slot_item(lattice, kind, d, 0, 0) * reals;
+    } else {
+        plan->out = memory_take((size_t)plan->numbers * sizeof(real));
+        plan->in = memory_take((size_t)plan->numbers * sizeof(real));
+    }
+    return plan->in && plan->out ? 0 : -1;
+}
+
+int halo_make(struct halo *halo, const struct lattice *lattice, const struct fields *fields,
+              const struct kernels *kernels, enum halo_mode mode, MPI_Comm comm) {
     int result = 0;
     memset(halo, 0, sizeof *halo);
     halo->lattice = lattice;
@@ -202,7 +226,8 @@ int halo_make(struct halo *halo, const struct lattice *lattice, const struct ker
             struct halo_plan *plan = &halo->plans[kind][d];
             if (!lattice->has_halo[d])
                 continue;
-            if (halo_plan_make(plan, lattice, (enum halo_kind)kind, d) != 0)
+            halo_plan_make(plan, lattice, (enum halo_kind)kind, d);
+            if (message_buffers(plan, lattice, fields, (enum halo_kind)kind, d) != 0)
                 result = -1;
             else if (plan->remote && mode == HALO_PERSISTENT) {
                 MPI_Recv_init(plan->in, (int)plan->numbers, REAL_MPI, plan->from, plan->tag,
@@ -222,6 +247,8 @@ void halo_free(struct halo *halo) {
                 MPI_Request_free(&plan->requests[0]);
                 MPI_Request_free(&plan->requests[1]);
             }
+            if (plan->in_place)
+                continue;
             memory_return(plan->in);
             memory_return(plan->out);
         }

@@ -31,6 +31,7 @@ struct halo_plan {
     int sent_count, sent_depth;   /* their number and depth */
     int from, to, tag;
     long numbers; /* reals in the message */
+    int in_place; /* in and out are parts of the field: nothing is packed */
     real *in, *out;
     MPI_Request requests[2]; /* receive, send */
 };
@@ -49,15 +50,16 @@ struct halo {
     struct halo_count count;
 };
 
-/* Make plans, buffers and, in persistent mode, requests. lattice and kernels must outlive halo. 0,
- * or -1 if this rank is out of memory. Collective over comm. */
-int halo_make(struct halo *halo, const struct lattice *lattice, const struct kernels *kernels,
-              enum halo_mode mode, MPI_Comm comm);
+/* Make plans, buffers and, in persistent mode, requests. lattice, fields and kernels must outlive
+ * halo. 0, or -1 if this rank is out of memory. Collective over comm. */
+int halo_make(struct halo *halo, const struct lattice *lattice, const struct fields *fields,
+              const struct kernels *kernels, enum halo_mode mode, MPI_Comm comm);
 void halo_free(struct halo *halo);
 
 /* halo_start sends the faces that neighbours need and fills the slots that need no message, except
  * those that serve one time slice after the other (lattice.h); halo_finish receives. In between,
- * fields may be read and written except for the halo. Collective, in pairs. */
+ * fields may be read, and written except for the halo and staples that are sent in place.
+ * Collective, in pairs. */
 void halo_start(struct halo *halo, enum halo_kind kind, struct fields *fields);
 void halo_finish(struct halo *halo, enum halo_kind kind, struct fields *fields);
 

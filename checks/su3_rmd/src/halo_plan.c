@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "halo_plan.h"
 
-#include "memory.h"
-
 enum { MATRICES = 3 }; /* a face site */
 
 /* The source of a lane of the halo: the local coordinate of the site one step outside the lane's
@@ -25,10 +23,9 @@ static int with_block(const struct lattice *lattice, int lane, int d, int block)
     return lane + (block - lattice->lane_block[lane][d]) * stride;
 }
 
-int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
-                   int d) {
+void halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
+                    int d) {
     int block, first_depth = -1, place[LANES_MOST];
-    plan->in = plan->out = NULL;
     plan->requests[0] = plan->requests[1] = MPI_REQUEST_NULL;
     plan->remote = lattice->procs[d] > 1;
     plan->any_local = 0;
@@ -51,7 +48,7 @@ int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum h
         if (source_coordinate(lattice, kind, d, lane) < 0 && first_depth >= 0)
             plan->depth[lane] = first_depth;
     if (!plan->remote)
-        return 0;
+        return;
 
     /* The lanes of the face that the neighbour needs, in order, and the place of each remote lane.
      */
@@ -70,7 +67,4 @@ int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum h
     plan->from = lattice_neighbour(lattice, d, kind == HALO_LINKS ? +1 : -1);
     plan->to = lattice_neighbour(lattice, d, kind == HALO_LINKS ? -1 : +1);
     plan->tag = DIRECTIONS * (int)kind + d;
-    plan->in = memory_take((size_t)plan->numbers * sizeof(real));
-    plan->out = memory_take((size_t)plan->numbers * sizeof(real));
-    return plan->in && plan->out ? 0 : -1;
 }

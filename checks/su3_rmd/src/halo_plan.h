@@ -3,7 +3,7 @@
 
 #include "halo.h"
 
-/* Plan how one kind of halo is filled across a direction that has a halo, and allocate the message
- * buffers. 0, or -1 if out of memory. Local. */
-int halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
-                   int direction);
+/* Plan how one kind of halo is filled across a direction that has a halo. The message's buffers are
+ * left to the caller. Local. */
+void halo_plan_make(struct halo_plan *plan, const struct lattice *lattice, enum halo_kind kind,
+                    int direction);

@@ -122,13 +122,13 @@ static void step_by_slices(struct step *step) {
     }
     for (int t = 1; t < last; t++)
         slice_step(step, t);
-    if (overlap)
-        finish(step, HALO_LINKS);
-    slice_step(step, last);
     if (overlap) {
+        finish(step, HALO_LINKS);
         finish(step, HALO_STAPLES);
-        update_at(step, SLICE, 0);
     }
+    slice_step(step, last);
+    if (overlap)
+        update_at(step, SLICE, 0);
 }
 
 double leapfrog(struct simulation *simulation, const struct physics *physics) {

@@ -49,7 +49,8 @@ int simulation_make(struct simulation *simulation, const struct lattice *lattice
         simulation->scratch = memory_take(scratch_numbers(&simulation->lattice) * sizeof(real));
     if (all_well(failed || !simulation->scratch, comm) != 0)
         return -1;
-    failed = halo_make(&simulation->halo, &simulation->lattice, kernels, mode, comm) != 0;
+    failed = halo_make(&simulation->halo, &simulation->lattice, &simulation->fields, kernels, mode,
+                       comm) != 0;
     return all_well(failed, comm);
 }
 
