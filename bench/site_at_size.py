@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A site of 1,000 nodes on this machine: acceptance, many launches side by side, the driver killed.
 
-python -m bench site_at_size [--quick] [--nodes N] [--launches N] [--at-once N] [--kills N]. Slurm,
-driver, session, records and reports are real, the answers of ranks are those of a machine with
-known truth (simulated_site.py). Needs root. Exits 1 when a row misses its goal (bench/rows.py).
+python -m bench site_at_size [--quick] [--part PART] [--nodes N] [--launches N] [--at-once N]
+[--kills N]. Slurm, driver, session, records and reports are real, the answers of ranks are those of
+a machine with known truth (simulated_site.py). Needs root. Exits 1 when a row misses its goal.
 """
 
 from __future__ import annotations
@@ -110,15 +110,17 @@ class Size:
 USUAL, QUICK = Size(1000, 5000, 20, 10), Size(2 * LEAF, 160, 8, 2)
 
 
-def rows(size: Size, folder: Path) -> Iterator[Row]:
-    """All rows; see the module's docstring."""
+def rows(size: Size, folder: Path, part: str) -> Iterator[Row]:
+    """All rows, or those of a part; see the module's docstring."""
     begun, slurm = time.monotonic(), OneKernelSlurm(folder / "slurm", size.nodes)
     slurm.start()
     took_s = time.monotonic() - begun
     yield Row(f"{size.nodes:,} slurmd and slurmctld on one kernel", "", f"up in {took_s:.0f} s")
     site = SimulatedSite(folder, size.truth(), size.at_once)
-    yield from _acceptance(size, site)
-    yield from _many(size, site, slurm)
+    if part != "many":
+        yield from _acceptance(size, site)
+    if part != "acceptance":
+        yield from _many(size, site, slurm)
 
 
 def _acceptance(size: Size, site: SimulatedSite) -> Iterator[Row]:
@@ -243,6 +245,7 @@ def main(arguments: Sequence[str]) -> int:
     """Entry point; see the module's docstring."""
     parser = argparse.ArgumentParser(prog="python -m bench site_at_size")
     parser.add_argument("--quick", action="store_true", help="a small site, in two minutes")
+    parser.add_argument("--part", choices=["all", "acceptance", "many"], default="all")
     for name in ("nodes", "launches", "at-once", "kills"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="keep everything in it")
@@ -255,9 +258,9 @@ def main(arguments: Sequence[str]) -> int:
     size = replace(base, **given)
     if asked.keep is not None:
         asked.keep.mkdir(parents=True)
-        return printed(rows(size, asked.keep.resolve()))
+        return printed(rows(size, asked.keep.resolve(), asked.part))
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        return printed(rows(size, Path(folder)))
+        return printed(rows(size, Path(folder), asked.part))
 
 
 if __name__ == "__main__":

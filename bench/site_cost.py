@@ -45,8 +45,9 @@ def main() -> int:
             cases = [case for case in plan.cases if case.skipped is None]
             wall_s = plan.blocks * sum(case.estimate_s + STEP_S for case in cases)
             node_s = plan.blocks * sum(case.nodes * (case.estimate_s + STEP_S) for case in cases)
-            size = f"{nodes:,} | {plan.blocks * len(cases):,}"
-            print(f"| {name} | {size} | {wall_s / 60:.1f} min | {node_s / 3600:,.1f} |")
+            size, hours = f"{nodes:,} | {plan.blocks * len(cases):,}", node_s / 3600
+            told = f"{hours:,.1f}" if hours >= 1 else f"{hours:.2f}"
+            print(f"| {name} | {size} | {wall_s / 60:.1f} min | {told} |")
     return 0
 
 
