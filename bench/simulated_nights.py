@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 
 from records.history.model import Change, History, Night, SeriesKey
 from reports.nightly.findings import Finding
 from reports.nightly.judge import NightJudge
 from reports.nightly.rules import Rules
+from reports.statistics.descriptive import Matrix
 
-Matrix = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 
 LAUNCHES = 5

@@ -19,12 +19,11 @@ from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
-from records.pair_places import positions_of
+from records.pair_places import Indices, positions_of
 from reports.acceptance.levels import APART, Flags, Top, top_of
 from reports.statistics.descriptive import Matrix
 
 Nodes = tuple[int, ...]
-Indices = NDArray[np.intp]
 
 #: Deviations are cut off here, as multiples of the tolerance: a node belongs to no group when more
 #: than 1/1.4 of its pairs there are slow.

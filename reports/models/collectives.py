@@ -19,7 +19,8 @@ from typing import Literal
 
 import numpy as np
 
-from reports.models.shared_luck import Grouped, Vector
+from reports.models.shared_luck import Grouped
+from reports.statistics.descriptive import Vector
 
 Form = Literal["constant", "log2_p", "ceil_log2_p", "p", "(p-1)/p", "sqrt_p", "p_log2_p"]
 

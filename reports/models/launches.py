@@ -12,14 +12,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.models.parts import Vector, best_edges, costs_of_parts, line_of
+from reports.models.parts import best_edges, costs_of_parts, line_of
 from reports.models.point_to_point import Line, Segmentation, supported
-from reports.statistics.descriptive import LEVEL, Interval
-
-Matrix = NDArray[np.float64]
+from reports.statistics.descriptive import LEVEL, Interval, Matrix, Vector
 
 #: Fewer launches give no interval: the least and the greatest of four hold the median in 87.5 %.
 LEAST_LAUNCHES = 5

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from reports.statistics.descriptive import Vector
 
 #: A part of fewer points is not fitted.
 LEAST_POINTS = 4

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from reports.models.parts import LEAST_POINTS, Vector, best_edges, costs_of_parts, line_of
-from reports.statistics.descriptive import Interval
+from reports.models.parts import LEAST_POINTS, best_edges, costs_of_parts, line_of
+from reports.statistics.descriptive import Interval, Vector
 
 #: Beyond this the search, whose cost grows with the square, is refused.
 MOST_SIZES = 500

@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
+from reports.statistics.descriptive import Matrix, Vector
 
 #: Standard deviations of ln γ, a, ln κ, b before anything is measured.
 PRIOR = np.array([20.0, 0.03, 0.7, 0.3])

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from reports.statistics.descriptive import Vector
 
 #: Ratios of the variances of u and e that are tried.
 _RATIOS = np.concatenate([[0.0], np.logspace(-2, 3, 21)])

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
-from reports.nightly.reference import Matrix, row_medians
+from reports.nightly.reference import row_medians
 from reports.nightly.rules import Rules
+from reports.statistics.descriptive import Matrix
 
 Single = NDArray[np.float32]
-Indices = NDArray[np.signedinteger]
+Places = NDArray[np.signedinteger]
 
 PERMUTATIONS = 9999
 _FIRST_LOOK = 199
@@ -39,7 +40,7 @@ class Split:
 
 
 @lru_cache(maxsize=64)
-def _pairs(n: int) -> tuple[Indices, Indices, Indices]:
+def _pairs(n: int) -> tuple[Places, Places, Places]:
     """Pairs i < j in order of j, and where each j begins."""
     second, first = np.tril_indices(n, -1)
     return first, second, np.concatenate([[0], np.cumsum(np.arange(1, n - 1))])
@@ -90,7 +91,7 @@ def best_splits(rows: Matrix, least_before: int, least_after: int) -> list[Split
 
 
 @lru_cache(maxsize=32)
-def _permutations(n: int) -> tuple[Indices, Indices]:
+def _permutations(n: int) -> tuple[Places, Places]:
     """Orders of n values, shape (PERMUTATIONS, n), and the index i·n + j of each of their pairs;
     seeded."""
     rng = np.random.default_rng(_SEED + n)

@@ -15,7 +15,8 @@ from datetime import date
 import numpy as np
 
 from records.history.model import Night
-from reports.nightly.reference import Mask, Matrix, last_nights
+from reports.nightly.reference import Mask, last_nights
+from reports.statistics.descriptive import Matrix
 
 #: Nights that share a level: a slow change of the level is then no effect of nodes.
 _BLOCK = 14

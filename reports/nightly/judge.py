@@ -14,7 +14,7 @@ from records.history.model import Change, History, Kind
 from reports.nightly.covariates import night_terms, term_factors
 from reports.nightly.findings import Finding, Judgement, Verdict
 from reports.nightly.lasting import Shift, drifts, early_steps, lasting
-from reports.nightly.reference import Mask, Matrix
+from reports.nightly.reference import Mask
 from reports.nightly.rules import Rules
 from reports.nightly.segments import (
     bad_nights,
@@ -23,6 +23,7 @@ from reports.nightly.segments import (
     reference_starts,
 )
 from reports.nightly.tonight import Seen, StageA
+from reports.statistics.descriptive import Matrix
 
 #: Message lengths up to this are start-up bound; their floor is wider.
 SMALL_MESSAGE_BYTES = 1024

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from records.history.model import Stage
 from reports.nightly.change_points import lasting_changes, median_shifts, rank_p
-from reports.nightly.reference import Mask, Matrix
+from reports.nightly.reference import Mask
 from reports.nightly.rules import Rules
+from reports.statistics.descriptive import Matrix
 
 Places = NDArray[np.intp]
 

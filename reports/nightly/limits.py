@@ -10,7 +10,6 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from reports.nightly.reference import (
     Mask,
-    Matrix,
     References,
     crossed_deviations,
     last_nights,
@@ -18,6 +17,7 @@ from reports.nightly.reference import (
 )
 from reports.nightly.rules import Rules
 from reports.nightly.tail import LEAST_DEVIATIONS, Tail, fit_tail, run_quantile
+from reports.statistics.descriptive import Matrix
 
 #: Variance of a median of n normal values, times n, in units of theirs.
 _MEDIAN_VARIANCE = np.pi / 2

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.nightly.rules import Rules
+from reports.statistics.descriptive import Matrix
 
-Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Counts = NDArray[np.int64]
 

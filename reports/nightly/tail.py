@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reports.nightly.reference import Counts, Matrix
+from reports.nightly.reference import Counts
+from reports.statistics.descriptive import Matrix
 
 #: The tail begins where this share of all deviations lies, or as many as are needed for a fit.
 SHARE = 0.05

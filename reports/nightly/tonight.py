@@ -9,16 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from reports.nightly.limits import limits, run_of_nights
-from reports.nightly.reference import (
-    Counts,
-    Mask,
-    Matrix,
-    last_nights,
-    references,
-    residuals,
-    worsening,
-)
+from reports.nightly.reference import Counts, Mask, last_nights, references, residuals, worsening
 from reports.nightly.rules import Rules
+from reports.statistics.descriptive import Matrix
 
 
 @dataclass(frozen=True)

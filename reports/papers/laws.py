@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 
 from reports.models.collectives import FORMS, Form, Law, aggregated_factor
-from reports.models.shared_luck import Vector
 from reports.papers.definition import ClosedForm
+from reports.statistics.descriptive import Vector
 
 _Row = Mapping[str, str]
 _At = Mapping[str, float]

@@ -22,7 +22,7 @@ from reports.models.communication import Transfer
 from reports.models.launches import resampled_medians
 from reports.models.parts import LEAST_POINTS, line_of
 from reports.models.point_to_point import MOST_SIZES, segmented
-from reports.models.scaling import Matrix, Vector
+from reports.statistics.descriptive import Matrix, Vector
 
 #: Fewer lengths give no line.
 LEAST_SIZES = 2

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reports.analysis import Analysis
-from reports.models.scaling import Counts, Law, Vector, fit_law
+from reports.models.scaling import Counts, Law, fit_law
 from reports.notation.units import count_text, three_digits
 from reports.prediction.machine import SEED, Machine, machine_of
 from reports.prediction.subjects import (
@@ -26,7 +26,7 @@ from reports.prediction.subjects import (
     Subject,
     subjects,
 )
-from reports.statistics.descriptive import LEVEL
+from reports.statistics.descriptive import LEVEL, Vector
 
 #: Fewer node counts give no law; one of them must have messages between nodes.
 LEAST_COUNTS = 2

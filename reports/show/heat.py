@@ -11,13 +11,12 @@ from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Rectangle
-from numpy.typing import NDArray
 
 from reports.notation.palette import BAD, INK, ON_BRIGHT, ON_DARK, PAPER
 from reports.show.arrange import LABEL_PT, text_width_in, wrapped
 from reports.show.canvas import WIDTH_IN, Panel, finish, new_panel
+from reports.statistics.descriptive import Matrix
 
-Matrix = NDArray[np.float64]
 Place = tuple[int, int]
 
 #: Dark to bright, of rising luminance.

@@ -22,6 +22,7 @@ LEVEL = 0.95
 OUTLIER_LIMIT = 3.5
 OUTLIER_LEAST_N = 7
 
+Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 

@@ -140,17 +140,6 @@ def render_pages(content: Content) -> dict[str, str]:
     choice, compared = choice_tables(analysis), comparison_tables(analysis)
     checks = [_check(analysis, part, pieces) for part in content.parts]
     invalid = invalid_table(analysis)
-    contents = [
-        ("answer", "Answer"),
-        *([("choice", "Which is best")] if choice else []),
-        *([("study", "The study")] if content.study else []),
-        *((f"check-{part.anchor}", part.title) for part in content.parts),
-        ("launches", "Launches"),
-        ("comparison", "Compared"),
-        *([("invalid", "Invalid on purpose")] if invalid else []),
-        ("provenance", "Provenance, evidence"),
-        ("method", "Method"),
-    ]
     harness = run.provenance.harness
     commit = (harness.git_commit or "")[:12]
     page = render_page(
@@ -165,7 +154,7 @@ def render_pages(content: Content) -> dict[str, str]:
             "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
             "sentences": summary_sentences(analysis),
             "counted": launches_text(analysis),
-            "sections": contents,
+            "sections": _contents(content, choice=bool(choice), invalid=invalid is not None),
             "score_panel": score_panel,
             "factors": factors,
             "study": content.study,
@@ -218,18 +207,38 @@ def render_pages(content: Content) -> dict[str, str]:
     )
 
     def cover(sheet: Sheet) -> str:
-        named = [(part.anchor, part.title) for part in sheet.parts if part.anchor and part.title]
-        body = Markup("\n".join(part.body for part in sheet.parts))  # noqa: S704 (our own page)
-        found = {
-            "sheet": sheet,
-            "sections": named if len(named) <= MOST_NAMED else [],
-            "run": run,
-            "data": data,
-            "body": body,
-        }
-        return render_page("details.html.j2", analysis.looks, found)
+        return _page_beside(analysis, sheet, data)
 
     return laid_out(page, pieces.made, cover, root, MOST_BYTES, most_beside=MOST_BESIDE, data=data)
+
+
+def _contents(content: Content, *, choice: bool, invalid: bool) -> list[tuple[str, str]]:
+    """The contents of the page: anchors and titles of its sections."""
+    return [
+        ("answer", "Answer"),
+        *([("choice", "Which is best")] if choice else []),
+        *([("study", "The study")] if content.study else []),
+        *((f"check-{part.anchor}", part.title) for part in content.parts),
+        ("launches", "Launches"),
+        ("comparison", "Compared"),
+        *([("invalid", "Invalid on purpose")] if invalid else []),
+        ("provenance", "Provenance, evidence"),
+        ("method", "Method"),
+    ]
+
+
+def _page_beside(analysis: Analysis, sheet: Sheet, data: Sequence[str]) -> str:
+    """A page of what would make the first too long."""
+    named = [(part.anchor, part.title) for part in sheet.parts if part.anchor and part.title]
+    body = Markup("\n".join(part.body for part in sheet.parts))  # noqa: S704 (our own page)
+    found = {
+        "sheet": sheet,
+        "sections": named if len(named) <= MOST_NAMED else [],
+        "run": analysis.run,
+        "data": data,
+        "body": body,
+    }
+    return render_page("details.html.j2", analysis.looks, found)
 
 
 def _there(*tables: Table | None) -> list[Table]:
