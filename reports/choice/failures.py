@@ -96,8 +96,8 @@ class Failures:
         """The failures of these cases together, each counted once."""
         places = set(cases)
         return FailureRate(
-            sum(self._failed[place] for place in places),
-            sum(self._launched[place] for place in places),
+            sum(self._failed.get(place, 0) for place in places),
+            sum(self._launched.get(place, 0) for place in places),
         )
 
     def of_checks(self, checks: Iterable[str], environment: str) -> FailureRate:

@@ -50,9 +50,14 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     if isinstance(value, int):
-        return fixed(value, 0)
+        return _whole(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shortened(text, _LONGEST)
+
+
+@lru_cache(maxsize=1 << 16)
+def _whole(value: int) -> str:
+    return fixed(value, 0)
 
 
 def shortened(text: str, longest: int) -> str:

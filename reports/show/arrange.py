@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
@@ -36,13 +36,14 @@ _FINE_IN = 0.02
 def text_width_in(text: str, size_pt: float, weight: str = "normal") -> float:
     """How wide a text is at most, in inches: browsers' fonts are narrower than the one measured."""
     font = FontProperties(family="DejaVu Sans", size=size_pt, weight=weight)
-    width, _, _ = _text_renderer().get_text_width_height_descent(text, font, False)
+    width, _, _ = _renderer(72).get_text_width_height_descent(text, font, False)
     return float(width) / 72
 
 
-@lru_cache(maxsize=1)
-def _text_renderer() -> Any:
-    return RendererAgg(8, 8, 72)  # type: ignore[no-untyped-call]
+@lru_cache(maxsize=4)
+def _renderer(dpi: float) -> Any:
+    """Measures texts; one for all panels, for what it has measured is kept with it."""
+    return RendererAgg(8, 8, dpi)  # type: ignore[no-untyped-call]
 
 
 def wrapped(text: str, size_pt: float, width_in: float, weight: str = "normal") -> list[str]:
@@ -70,7 +71,7 @@ def wrapped(text: str, size_pt: float, width_in: float, weight: str = "normal") 
 
 def arrange(figure: Figure) -> None:
     """Place title, legend, y title, axes and colour bar of a panel."""
-    renderer: RendererAgg = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    renderer = _renderer(figure.dpi)
     axes, *bars = figure.axes
     width, height = figure.get_size_inches()
     top = _heading(

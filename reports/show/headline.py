@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.units import count_text, readable_unit
@@ -15,6 +16,7 @@ from reports.show.tables import Cell, Table, pivot, slug
 MOST_POINTS = 5
 
 
+@lru_cache(maxsize=32)
 def headline_table(analysis: Analysis, check: str) -> Table | None:
     """The check's deciding metric, environments side by side; each value leads to its launches."""
     metric = deciding_metric(analysis, check)

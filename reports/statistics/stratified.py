@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats  # type: ignore[import-untyped]
+from scipy import special  # type: ignore[import-untyped]
 
 #: Least launches of either kind, in cases that have both.
 LEAST_OF_EACH = 5
@@ -54,15 +54,17 @@ def stratified_shift(
         aligned = _aligned(cases, blocks, np.where(marked, values - shift, values))
         return _statistic(strata, aligned[both], marked[both])
 
+    from scipy import optimize  # slow: SciPy, seldom needed
+
     reach = float(np.ptp(values)) + 1e-9
-    limit = float(stats.norm.ppf(0.975))
+    limit = float(special.ndtri(0.975))
     value, low, high = (
         float(optimize.brentq(lambda s, at=at: z(s) - at, -reach, reach, xtol=1e-7))
         if z(-reach) > at > z(reach)
         else (-np.inf if at > 0 else np.inf)
         for at in (0.0, limit, -limit)
     )
-    p = 2 * float(stats.norm.sf(abs(z(0.0))))
+    p = 2 * float(special.ndtr(-abs(z(0.0))))
     return Shift(value, low, high, p, n, others, len(np.unique(strata)))
 
 
@@ -90,6 +92,8 @@ def _statistic(
     cases: NDArray[np.int64], values: NDArray[np.float64], marked: NDArray[np.bool_]
 ) -> float:
     """Van Elteren's standardised statistic; ties have their mean rank."""
+    from scipy import stats  # slow: SciPy, seldom needed
+
     counts = np.bincount(cases)
     first = np.concatenate([[0], np.cumsum(counts)[:-1]])
     # Cases lie apart, so that one ranking of all gives the ranks within each.

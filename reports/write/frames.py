@@ -4,13 +4,15 @@ with its unit; docs/data.md has every column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from io import BytesIO
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import polars as pl
+from polars.io.plugins import register_io_source
 
 from records.axes import axis_of
 from records.plain_text import plain
@@ -68,56 +70,77 @@ _TYPES: dict[str, Any] = {
 _BATCH = 40_000
 
 
-def render_csv(analysis: Analysis) -> bytes:
-    """One row for each (case, metric, point), valid launches only."""
-    buffer, axes = BytesIO(), axis_columns(analysis, _TAKEN)
-    further = [name for name in axes.columns if name not in COMMON]
-    for start in range(0, max(1, len(analysis.rows)), _BATCH):
-        rows = analysis.rows[start : start + _BATCH]
-        summaries = [row.summary for row in rows]
-        columns: dict[str, Sequence[Any]] = {
-            "blocks_planned": [
-                analysis.run.asked[case.environment, case.check]
-                for case in map(analysis.case, rows)
-            ],
-            "flags": _texts((row.flags for row in rows), "; ".join),
-        }
-        for column, name in _STATISTICS.items():
-            columns[column] = [getattr(item, name) for item in summaries]
-        for name in ("mean", "median"):
-            intervals = [getattr(item, f"{name}_interval") for item in summaries]
-            for part in ("low", "high", "method", "level"):
-                columns[f"{name}_ci_{part}"] = [getattr(item, part, None) for item in intervals]
-        statistics = (
-            pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
-            for name, values in columns.items()
+def render_csv(analysis: Analysis) -> Iterator[bytes]:
+    """One row for each (case, metric, point), valid launches only; in pieces."""
+    for place, (rows, heads) in enumerate(_parts(analysis)):
+        frame = heads.with_columns(*_statistics(analysis, rows), pl.lit(SCHEMA).alias("schema"))
+        buffer = BytesIO()
+        frame.select(*CSV_COLUMNS, *_further(heads)).write_csv(
+            buffer, line_terminator="\n", include_header=not place
         )
-        frame = _heads(analysis, rows).hstack(axes[start : start + _BATCH])
-        frame = frame.with_columns(*statistics, pl.lit(SCHEMA).alias("schema"))
-        frame.select(*CSV_COLUMNS, *further).write_csv(
-            buffer, line_terminator="\n", include_header=not start
-        )
-    return buffer.getvalue()
+        yield buffer.getvalue()
+
+
+def _statistics(analysis: Analysis, rows: Sequence[Row]) -> Iterator[pl.Series]:
+    """The columns of summary.csv that tell of a row's values."""
+    summaries = [row.summary for row in rows]
+    asked = analysis.run.asked
+    columns: dict[str, Sequence[Any]] = {
+        "blocks_planned": [
+            asked[case.environment, case.check] for case in map(analysis.case, rows)
+        ],
+        "flags": _texts((row.flags for row in rows), "; ".join),
+    }
+    for column, name in _STATISTICS.items():
+        columns[column] = [*map(attrgetter(name), summaries)]
+    for name in ("mean", "median"):
+        intervals = [*map(attrgetter(f"{name}_interval"), summaries)]
+        for part in ("low", "high", "method", "level"):
+            columns[f"{name}_ci_{part}"] = [getattr(item, part, None) for item in intervals]
+    for name, values in columns.items():
+        yield pl.Series(name, values, dtype=_TYPES.get(name, pl.Float64))
 
 
 def render_parquet(analysis: Analysis) -> bytes:
-    """One row for each value of a valid launch: case, metric, point, unit, block, value."""
-    rows = analysis.rows
-    counts = [row.summary.n for row in rows]
-    axes = axis_columns(analysis, _TAKEN)
-    words = _heads(analysis, rows).hstack(axes).with_columns(pl.col(pl.String).cast(pl.Categorical))
-    repeated = words[np.repeat(np.arange(len(rows)), counts)]
-    empty = np.array([], dtype=np.float64)
-    columns = {
-        "block": np.concatenate([row.series.blocks for row in rows] or [empty.astype(np.int64)]),
-        "value": np.concatenate([row.series.values for row in rows] or [empty]),
-    }
-    buffer = BytesIO()
-    further = (name for name in axes.columns if name not in COMMON)
-    frame = repeated.with_columns(pl.Series(k, v) for k, v in columns.items())
+    """One row for each value of a valid launch: case, metric, point, unit, block, value.
+
+    The rows are made and compressed some at a time: all of them take a hundred bytes a value.
+    """
+
+    def pieces(*_: object) -> Iterator[pl.DataFrame]:
+        return (_values(rows, heads) for rows, heads in _parts(analysis))
+
     metadata = {"assay.schema": str(SCHEMA), "assay.run_id": plain(analysis.run.run_id)}
-    frame.select(*PARQUET_COLUMNS, *further).write_parquet(buffer, metadata=metadata)
+    buffer = BytesIO()
+    schema = _values([], next(_parts(analysis))[1].clear()).schema
+    register_io_source(pieces, schema=schema).sink_parquet(buffer, metadata=metadata)
     return buffer.getvalue()
+
+
+def _values(rows: Sequence[Row], heads: pl.DataFrame) -> pl.DataFrame:
+    """The values behind rows, a row each."""
+    words = heads.with_columns(pl.col(pl.String).cast(pl.Categorical))
+    empty = np.array([], dtype=np.float64)
+    blocks = [row.series.blocks for row in rows] or [empty.astype(np.int64)]
+    repeated = words[np.repeat(np.arange(len(rows)), [row.summary.n for row in rows])]
+    return repeated.with_columns(
+        pl.Series("block", np.concatenate(blocks)),
+        pl.Series("value", np.concatenate([row.series.values for row in rows] or [empty])),
+    ).select(*PARQUET_COLUMNS, *_further(heads))
+
+
+def _parts(analysis: Analysis) -> Iterator[tuple[Sequence[Row], pl.DataFrame]]:
+    """Rows with what names them, some at a time; one part without rows where there are none."""
+    axes = axis_columns(analysis, _TAKEN)
+    for start in range(0, max(1, len(analysis.rows)), _BATCH):
+        rows = analysis.rows[start : start + _BATCH]
+        yield rows, _heads(analysis, rows).hstack(axes[start : start + _BATCH])
+
+
+def _further(heads: pl.DataFrame) -> list[str]:
+    """The columns of parameters and points."""
+    known = {*CSV_COLUMNS, *PARQUET_COLUMNS}
+    return [name for name in heads.columns if name not in known]
 
 
 @lru_cache(maxsize=1)
