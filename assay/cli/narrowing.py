@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 
-from assay.cli.options import added_checks
+from assay.cli.options import MOST_NODES, added_checks
 from assay.plan import Narrowing
 from checks.common.registry import CHECKS
 
-#: Greatest number of blocks or nodes that an option may ask for.
-MOST_COUNT = 10_000
+#: Greatest number of blocks that an option may ask for.
+MOST_BLOCKS = 10_000
 
 
 def add_narrowing(parser: argparse.ArgumentParser) -> None:
@@ -35,10 +36,12 @@ def add_narrowing(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--nodes",
         metavar="N",
-        type=_count,
+        type=partial(_count, most=MOST_NODES),
         help="launches use so many nodes at most; with --in-one-job so many are asked for",
     )
-    group.add_argument("--blocks", metavar="N", type=_count, help="so many blocks")
+    group.add_argument(
+        "--blocks", metavar="N", type=partial(_count, most=MOST_BLOCKS), help="so many blocks"
+    )
     group.add_argument(
         "--scale",
         choices=("paper", "small"),
@@ -67,9 +70,9 @@ def _checks_or_folder(text: str) -> tuple[str, ...]:
     return names
 
 
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= MOST_COUNT:
+def _count(text: str, most: int) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
         raise argparse.ArgumentTypeError(
-            f"found {text!r:.40}; allowed is a number from 1 to {MOST_COUNT}"
+            f"found {text!r:.40}; allowed is a number from 1 to {most}"
         )
     return int(text)

@@ -10,6 +10,8 @@ from assay.cli.pictures import add_pictures
 from records.history import DEFAULT_HISTORY
 
 DEFAULT_SITE = "virtual"
+#: More nodes than any machine has.
+MOST_NODES = 1_000_000
 
 
 def added_checks(path: str) -> str:

@@ -7,6 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from assay.cli.options import MOST_NODES
 from assay.machine.predicting import prediction_told
 from assay.screens.prediction import show_prediction
 from assay.screens.screen import Screen
@@ -18,9 +19,6 @@ from reports.prediction.picture import prediction_picture
 from reports.prediction.predict import Outcome, predict
 from reports.show.canvas import styled
 from reports.show.slides import write_pictures
-
-#: More nodes than any machine has.
-MOST_NODES = 1_000_000
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 
 import pytest
 
 from assay.cli import main
+from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.plan import Narrowing, make_plan, render_plan
 from assay.run.status import run_status
 from assay.schema import campaign_from_text, campaign_names, load_campaign
@@ -254,3 +256,11 @@ def test_checks_of_the_command_line_are_names_or_a_folder(tmp_path, monkeypatch,
 def test_the_plan_as_json_names_what_is_absent() -> None:
     plan = plan_of(GOOD, dataclasses.replace(SITE, environments={"mpich": MPI}))
     assert list(json.loads(plan.to_json())["absent"]) == ["lam"]
+
+
+def test_nodes_and_blocks_have_limits_of_their_own():
+    parser = argparse.ArgumentParser()
+    add_narrowing(parser)
+    assert narrowing_of(parser.parse_args(["--nodes=15000", "--blocks=10000"])).nodes == 15000
+    with pytest.raises(SystemExit):
+        parser.parse_args(["--blocks=15000"])
