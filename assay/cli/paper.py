@@ -56,6 +56,8 @@ def _paper(arguments: argparse.Namespace) -> int:
         print(told.text())
         return ExitStatus.PASS
     say(f"{study.authors} {study.year}: {document.answer}")
+    for text in document.warnings:
+        say(f"  note: {text}")
     for one in document.claims:
         say(f"  {one.word}: {one.claim.said}")
     for path in written:

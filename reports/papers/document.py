@@ -87,7 +87,8 @@ class PaperDocument:
         lost = sum(analysis.counts[one] for one in ("failed", "wrong", "lost"))
         lost -= analysis.on_purpose
         if lost:
-            told.append(f"{count_text(lost, 'launch has', 'launches have')} no value.")
+            launches = count_text(lost, "launch has", "launches have")
+            told.append(f"{launches} no value; what is said here rests on the others.")
         if not analysis.complete:
             told.append("The run is not finished.")
         if analysis.run.blocks == 1:

@@ -246,6 +246,7 @@ def _draw_line_rate(axes: Axes, lines: Sequence[Line], rate: float, unit: str) -
         ha="right",
         fontsize=8.5,
         color=QUIET,
+        annotation_clip=True,
     )
     above = [(x, y) for line in lines for x, y in zip(line.x, line.centre, strict=True) if y > rate]
     if above:
