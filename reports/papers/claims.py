@@ -48,6 +48,8 @@ class Judged:
 
 #: The word for a claim whose verdicts are not the same in all environments.
 DIFFERS = "differs between libraries"
+#: An interval whose ends lie further apart, of two or three values, is not told by its ends.
+WIDEST = 1000
 
 
 def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
@@ -152,6 +154,8 @@ def _judged(
     low, high = math.exp(interval.low), math.exp(interval.high)
     half = mean_half_width(summary.n, 1 - (1 - LEVEL) / among) * (summary.stddev or 0.0)
     ends = between(interval.low, interval.high, text)
+    if high > WIDEST * low:
+        ends = f"ends more than a factor of {WIDEST:,} apart"
     because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; {over}"
     if above:
         fails = math.exp(summary.mean + half) <= limit

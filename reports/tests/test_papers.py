@@ -15,7 +15,7 @@ from checks.common.registry import CHECKS
 from records.errors import AssayError
 from reports.analysis import analyse
 from reports.load.loading import load_run
-from reports.papers import tables
+from reports.papers import claims, tables
 from reports.papers.beside import Beside
 from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
 from reports.papers.definition import Claim, Measured, load_study, read_study, studies
@@ -149,6 +149,13 @@ def test_a_claim_is_judged_by_the_interval_of_its_ratio(analysis, limit, word):
     (verdict,) = judge(lead(**limit), analysis)
     assert verdict.word == word
     assert "n = 7, 4 points" in verdict.because
+
+
+def test_an_interval_of_any_size_has_no_ends(analysis, monkeypatch):
+    monkeypatch.setattr(claims, "WIDEST", 1)
+    (verdict,) = judge(lead(more_than=1.0), analysis)
+    assert verdict.word == HOLDS
+    assert "(95%: ends more than a factor of 1 apart)" in verdict.because
 
 
 @pytest.mark.parametrize(
