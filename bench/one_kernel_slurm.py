@@ -18,7 +18,7 @@ from pathlib import Path
 from records.errors import InfrastructureError
 from virtual_cluster.daemons import failure
 from virtual_cluster.host import run, tries
-from virtual_cluster.slurm_conf import cgroup_conf
+from virtual_cluster.slurm_conf import JOB_SETTINGS, cgroup_conf
 
 #: Cores and mebibytes of each node, as Slurm is told.
 CORES, MEGABYTES = 64, 262_144
@@ -42,18 +42,8 @@ SlurmctldLogFile={folder}/slurmctld.log
 SlurmdLogFile={folder}/nodes/%n.log
 SlurmdDebug=error
 ProctrackType=proctrack/pgid
-TaskPlugin=task/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SlurmdParameters=config_overrides
-PropagateResourceLimits=NONE
-JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 JobCompType=jobcomp/none
-JobRequeue=0
-MailProg=/bin/true
-KillWait=5
 # A site whose epilog leaves nothing of a job.
 Epilog={folder}/end-of-job
 SchedulerType=sched/builtin
@@ -128,7 +118,9 @@ class OneKernelSlurm:
         (self.folder / "cgroup.conf").write_text(cgroup_conf())
         settings = {"address": _ADDRESS, "folder": self.folder, "nodes": self.nodes}
         ports = {"first": _PORT, "last": _PORT + self.nodes - 1}
-        text = _SETTINGS.format(**settings, **ports, cores=CORES, megabytes=MEGABYTES)
+        text = JOB_SETTINGS + _SETTINGS.format(
+            **settings, **ports, cores=CORES, megabytes=MEGABYTES
+        )
         (self.folder / "slurm.conf").write_text(text)
 
     def _join(self) -> None:

@@ -8,18 +8,8 @@ from pathlib import Path
 from virtual_cluster.spec import ClusterSpec
 from virtual_cluster.switches import ONE
 
-#: Settings of every Slurm cluster of namespaces, each with its `state` folder.
-COMMON_SETTINGS = """\
-SlurmUser=root
-AuthType=auth/munge
-AuthInfo=socket={state}/munge/socket
-CredType=cred/munge
-StateSaveLocation={state}/spool/slurmctld
-SlurmctldPidFile={state}/spool/slurmctld.pid
-SlurmctldLogFile={state}/log/slurmctld.log
-SlurmdLogFile={state}/log/%n.log
-# No control groups, so daemons of LAM and PVM outlive their step.
-ProctrackType=proctrack/linuxproc
+#: Settings of every Slurm whose nodes share a machine: cores are given out, nothing is bound.
+JOB_SETTINGS = """\
 TaskPlugin=task/none
 MpiDefault=none
 SelectType=select/cons_tres
@@ -30,6 +20,20 @@ JobAcctGatherType=jobacct_gather/none
 JobRequeue=0
 MailProg=/bin/true
 KillWait=5
+"""
+#: Settings of every Slurm cluster of namespaces, each with its `state` folder.
+COMMON_SETTINGS = f"""\
+{JOB_SETTINGS}\
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket={{state}}/munge/socket
+CredType=cred/munge
+StateSaveLocation={{state}}/spool/slurmctld
+SlurmctldPidFile={{state}}/spool/slurmctld.pid
+SlurmctldLogFile={{state}}/log/slurmctld.log
+SlurmdLogFile={{state}}/log/%n.log
+# No control groups, so daemons of LAM and PVM outlive their step.
+ProctrackType=proctrack/linuxproc
 """
 _SETTINGS = """\
 # Written by `assay cluster up`; goes away with `assay cluster down`.
