@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from assay.plan.expand import Case, expand
 from assay.plan.interims import sequential_design
@@ -30,9 +31,9 @@ def make_plan(
 ) -> Plan:
     """The plan of what `narrowing` leaves of a campaign on a site.
 
-    `measured`: what launches of the cases timed in an earlier run.
-    Environments that the site lacks are left out, and named in the plan. Raises AssayError when
-    nothing is left, for a case given twice, and for an estimate above the campaign's limits.
+    `measured`: what launches of the cases timed in an earlier run. Environments that the site
+    lacks are named in the plan. Raises AssayError when nothing is left, for a case given twice,
+    and for an estimate above the campaign's limits.
     """
     asked, site = narrowing.of_campaign(campaign), narrowing.of_site(site)
     campaign, absent = present(asked, site)
@@ -44,30 +45,12 @@ def make_plan(
             f"campaign {campaign.name}: nothing is left of it on site {site.name}:"
             f" {'; '.join(left_out)}"
         )
-    sequential = None if isinstance(campaign.blocks, int) else sequential_design(campaign.blocks)
-    blocks = campaign.blocks if isinstance(campaign.blocks, int) else campaign.blocks.greatest
     used = sorted({case.check for case in planned})
-    feasible = [case for case in planned if case.skipped is None]
-    node_s = sum(case.nodes * case.estimate_s for case in feasible)
-    wall_s = sum(case.estimate_s for case in feasible)
+    stated = _stated(campaign, used)
     plan = Plan(
-        campaign=campaign.name,
-        question=campaign.question,
+        **stated,
         site=site.name,
-        seed=campaign.seed,
-        blocks=blocks,
-        sequential=sequential,
-        environments=list(campaign.environments),
-        variants={name: variant.model_dump() for name, variant in campaign.variants.items()},
-        weights={check: weight for check, weight in campaign.weights.items() if check in used},
-        limits=campaign.limits.model_dump(),
-        totals=Totals(
-            cases=len(planned),
-            skipped=len(planned) - len(feasible),
-            launches=len(feasible) * blocks,
-            node_hours=round(node_s * blocks / 3600, 3),
-            wall_s=round(wall_s * blocks, 1),
-        ),
+        totals=_totals(planned, stated["blocks"]),
         metrics=metrics_of(used),
         checks=descriptions_of(used),
         checks_folders=folders_of(used),
@@ -79,6 +62,36 @@ def make_plan(
     )
     _refuse_above_limits(plan)
     return plan
+
+
+def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
+    """What a plan repeats of its campaign; `used`: the checks that are left of it."""
+    sequential = None if isinstance(campaign.blocks, int) else sequential_design(campaign.blocks)
+    return {
+        "campaign": campaign.name,
+        "question": campaign.question,
+        "seed": campaign.seed,
+        "blocks": campaign.blocks if isinstance(campaign.blocks, int) else campaign.blocks.greatest,
+        "sequential": sequential,
+        "environments": list(campaign.environments),
+        "variants": {name: variant.model_dump() for name, variant in campaign.variants.items()},
+        "weights": {check: weight for check, weight in campaign.weights.items() if check in used},
+        "limits": campaign.limits.model_dump(),
+    }
+
+
+def _totals(planned: Sequence[PlannedCase], blocks: int) -> Totals:
+    """What the launches of all blocks amount to."""
+    feasible = [case for case in planned if case.skipped is None]
+    node_s = sum(case.nodes * case.estimate_s for case in feasible)
+    wall_s = sum(case.estimate_s for case in feasible)
+    return Totals(
+        cases=len(planned),
+        skipped=len(planned) - len(feasible),
+        launches=len(feasible) * blocks,
+        node_hours=round(node_s * blocks / 3600, 3),
+        wall_s=round(wall_s * blocks, 1),
+    )
 
 
 def launch_limit_s(plan: Plan, case: PlannedCase) -> float:

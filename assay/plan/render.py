@@ -19,18 +19,9 @@ def render_plan(plan: Plan) -> str:
     Cases that differ in their environment only stand below the parameters that they share, those
     at their defaults left out.
     """
-    groups: dict[str, list[tuple[str, ...]]] = {}
-    skipped: dict[str, list[str]] = {}
-    for case in plan.cases:
-        params = brief(telling(case.check, case.params))
-        what = f"{case.check}: {params}" if params else case.check
-        if case.skipped is None:
-            groups.setdefault(what, []).append(_row(case))
-        else:
-            named = skipped.setdefault(f"  {what}: {case.skipped}", [])
-            named.append(f"{case.id} ({case.environment})")
     from assay.plan.resolution import resolution  # slow: SciPy
 
+    groups, skipped = _grouped(plan)
     lines = [
         f"campaign {plan.campaign} on site {plan.site}",
         " ".join(plan.question.split()),
@@ -52,19 +43,33 @@ def render_plan(plan: Plan) -> str:
         lines += ["", "pairs of nodes are sampled:", *(f"  {text}" for text in samples)]
     if told := resolution(plan):
         lines += ["", *told]
-    totals, blocks = plan.totals, f"{plan.blocks} blocks"
+    return "\n".join([*lines, "", *_totals(plan), ""])
+
+
+def _grouped(plan: Plan) -> tuple[dict[str, list[tuple[str, ...]]], dict[str, list[str]]]:
+    """Rows of the cases by what they share, and names of the skipped ones by that and why."""
+    groups: dict[str, list[tuple[str, ...]]] = {}
+    skipped: dict[str, list[str]] = {}
+    for case in plan.cases:
+        params = brief(telling(case.check, case.params))
+        what = f"{case.check}: {params}" if params else case.check
+        if case.skipped is None:
+            groups.setdefault(what, []).append(_row(case))
+        else:
+            named = skipped.setdefault(f"  {what}: {case.skipped}", [])
+            named.append(f"{case.id} ({case.environment})")
+    return groups, skipped
+
+
+def _totals(plan: Plan) -> tuple[str, str]:
+    """How many cases and launches there are, and what they cost."""
+    totals, blocks, most = plan.totals, f"{plan.blocks} blocks", ""
     if plan.sequential is not None:
-        blocks = f"{plan.sequential.interims[0]} to {blocks}"
-    most = "at most " if plan.sequential is not None else ""
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"{totals.cases} cases, {totals.skipped} skipped; {blocks}, order seed {plan.seed}",
-            f"{most}{totals.launches} launches, about {_duration(totals.wall_s)} and"
-            f" {totals.node_hours:g} node-hours (estimates)",
-            "",
-        ]
+        blocks, most = f"{plan.sequential.interims[0]} to {blocks}", "at most "
+    return (
+        f"{totals.cases} cases, {totals.skipped} skipped; {blocks}, order seed {plan.seed}",
+        f"{most}{totals.launches} launches, about {_duration(totals.wall_s)} and"
+        f" {totals.node_hours:g} node-hours (estimates)",
     )
 
 

@@ -14,10 +14,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
-from msgspec import UNSET
-
 from assay.run.allocation import Allocations, InOneJob, nodes_at_once
 from assay.run.coming import Launch, launches_to_come
+from assay.run.failed_builds import FailedBuilds
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interims import judge
 from assay.run.interruption import Interruption
@@ -27,22 +26,21 @@ from assay.run.preflight import told as preflight_told
 from assay.run.progress import Progress
 from assay.run.provenance import with_facts
 from assay.run.raw_output import RawArchives, keep_points
+from assay.run.record_making import RecordMaker
 from assay.run.session import Session
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import ENDING_S, Allocation
 from checks.common.job_limits import HALTING_S, limits_s
-from checks.common.outcome import BuildFailure, Outcome
+from checks.common.outcome import Outcome
 from records.chain import SEAL
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.ledger import Ledger
 from records.pair_scans import ARTIFACT
-from records.plan import PlannedCase
-from records.record import Neighbour, Record, RecordWriter
+from records.record import RecordWriter
 from records.run_directory import RunDirectory, launch_stem
-from records.withheld import masked
 
 #: Launches of one ReFrame session, which keeps each test in memory until its end.
 LAUNCHES_PER_SESSION = 2000
@@ -98,21 +96,14 @@ class Driver:
             if (longest_s := site.description.longest_job_s) is not None:
                 # What a launch may take; the allocation's end is kept free of launches.
                 self.site = site.with_longest_job(int(longest_s - ENDING_S))
-        topology = site.description.topology
-        self._switch_of = {
-            node: switch
-            for switch, nodes in (topology.topology().leaves if topology else {}).items()
-            for node in nodes
-        }
+        self._records = RecordMaker(run.run_id, self.plan, site)
         #: Records made of each launch by this driver.
         self._made: Counter[tuple[str, int]] = Counter()
         #: How many of these are not lost.
         self._results = 0
         #: The launches of the current session, by their places.
         self._batch: dict[int, Launch] = {}
-        #: Launches that failed builds keep from being run, by their environment.
-        self._unbuilt: dict[str, set[tuple[str, int]]] = {}
-        self._builds: dict[str, list[BuildFailure]] = {}
+        self._failed_builds = FailedBuilds(run, self.plan.environments)
 
     def run(self) -> list[str]:
         """Run every launch without a final record; lost ones once more as limits.retries allows.
@@ -143,7 +134,7 @@ class Driver:
                 with suppress(InfrastructureError):
                     end_jobs(self.site, self.work.name)
             self.work.remove()
-        return [self._unbuilt_told(environment) for environment in sorted(self._unbuilt)]
+        return self._failed_builds.told()
 
     @cached_property
     def _kept_builds(self) -> KeptBuilds:
@@ -153,7 +144,7 @@ class Driver:
         recorded = {entry.case_id for entry in self.ledger.entries}
         for case in self.plan.cases:
             if case.skipped is not None and case.id not in recorded:
-                skipped = self._as_record(case, Outcome("skipped", reason=case.skipped), {})
+                skipped = self._records.record(case, Outcome("skipped", reason=case.skipped))
                 writer.append(skipped)
                 self.ledger.add(skipped)
 
@@ -220,7 +211,7 @@ class Driver:
 
     def _to_come(self) -> list[Launch]:
         retries = int(self.plan.limits.get("retries") or 0)
-        unbuilt = set().union(*self._unbuilt.values())
+        unbuilt = self._failed_builds.launches
         return [
             launch
             for launch in launches_to_come(
@@ -286,7 +277,8 @@ class Driver:
                 if message is None:
                     self.progress.tick()
                 elif message.build is not None:
-                    self._keep_build(message.build)
+                    if told := self._failed_builds.keep(message.build):
+                        self.progress.say(told)
                 elif message.built is not None:
                     self._kept_builds.take_in(self.work, message.built)
                 elif message.queue is not None:
@@ -309,9 +301,7 @@ class Driver:
                 self._check_wall_time()
             status = session.wait()
             for launch in waiting.values():
-                if launch.environment in self._builds:
-                    self._unbuilt.setdefault(launch.environment, set()).add(launch.key)
-                else:
+                if not self._failed_builds.keep_back(launch):
                     said = f"status {status}, {session.last_line() or 'nothing said'}"
                     fault = f"ReFrame ended before its last launch ({said[:300]})"
         return fault
@@ -344,83 +334,15 @@ class Driver:
                 ExitStatus.INCONCLUSIVE,
             )
 
-    def _keep_build(self, failure: BuildFailure) -> None:
-        """Keep what a failed build printed; its launches are not run, those of others are."""
-        if failure.environment not in self.plan.environments:
-            return
-        builds = self._builds.setdefault(failure.environment, [])
-        builds.append(failure)
-        log = "\n".join(f"# {one.program}\n{one.output}" for one in builds)
-        file = self.run_directory.keep_build_log(failure.environment, log)
-        self.progress.say(
-            f"the build of {failure.program} for {failure.environment} failed; see {file}"
-        )
-
-    def _unbuilt_told(self, environment: str) -> str:
-        programs = ", ".join(one.program for one in self._builds[environment])
-        return (
-            f"{len(self._unbuilt[environment])} launches of {environment} were not run, for its"
-            f" build of {programs} failed; what it printed is in"
-            f" {self.run_directory.build_log(environment)}"
-        )
-
     def _record(self, launch: Launch, message: Outcome, writer: RecordWriter) -> None:
         stem = launch_stem(launch.case_id, launch.block, launch.attempt)
         points = message.files.pop(ARTIFACT, None)
         kept = self._raw.keep(self.work, stem, launch.block, message.files)
         keep_points(self.work, self.run_directory, stem, points, kept)
         kept.tell(message)
-        record = self._as_record(launch, message, kept.artifacts)
+        record = self._records.record(launch, message, kept.artifacts, self._batch)
         writer.append(record)
         self.ledger.add(record)
         self._made[launch.key] += 1
         self._results += record.status != "lost"
         self.progress.record(record)
-
-    def _as_record(
-        self, asked: PlannedCase | Launch, outcome: Outcome, artifacts: dict[str, str]
-    ) -> Record:
-        """What was asked, where, and what came of it; a case that was not launched has block 0."""
-        assert outcome.status is not None
-        if isinstance(asked, Launch):
-            case_id, block, attempt = asked.case_id, asked.block, asked.attempt
-            drawn = asked.drawn_alone
-        else:
-            case_id, block, attempt, drawn = asked.id, 0, 1, None
-        return Record(
-            run_id=self.run_directory.run_id,
-            case_id=case_id,
-            check=asked.check,
-            environment=asked.environment,
-            site=self.site.name,
-            params=asked.params,
-            ranks=asked.ranks,
-            block=block,
-            attempt=attempt,
-            status=outcome.status,
-            reason=masked(outcome.reason) if outcome.reason else None,
-            started_at=outcome.started_at,
-            ended_at=outcome.ended_at,
-            job_id=outcome.job_id,
-            nodes=outcome.nodes,
-            # A run begun before a metric was defined goes on without it.
-            metrics=[m for m in outcome.metrics if m.name in self.plan.register.metrics],
-            flags=outcome.flags,
-            artifacts=artifacts,
-            profile=UNSET if outcome.profile is None else outcome.profile,
-            neighbours=self._neighbours(outcome) or UNSET,
-            drawn_alone=UNSET if drawn is None else drawn,
-        )
-
-    def _neighbours(self, outcome: Outcome) -> list[Neighbour]:
-        """The launches of this session that ran meanwhile."""
-        return [
-            Neighbour(
-                one.case_id,
-                one.block,
-                beside.nodes,
-                sorted({at for node in beside.nodes if (at := self._switch_of.get(node))}) or UNSET,
-            )
-            for beside in outcome.beside
-            if (one := self._batch.get(beside.launch_index)) is not None
-        ]

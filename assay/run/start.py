@@ -134,6 +134,17 @@ def resume_run(
         .without_nodes(began.nodes_left_out or ())
         .with_variants(planned_variants(plan, run.plan_file))
     )
+    _refuse_other_site(run, plan, site)
+    require_slurm(site)
+    progress = Progress(live)
+    in_one_job = in_one_job or bool(began.in_one_job)
+    site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
+    return _drive(run, ledger, site, progress, shared)
+
+
+def _refuse_other_site(run: RunDirectory, plan: Plan, site: Site) -> None:
+    """Raise AssayError unless the run's launches still to come are what they were on this site."""
+    began = run.provenance().site
     if site.name != plan.site:
         raise AssayError(
             f"{run.path} was begun on site {plan.site}; resume it with --site {plan.site}"
@@ -158,11 +169,6 @@ def resume_run(
             f"{run.path} needs {needed} nodes; site {site.name} has {nodes} now. Bring up as"
             " many as the run began with."
         )
-    require_slurm(site)
-    progress = Progress(live)
-    in_one_job = in_one_job or bool(began.in_one_job)
-    site, shared = _placed(site, plan, progress, in_one_job, allocation_s)
-    return _drive(run, ledger, site, progress, shared)
 
 
 def _load_again(run: RunDirectory, site_name: str | None) -> Site:

@@ -71,7 +71,7 @@ def complete(shell_and_script, tmp_path):
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
+            timeout=600,
             cwd=tmp_path,
             env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
         )

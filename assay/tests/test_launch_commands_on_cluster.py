@@ -105,7 +105,7 @@ def in_job(site, name, command):
         {PROGRAM_SECRET: "s3", "ASSAY_LAUNCHED_AT": "1"},
     )
     answer = subprocess.run(
-        argv, env=environment, capture_output=True, text=True, check=False, timeout=120
+        argv, env=environment, capture_output=True, text=True, check=False, timeout=600
     )
     return answer.returncode, output.read_text()
 

@@ -13,15 +13,21 @@ from checks.common.allocation import Allocation
 from records.errors import InfrastructureError
 
 
-def test_a_command_is_read_whole_and_pauses_are_made_while_it_runs():
-    paused = []
-    script = "head -c 300000 /dev/zero; cat | wc -c; sleep 0.8; echo last >&2; exit 3"
+@pytest.fixture
+def paused(tmp_path):
+    """A file that is there once a pause was made, and shell words that wait for it."""
+    file = tmp_path / "paused"
+    return file, f"while ! [ -e {file} ]; do sleep 0.05; done"
+
+
+def test_a_command_is_read_whole_and_pauses_are_made_while_it_runs(paused):
+    file, until_paused = paused
+    script = f"head -c 300000 /dev/zero; cat | wc -c; {until_paused}; echo last >&2; exit 3"
     answer = run_command(
-        ["bash", "-c", script], dict(os.environ), b"x" * 200000, pause=paused.append
+        ["bash", "-c", script], dict(os.environ), b"x" * 200000, pause=lambda _: file.touch()
     )
     assert (answer.status, answer.stderr) == (3, "last\n")
     assert answer.stdout == 300000 * "\0" + "200000\n"
-    assert paused
 
 
 def test_a_command_that_does_not_end_in_time_is_ended_and_named():
@@ -29,12 +35,12 @@ def test_a_command_that_does_not_end_in_time_is_ended_and_named():
         run_command(["sleep", "1000"], dict(os.environ), limit_s=0.1, called="it")
 
 
-def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch):
+def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch, paused):
     """So the harness renews the allocation's beat during a proof, and heeds a signal."""
     srun = tmp_path / "bin" / "srun"
     srun.parent.mkdir()
     monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
-    paused = []
+    file, until_paused = paused
 
     def interrupted(_):
         raise InfrastructureError("ended by SIGINT")
@@ -48,8 +54,8 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
 
     allocation = Allocation(job_id="1", nodes=["n1"], ends_at=1e12)
     with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
-        assert step("sleep 0.7; echo it", paused.append).wait().output == "it\n"
-        assert paused
+        made = step(f"{until_paused}; echo it", lambda _: file.touch())
+        assert made.wait().output == "it\n"
         endless = step(f'echo "$$" > {tmp_path}/pid; exec sleep 1000', interrupted)
         with pytest.raises(InfrastructureError, match="ended by SIGINT"):
             endless.wait()

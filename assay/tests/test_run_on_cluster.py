@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +21,8 @@ ASSAY = str(Path(sys.executable).with_name("assay"))
 #: Two test runs on one machine do not meet.
 CLUSTER = f"t-r{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
+#: Processor time of a rank that exchanges messages; starting MPI takes less.
+STARTED_S = 0.5
 NEEDED = ("slurmctld", "slurmd", "munged", "mpicc.mpich", "mpicc.openmpi", "lamboot", "ip")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
@@ -109,10 +110,15 @@ def wait_for_records(folder, name, count):
 
 
 def kill_one_of_two(cluster, name):
-    """Kill one of a launch's two processes of this program."""
+    """Kill one of a launch's two processes of this program, once both exchange messages."""
     pids = wait_for(lambda: len(found := _processes_of(cluster, name)) == 2 and found)
-    time.sleep(0.5)
+    wait_for(lambda: min(map(_processor_s, pids)) > STARTED_S)
     os.kill(int(pids[1]), signal.SIGKILL)
+
+
+def _processor_s(pid):
+    ticks = Path(f"/proc/{int(pid)}/stat").read_text().rsplit(")", 1)[1].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
 
 
 def planned_keys(path):
@@ -169,8 +175,7 @@ def test_a_launch_ended_by_its_limit_leaves_no_daemon(cluster, folder):
         launch_s=1000,
     )
     process = start(name, "--site", SITE)
-    wait_for(lambda: _processes_of(cluster, "lamd"))
-    time.sleep(1)
+    wait_for(lambda: _processes_of(cluster, "pt2pt"))
     command = cluster.user_command(["scancel", "--me"])
     subprocess.run(command, check=True, cwd="/")
     wait_for(lambda: not _processes_of(cluster, "lamd"))

@@ -56,14 +56,14 @@ def _environment(name: str, site: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
-    """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
+def _partition(site: dict[str, Any]) -> dict[str, Any]:
+    """The partition that launches run on; `extras` are what checks ask of it."""
     further, sockets = site["reframe"], site["sockets_per_node"]
     processor = {**further["processor"], "num_cpus": site["cores_per_node"]}
     if sockets:
         per_socket = site["cores_per_node"] // sockets
         processor |= {"num_sockets": sockets, "num_cpus_per_socket": per_socket}
-    partition = {
+    return {
         **further,
         "name": site["partition"],
         "scheduler": "assay-allocation" if ALLOCATION in os.environ else "assay-slurm",
@@ -92,6 +92,10 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
             "down_nodes_return": site.get("down_nodes_return", True),
         },
     }
+
+
+def _logging(prefix: str) -> dict[str, Any]:
+    """Short lines for the harness, all of it in a file."""
     plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
     full = {
         "type": "file",
@@ -101,6 +105,11 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
         "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
     }
     handlers = {"handlers": [full], "handlers$": [plain], "handlers_perflog": []}
+    return {"level": "debug", **handlers}
+
+
+def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """ReFrame's `site_configuration` for a described site; its folders lie below `prefix`."""
     return {
         "systems": [
             {
@@ -110,7 +119,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 # One folder for both: else ReFrame would copy all output of each launch.
                 "stagedir": f"{prefix}/stage",
                 "outputdir": f"{prefix}/stage",
-                "partitions": [partition],
+                "partitions": [_partition(site)],
             }
         ],
         "environments": [_environment(name, site) for name in site["environments"]],
@@ -130,7 +139,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
             }
         ],
         "storage": [{"enable": False}],
-        "logging": [{"level": "debug", **handlers}],
+        "logging": [_logging(prefix)],
     }
 
 

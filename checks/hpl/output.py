@@ -162,6 +162,34 @@ def parse(text: str) -> HplResult:
     Raises UnfinishedError when the output stops before its end, OutputError when it has no single
     passed result or its numbers do not agree with each other.
     """
+    line, residual, summary = _one_result(text)
+    first = (*_SETTINGS.finditer(text), *_THRESHOLD.finditer(text))
+    parts = (*first, line, residual, summary, *_END.finditer(text))
+    if [part.start() for part in parts] != sorted(part.start() for part in parts):
+        raise OutputError(
+            "HPL's settings, result, residual, summary and end are not in their order"
+        )
+    if residual["verdict"] != "PASSED":
+        raise OutputError(f"HPL's residual check FAILED: scaled residual {residual['residual']}")
+    scaled = float(residual["residual"])
+    if not (math.isfinite(scaled) and scaled >= 0):
+        raise OutputError(f"HPL's scaled residual is {residual['residual']}")
+    n, time_s = int(line["n"]), float(line["time"])
+    rate = check_number(float(line["gflops"]) * 1e9, "flop/s", "HPL's rate")
+    # The time is printed in hundredths of a second, the rate with four digits.
+    least, greatest = max(time_s - 0.00505, 0.0), time_s + 0.00505
+    if not (math.isfinite(time_s) and 0.9994 * least <= operations(n) / rate <= 1.0006 * greatest):
+        raise OutputError(
+            f"HPL's time {time_s} s and rate {rate:.4g} flop/s do not belong together at N = {n}"
+        )
+    counts = {name: int(line[name]) for name in ("nb", "p", "q")}
+    return HplResult(
+        line["variant"], n, **counts, time_s=time_s, rate_flop_per_s=rate, residual=scaled
+    )
+
+
+def _one_result(text: str) -> tuple[re.Match[str], re.Match[str], re.Match[str]]:
+    """Result, residual and summary, each there once and whole; errors as of `parse`."""
     ends = len(_END.findall(text))
     if not ends:
         raise UnfinishedError("HPL's output stops before 'End of Tests.'")
@@ -186,27 +214,4 @@ def parse(text: str) -> HplResult:
     counts = {key: int(value) for key, value in summaries[0].groupdict().items()}
     if counts != {"all": 1, "passed": 1, "failed": 0, "skipped": 0}:
         raise OutputError(f"HPL's summary says {counts}")
-    line, residual = results[0], residuals[0]
-    first = (*_SETTINGS.finditer(text), *_THRESHOLD.finditer(text))
-    parts = (*first, line, residual, summaries[0], *_END.finditer(text))
-    if [part.start() for part in parts] != sorted(part.start() for part in parts):
-        raise OutputError(
-            "HPL's settings, result, residual, summary and end are not in their order"
-        )
-    if residual["verdict"] != "PASSED":
-        raise OutputError(f"HPL's residual check FAILED: scaled residual {residual['residual']}")
-    scaled = float(residual["residual"])
-    if not (math.isfinite(scaled) and scaled >= 0):
-        raise OutputError(f"HPL's scaled residual is {residual['residual']}")
-    n, time_s = int(line["n"]), float(line["time"])
-    rate = check_number(float(line["gflops"]) * 1e9, "flop/s", "HPL's rate")
-    # The time is printed in hundredths of a second, the rate with four digits.
-    least, greatest = max(time_s - 0.00505, 0.0), time_s + 0.00505
-    if not (math.isfinite(time_s) and 0.9994 * least <= operations(n) / rate <= 1.0006 * greatest):
-        raise OutputError(
-            f"HPL's time {time_s} s and rate {rate:.4g} flop/s do not belong together at N = {n}"
-        )
-    counts = {name: int(line[name]) for name in ("nb", "p", "q")}
-    return HplResult(
-        line["variant"], n, **counts, time_s=time_s, rate_flop_per_s=rate, residual=scaled
-    )
+    return results[0], residuals[0], summaries[0]

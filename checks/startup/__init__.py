@@ -98,41 +98,14 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         ]
         times = {metric.name: metric.value for metric in metrics}
         probe_s = (output.evidence and output.evidence.probe_s) or 0.0
-        whole_s = sum(times[name] for name in phases) - probe_s
-        # The program's clock begins when session.sh is about to stamp the launch's begin.
-        settings = (output.program or {})["settings"]
-        begun = settings.get("launched-at")
-        if settings.get("launch-host") not in output.hosts()[:1]:
-            return Reading(
-                wrong=f"the launch began on {settings.get('launch-host')!r:.80}, not rank 0's host"
-            )
-        if not isinstance(begun, float) or not output.stamps["launch_begin"] - begun >= 0:
-            return Reading(wrong=f"the program counts from {begun!r}, not from the launch's begin")
-        times["the launch"] = output.stamps["launch_end"] - begun
-        least, mean = (
-            check_number(output.notes.get(f"init_{which}_s"), "s", "init")
-            for which in ("least", "mean")
+        wrong = (
+            _other_begin(output)
+            or _impossible_init(output, params.ranks, times["init"])
+            or _not_within(output, times, probe_s)
         )
-        if not mean_is_possible(least, mean, times["init"], params.ranks):
-            return Reading(
-                wrong=f"init took {times['init']:.9g} s, over {params.ranks} ranks at least"
-                f" {least:.9g} s and in the mean {mean:.9g} s"
-            )
-        for part, whole in (
-            ("first_instruction", "all_heard"),
-            ("init", "all_heard"),
-            ("all_heard", "the launch"),
-        ):
-            if times[part] > times[whole] + ROUNDING_S:
-                return Reading(
-                    wrong=f"{part} took {times[part]:.9g} s, {whole} {times[whole]:.9g} s"
-                )
-        # The links are probed once all ranks are heard.
-        if times["all_heard"] + probe_s > times["the launch"] + ROUNDING_S:
-            return Reading(
-                wrong=f"all_heard took {times['all_heard']:.9g} s and the probe {probe_s:.9g} s,"
-                f" the launch {times['the launch']:.9g} s"
-            )
+        if wrong:
+            return Reading(wrong=wrong)
+        whole_s = sum(times[name] for name in phases) - probe_s
         return Reading([measured(self.metrics_by_name["whole_start"], whole_s), *metrics])
 
     def memory_bytes_per_node(self, params: StartupParameters, cores_per_node: int) -> int:
@@ -142,6 +115,56 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     def estimate_s(self, params: StartupParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + 0.2 s a rank: one remote shell a rank, one after the other (2003)."""
         return site.launch_overhead_s + 0.2 * layout.ranks
+
+
+def _settings(output: Output) -> Mapping[str, Any]:
+    settings: Mapping[str, Any] = (output.program or {})["settings"]
+    return settings
+
+
+def _other_begin(output: Output) -> str | None:
+    """What is wrong with the begin that the program counts from, or None.
+
+    Its clock begins when session.sh is about to stamp the launch's begin.
+    """
+    host, begun = map(_settings(output).get, ("launch-host", "launched-at"))
+    if host not in output.hosts()[:1]:
+        return f"the launch began on {host!r:.80}, not rank 0's host"
+    if not isinstance(begun, float) or not output.stamps["launch_begin"] - begun >= 0:
+        return f"the program counts from {begun!r}, not from the launch's begin"
+    return None
+
+
+def _impossible_init(output: Output, ranks: int, longest_s: float) -> str | None:
+    """What is wrong with the times of MPI_Init over the ranks, or None."""
+    least_s, mean_s = (
+        check_number(output.notes.get(f"init_{which}_s"), "s", "init")
+        for which in ("least", "mean")
+    )
+    if mean_is_possible(least_s, mean_s, longest_s, ranks):
+        return None
+    return (
+        f"init took {longest_s:.9g} s, over {ranks} ranks at least {least_s:.9g} s and in the mean"
+        f" {mean_s:.9g} s"
+    )
+
+
+def _not_within(output: Output, times: Mapping[str, float], probe_s: float) -> str | None:
+    """Which of the program's times does not lie within the one that contains it, or None."""
+    launch_s = output.stamps["launch_end"] - _settings(output)["launched-at"]
+    heard_s = times["all_heard"]
+    for part in ("first_instruction", "init"):
+        if times[part] > heard_s + ROUNDING_S:
+            return f"{part} took {times[part]:.9g} s, all_heard {heard_s:.9g} s"
+    if heard_s > launch_s + ROUNDING_S:
+        return f"all_heard took {heard_s:.9g} s, the launch {launch_s:.9g} s"
+    # The links are probed once all ranks are heard.
+    if heard_s + probe_s > launch_s + ROUNDING_S:
+        return (
+            f"all_heard took {heard_s:.9g} s and the probe {probe_s:.9g} s, the launch"
+            f" {launch_s:.9g} s"
+        )
+    return None
 
 
 CHECK = StartupDefinition()

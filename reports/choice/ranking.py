@@ -73,21 +73,9 @@ def standings(
     test, 5 % over all pairs), else who is separated as better and does not fail too often to be
     preferred: a place never contradicts the bounds of two that fail alike.
     """
-    behind: Counter[str] = Counter()
-    ahead: Counter[str] = Counter()
-    unreliable = set()
-    level = ALPHA / max(1, len(pairs))
-    for pair in pairs:
-        better, worse = pair.by_estimate
-        rates = failures[better], failures[worse]
-        if proven := rates[0].worse_than(rates[1], level):
-            better, worse = worse, better
-        if proven or failures[worse].worse_than(failures[better], level):
-            unreliable.add(worse)
-        elif not pair.separated or rates[0].unreliable_beside(rates[1]):
-            continue
-        behind[worse] += 1
-        ahead[better] += 1
+    orders, unreliable = _orders(pairs, failures)
+    ahead = Counter(better for better, _ in orders)
+    behind = Counter(worse for _, worse in orders)
     reference = names[0]
     to_reference = {
         (pair.first if pair.second == reference else pair.second): pair.seen_from(reference)
@@ -115,3 +103,23 @@ def standings(
             item.score,
         ),
     )
+
+
+def _orders(
+    pairs: Sequence[Pair], failures: Mapping[str, FailureRate]
+) -> tuple[list[tuple[str, str]], set[str]]:
+    """Of each pair with an order who is ahead and who behind; who is proven to fail more."""
+    found: list[tuple[str, str]] = []
+    unreliable = set()
+    level = ALPHA / max(1, len(pairs))
+    for pair in pairs:
+        better, worse = pair.by_estimate
+        rates = failures[better], failures[worse]
+        if proven := rates[0].worse_than(rates[1], level):
+            better, worse = worse, better
+        if proven or failures[worse].worse_than(failures[better], level):
+            unreliable.add(worse)
+        elif not pair.separated or rates[0].unreliable_beside(rates[1]):
+            continue
+        found.append((better, worse))
+    return found, unreliable

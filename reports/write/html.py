@@ -126,90 +126,132 @@ _NOUNS = {"pictures": "picture", "tables": "table", "provenance": "part", "evide
 
 def render_pages(content: Content) -> dict[str, str]:
     """The page of a run as index.html, and the pages of what would make it too long."""
-    analysis, root = content.analysis, content.root
-    run, comparisons = analysis.run, analysis.comparisons
+    analysis = content.analysis
     data = [name for name in _DATA if name in content.files]
     pieces = Pieces(analysis.looks, data)
-    with styled():
-        factors, effects = factors_picture(analysis), forest(analysis)
-        score_panel = score_picture(analysis)
-        picture_of_invalid = invalid_picture(analysis)
-    bad = listings.bad_launches_table(analysis, content.links)
-    on_purpose = listings.bad_launches_table(analysis, content.links, on_purpose=True)
-    evidence = listings.evidence(analysis, content.links)
-    choice, compared = choice_tables(analysis), comparison_tables(analysis)
+    # In this order the pieces lie in the pages beside.
     checks = [_check(analysis, part, pieces) for part in content.parts]
-    invalid = invalid_table(analysis)
-    harness = run.provenance.harness
-    commit = (harness.git_commit or "")[:12]
-    page = render_page(
-        "report.html.j2",
-        analysis.looks,
-        {
-            "run": run,
-            "answer": answer_of(analysis),
-            "data": data,
-            "files": [name for name in content.files if name != INDEX],
-            "warnings": content.warnings,
-            "started": (run.provenance.started_at or "not recorded")[:19].replace("T", " "),
-            "sentences": summary_sentences(analysis),
-            "counted": launches_text(analysis),
-            "sections": _contents(content, choice=bool(choice), invalid=invalid is not None),
-            "score_panel": score_panel,
-            "factors": factors,
-            "study": content.study,
-            "root": root,
-            "choice": choice,
-            "places": next((table for table in choice if table.anchor == "table-score"), None),
-            "choice_rest": pieces.add(
-                "choice-more",
-                "How the places came about",
-                page="choice",
-                pictures=[effects] if effects else [],
-                tables=[table for table in choice if table.anchor != "table-score"],
-            ),
-            "checks": checks,
-            "reasons": listings.reasons_table(analysis, content.links),
-            "holes": len(analysis.holes),
-            "launches_rest": pieces.add(
-                "launches-more",
-                "Every launch that is not ok, and counts by check",
-                page="launches",
-                tables=_there(bad, listings.holes_table(analysis), listings.status_table(analysis)),
-            ),
-            "compared": compared,
-            "comparison_rest": pieces.add(
-                "comparisons", "Every comparison with its interval", tables=compared
-            ),
-            "power_note": power_note(comparisons),
-            "run_unusable": comparisons.unusable,
-            "scopes": list(dict.fromkeys(slug(cell.scope) for cell in comparisons.overall)),
-            "invalid": invalid,
-            "invalid_rest": pieces.add(
-                "invalid-more",
-                "What that fault pretends",
-                pictures=[picture_of_invalid] if picture_of_invalid else [],
-                tables=_there(on_purpose),
-            ),
-            "provenance_rest": pieces.add(
-                "provenance-more",
-                "Provenance",
-                page="provenance",
-                provenance=listings.provenance_rows(run.provenance),
-            ),
-            "evidence": len(evidence),
-            "evidence_rest": pieces.add(
-                "evidence-more", "Evidence: every launch", page="evidence", evidence=evidence
-            ),
-            "evidence_omitted": len(run.plan.cases) - len(evidence),
-            "version": f"{harness.version or ''}{f' ({commit})' if commit else ''}",
-        },
-    )
+    choice, launches = _choice(analysis, pieces), _launches(content, pieces)
+    compared, invalid = _compared(analysis, pieces), _invalid(content, pieces)
+    closing = _provenance(content, pieces)
+    found = {
+        "run": analysis.run,
+        "answer": answer_of(analysis),
+        "data": data,
+        "files": [name for name in content.files if name != INDEX],
+        "warnings": content.warnings,
+        "sentences": summary_sentences(analysis),
+        "sections": _contents(
+            content, choice=bool(choice["choice"]), invalid=invalid["invalid"] is not None
+        ),
+        "study": content.study,
+        "root": content.root,
+        "checks": checks,
+        **choice,
+        **launches,
+        **compared,
+        **invalid,
+        **closing,
+    }
+    page = render_page("report.html.j2", analysis.looks, found)
 
     def cover(sheet: Sheet) -> str:
         return _page_beside(analysis, sheet, data)
 
-    return laid_out(page, pieces.made, cover, root, MOST_BYTES, most_beside=MOST_BESIDE, data=data)
+    made, root = pieces.made, content.root
+    return laid_out(page, made, cover, root, MOST_BYTES, most_beside=MOST_BESIDE, data=data)
+
+
+def _choice(analysis: Analysis, pieces: Pieces) -> dict[str, Any]:
+    """Which environment is best: its place, its score, and how they came about."""
+    with styled():
+        factors, effects = factors_picture(analysis), forest(analysis)
+        score_panel = score_picture(analysis)
+    tables = choice_tables(analysis)
+    return {
+        "score_panel": score_panel,
+        "factors": factors,
+        "choice": tables,
+        "places": next((table for table in tables if table.anchor == "table-score"), None),
+        "choice_rest": pieces.add(
+            "choice-more",
+            "How the places came about",
+            page="choice",
+            pictures=[effects] if effects else [],
+            tables=[table for table in tables if table.anchor != "table-score"],
+        ),
+    }
+
+
+def _launches(content: Content, pieces: Pieces) -> dict[str, Any]:
+    """How the launches ended, and each that is not ok."""
+    analysis = content.analysis
+    bad = listings.bad_launches_table(analysis, content.links)
+    return {
+        "counted": launches_text(analysis),
+        "reasons": listings.reasons_table(analysis, content.links),
+        "holes": len(analysis.holes),
+        "launches_rest": pieces.add(
+            "launches-more",
+            "Every launch that is not ok, and counts by check",
+            page="launches",
+            tables=_there(bad, listings.holes_table(analysis), listings.status_table(analysis)),
+        ),
+    }
+
+
+def _compared(analysis: Analysis, pieces: Pieces) -> dict[str, Any]:
+    """The environments beside each other, and what so many blocks can resolve."""
+    comparisons, tables = analysis.comparisons, comparison_tables(analysis)
+    return {
+        "compared": tables,
+        "comparison_rest": pieces.add(
+            "comparisons", "Every comparison with its interval", tables=tables
+        ),
+        "power_note": power_note(comparisons),
+        "run_unusable": comparisons.unusable,
+        "scopes": list(dict.fromkeys(slug(cell.scope) for cell in comparisons.overall)),
+    }
+
+
+def _invalid(content: Content, pieces: Pieces) -> dict[str, Any]:
+    """What a fault injected on purpose pretends."""
+    analysis = content.analysis
+    with styled():
+        picture = invalid_picture(analysis)
+    on_purpose = listings.bad_launches_table(analysis, content.links, on_purpose=True)
+    return {
+        "invalid": invalid_table(analysis),
+        "invalid_rest": pieces.add(
+            "invalid-more",
+            "What that fault pretends",
+            pictures=[picture] if picture else [],
+            tables=_there(on_purpose),
+        ),
+    }
+
+
+def _provenance(content: Content, pieces: Pieces) -> dict[str, Any]:
+    """What ran where, by which Assay, and the evidence of it."""
+    run = content.analysis.run
+    provenance, harness = run.provenance, run.provenance.harness
+    commit = (harness.git_commit or "")[:12]
+    evidence = listings.evidence(content.analysis, content.links)
+    return {
+        "started": (provenance.started_at or "not recorded")[:19].replace("T", " "),
+        "provenance_rest": pieces.add(
+            "provenance-more",
+            "Provenance",
+            page="provenance",
+            provenance=listings.provenance_rows(provenance),
+        ),
+        "evidence": len(evidence),
+        "evidence_rest": pieces.add(
+            "evidence-more", "Evidence: every launch", page="evidence", evidence=evidence
+        ),
+        "evidence_omitted": len(run.plan.cases) - len(evidence),
+        "version": f"{harness.version or ''}{f' ({commit})' if commit else ''}",
+    }
 
 
 def _contents(content: Content, *, choice: bool, invalid: bool) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ import os
 import pwd
 import subprocess
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -72,5 +73,10 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 def sleepers(namespace: Path) -> list[int]:
-    pids = host.run(["ip", "netns", "pids", namespace.name]).stdout.split()
-    return [int(p) for p in pids if Path(f"/proc/{p}/comm").read_text() == "sleep\n"]
+    """The processes `sleep` in a namespace."""
+    found = []
+    for pid in host.run(["ip", "netns", "pids", namespace.name]).stdout.split():
+        with suppress(OSError):  # it has ended meanwhile
+            if Path(f"/proc/{pid}/comm").read_text() == "sleep\n":
+                found.append(int(pid))
+    return found

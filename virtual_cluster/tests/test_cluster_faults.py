@@ -47,11 +47,12 @@ def test_a_node_without_power_comes_back(name: str) -> None:
 def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
     with subprocess.Popen(
-        cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 3; echo through"]),
+        cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]),
         cwd="/",
         stdout=subprocess.PIPE,
     ) as job:
-        wait_for(lambda: bool(sleepers(Path(f"/run/netns/assay-{name}-n1"))))
+        inside = Path(f"/run/netns/assay-{name}-n1")
+        wait_for(lambda: bool(sleepers(inside)))
         state = load_state(name)
         assert state is not None
         for part in ("munged", "n2"):
@@ -68,6 +69,7 @@ def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: 
             virtual_cluster.load(name)
         assert told.value.status == 4
         assert api.revive(name) == ["munged", "slurmctld", "n2"]
+        os.kill(sleepers(inside)[0], signal.SIGTERM)
         assert job.stdout is not None
         assert job.stdout.read() == b"through\n"
     assert as_user(cluster, "srun", "-N2", "hostname").split() in (["n1", "n2"], ["n2", "n1"])

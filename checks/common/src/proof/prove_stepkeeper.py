@@ -14,7 +14,7 @@ from pathlib import Path
 #: What is waited for comes at once, or late on a loaded machine, or never.
 PATIENCE_S = 120
 #: A shell command that leaves a daemon (own session, parent gone) and writes its pid to $1.
-DAEMON = 'setsid sh -c \'echo $$ > "$0"; {trap} while :; do sleep 0.1; done\' "$1" & {then}'
+DAEMON = 'setsid sh -c \'{trap} echo $$ > "$0"; while :; do sleep 0.1; done\' "$1" & {then}'
 #: Makes a segment and a semaphore set, works on the latter, dies; writes both ids to $1.
 LEAVE_IPC = """
 import ctypes, sys

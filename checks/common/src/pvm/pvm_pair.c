@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _POSIX_C_SOURCE 200809L /* nanosleep, unsetenv */
+#define _POSIX_C_SOURCE 200809L /* nanosleep, poll, unsetenv */
 /* Runs a program of two ends over PVM, such as NetPIPE's NPpvm, between two hosts of the virtual
  * machine: the receiving end beside a partner task, then the sending end with `-h HOST`, which
  * talks to the only other task. Our two tasks therefore leave PVM before it starts; their evidence
@@ -12,15 +12,17 @@
 #include "pvm_fail.h"
 #include "witness.h"
 
+#include <poll.h>
 #include <pvm3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PROGRAM "pvm_pair"
 #define WORDS 64
-#define PATIENCE_S 20
+#define PATIENCE_S 60
 
 /* Wait until there are two tasks, this one and neither `partner` nor another of ours. */
 static void await_receiver(int partner, const char *name) {
@@ -38,11 +40,25 @@ static void await_receiver(int partner, const char *name) {
     }
 }
 
-/* Start the sending end, which takes the first two tasks that the daemon names. The daemon forgets
- * this task only some time after pvm_exit has returned; until then the sending end may take it and
- * wait for ever. */
+/* Leave PVM and wait until the daemon has forgotten this task, which may be after pvm_exit has
+ * returned: then it closes its end of our connection. */
+static void leave_pvm(void) {
+    char rest[512];
+    int *sockets = NULL; /* the first leads to the daemon */
+    fail_if(pvm_getfds(&sockets) < 1, PROGRAM, "PVM names no connection to its daemon");
+    int kept = dup(sockets[0]);
+    struct pollfd end = {kept, POLLIN, 0};
+    pvm_exit();
+    do {
+        int heard = poll(&end, 1, PATIENCE_S * 1000);
+        fail_if(heard != 1, PROGRAM, "PVM's daemon has not let this task go");
+    } while (read(kept, rest, sizeof rest) > 0);
+    close(kept);
+}
+
+/* Start the sending end, which takes the first two tasks that the daemon names; were this one of
+ * them, it would wait for ever. */
 static void transmit(int partner, char **words, int count) {
-    const struct timespec until_forgotten = {0, 300 * 1000 * 1000};
     char *all[WORDS];
     memcpy(all, words, (size_t)count * sizeof *all);
     all[count] = "-h";
@@ -50,8 +66,7 @@ static void transmit(int partner, char **words, int count) {
     all[count + 2] = NULL;
     pvm_fail_part();
     await_receiver(partner, words[0]);
-    pvm_exit();
-    nanosleep(&until_forgotten, NULL);
+    leave_pvm();
     child_finish(child_start(all), words[0]);
     putchar('\n'); /* the child's text may lack its last newline */
     report_note_text("carried_by", "PVM between two tasks of the program");

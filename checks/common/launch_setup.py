@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a launch is set up: ranks, nodes, limits, launcher, program, variables and input files."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import reframe as rfm
+from reframe.core.backends import getlauncher
+from reframe.core.builtins import fixture, run_after, run_before, variable
+
+from checks.common import json_lines
+from checks.common.allocation import ALLOCATION
+from checks.common.builds import Programs
+from checks.common.definition import CheckDefinition
+from checks.common.faults import WorkFolderError
+from checks.common.job_limits import HALTING_S, limits_s
+from checks.common.scheduler import RUN_ID, run_options
+from checks.common.slurm_answers import leaves_processes, up_nodes
+from checks.common.switches import drawn_among
+from records.topology import Topology, TopologyDescription
+
+
+class LaunchSetup(rfm.RunOnlyRegressionTest):
+    """One launch of a program under MPI or PVM, up to its start.
+
+    It is made for a check's `definition`, with the check's parameters as its variables (leaves.py).
+    """
+
+    definition: CheckDefinition[Any]
+    #: The check's parameters that are variables here.
+    knob_names: tuple[str, ...] = ()
+
+    #: MPI ranks of the launch.
+    ranks = variable(int, value=2)
+    #: MPI ranks on each node.
+    ranks_per_node = variable(int, value=1)
+    #: CPUs of each rank, and threads of its BLAS and OpenMP; 0: as Slurm gives them.
+    cpus_per_task = variable(int, value=0)
+    #: What the job needs beside nodes, by the names of the site's `resources`.
+    resources = variable(dict, value={})
+    #: Seconds after which a launch is ended and counts as failed.
+    launch_limit_s = variable(float, value=120.0)
+    #: Whether no other launch may run meanwhile, on other nodes of the same allocation.
+    undisturbed = variable(bool, value=True)
+    #: Whether its nodes must lie at one switch, or at several; "": anywhere.
+    switches = variable(str, value="")
+    #: Place in the campaign's list of launches; -1 when run by hand.
+    launch_index = variable(int, value=-1)
+
+    programs = fixture(Programs, scope="environment")
+
+    valid_systems = ["*"]
+    valid_prog_environs = ["+mpi", "+pvm"]
+    sourcesdir = "launch"
+    build_locally = True
+
+    @cached_property
+    def params(self) -> Any:
+        """The check's parameters, validated."""
+        model = self.definition.parameters
+        names = [*self.knob_names, *({"ranks", "ranks_per_node"} & model.model_fields.keys())]
+        return model.model_validate({name: getattr(self, name) for name in names})
+
+    @cached_property
+    def secrets(self) -> json_lines.Secrets:
+        """By these the launch's own lines are told from a program's text."""
+        return json_lines.Secrets.new()
+
+    @run_after("setup")
+    def choose_launcher(self) -> None:
+        """Set ranks, nodes, limits and the environment's own launcher."""
+        extras, partition = self.current_environ.extras, self.current_partition.extras
+        if self.launch_index < 0:
+            cores = self.current_partition.processor.num_cpus // max(1, self.cpus_per_task)
+            layout = self.definition.layout(self.params, max(1, cores))
+            self.ranks, self.ranks_per_node = layout.ranks, layout.ranks_per_node
+        self.launch_limit_s, job_s = limits_s(self.launch_limit_s, partition["longest_job_s"])
+        self.time_limit = f"{job_s}s"
+        self.num_tasks, self.num_tasks_per_node = self.ranks, self.ranks_per_node
+        self.exclusive_access = True
+        self.num_cpus_per_task = self.cpus_per_task or None
+        self.extra_resources = self.resources
+        self.job.launch_index = self.launch_index
+        self.job.down_nodes_return = partition["down_nodes_return"]
+        self.job.options = run_options()
+        nodes = self.job.asked_nodes = self.nodes_asked()
+        if nodes:
+            self.job.options.append(f"--nodelist={','.join(nodes)}")
+        self.job.undisturbed, self.job.switches = self.undisturbed, self.switches or None
+        self.job.needs_s = self.launch_limit_s + HALTING_S
+        launcher = getlauncher(extras["launcher"])()
+        launcher.limit_s = self.launch_limit_s
+        launcher.extra_options = tuple(extras["launcher_options"])
+        launcher.mpirun = extras["mpirun"] or ""
+        launcher.template = extras["launcher_command"] or ""
+        self.job.launcher = launcher
+
+    @run_before("run")
+    def choose_program(self) -> None:
+        """Link helpers into the stage folder, write input files, set the command."""
+        built = self.built
+        if not built.is_dir() and not self.is_dry_run():
+            raise WorkFolderError(f"{built}: the programs built there are gone")
+        preload = self.current_environ.extras["preload"]
+        if preload:
+            self.env_vars["ASSAY_PRELOAD"] = preload
+        if not self.is_dry_run() and leaves_processes():
+            self.env_vars["ASSAY_SWEEP"] = "yes"
+        before = ["libassay_evidence.so"] if self.foreign else []
+        before += ["libassay_profile.so"] if self.profiled else []
+        for helper in ("stepkeeper", preload, *before):
+            if helper:
+                (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
+        self.env_vars.update(self.definition.variables)
+        self.env_vars.update(self.thread_variables())
+        self.env_vars.update(self.secrets.variables())
+        command = self.command()
+        if before or self.input_file:
+            rank = ["./rank.sh", ",".join(before) or "-", self.input_file or "/dev/null"]
+            command = [*rank, *command]
+        self.executable, *self.executable_opts = (shlex.quote(word) for word in command)
+        self.write_inputs(Path(self.stagedir))
+
+    def thread_variables(self) -> dict[str, str]:
+        """As many threads as the launch asks for CPUs of each rank."""
+        if not self.cpus_per_task:
+            return {}
+        counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
+        return dict.fromkeys(["OMP_NUM_THREADS", *counts], str(self.cpus_per_task))
+
+    @property
+    def built(self) -> Path:
+        """The folder of our own programs."""
+        return Path(self.programs.stagedir) / "out"
+
+    @property
+    def input_file(self) -> str | None:
+        """Name of the file in the stage folder that every rank reads from its standard input."""
+        return None
+
+    @property
+    def foreign(self) -> str | None:
+        """Name of the site's own program to run (`programs` of the environment); None: ours."""
+        return None
+
+    @property
+    def foreign_path(self) -> Path:
+        """Where the site's own program is."""
+        return Path(self.current_environ.extras["programs"][self.foreign])
+
+    def nodes_asked(self) -> Sequence[str] | None:
+        """The nodes that the launch must have, so many hops apart or at `switches`; None: as Slurm
+        places it. In an allocation they are drawn when they are free."""
+        hops, topology = self.definition.hops_asked(self.params), self.declared_topology()
+        if hops and topology is not None:
+            return topology.pair_at(hops, self.current_partition.extras["shared_cores"])
+        if not self.switches or topology is None or ALLOCATION in os.environ:
+            return None
+        up = up_nodes(self.current_partition.extras["slurm_partition"]) or set()
+        dice = Random(f"{os.environ.get(RUN_ID)}.{self.launch_index}")  # noqa: S311  no secret
+        count = -(-self.ranks // self.ranks_per_node)
+        return drawn_among(self.switches, count, up, topology.leaves, dice)
+
+    def declared_topology(self) -> Topology | None:
+        """How the site's nodes are joined, where it says so."""
+        described = self.current_partition.extras["topology"]
+        if described is None:
+            return None
+        return TopologyDescription.model_validate(described).topology()
+
+    @property
+    def profiled(self) -> bool:
+        """Whether the MPI profile is preloaded (LD_PRELOAD)."""
+        return bool(getattr(self.params, "mpi_profile", False))
+
+    def command(self) -> list[str]:
+        """The program and its arguments, word by word."""
+        raise NotImplementedError
+
+    def write_inputs(self, stage: Path) -> None:
+        """Write the program's input files into `stage`."""
