@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which messages does the library send eagerly? A non-blocking send that completes although no
- * receive is posted was eager; one that does not used rendezvous. Meanwhile empty messages go to and
- * fro, so that both ranks progress the library and an eager message, which goes before them on the
- * same connection, has left. One note `sent_at_once_BYTES` (1 or 0) a size. */
+ * receive is posted was eager; one that does not used rendezvous. Meanwhile empty messages go back
+ * and forth, so that both ranks progress the library and an eager message, which goes before them
+ * on the same connection, has left. One note `sent_at_once_BYTES` (1 or 0) a size. */
 #include "assay/args.h"
 #include "assay/buffer.h"
 #include "assay/fail.h"
