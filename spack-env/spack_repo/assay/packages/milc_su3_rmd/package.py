@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+
 from spack_repo.builtin.build_systems.makefile import MakefilePackage
 
 from spack.package import (
@@ -12,6 +14,17 @@ from spack.package import (
     version,
     working_dir,
 )
+
+#: MPI-3 removed two names that MILC calls, and Open MPI from 4.0 on has them no more.
+NAMES_OF_MPI_3 = """\
+#include <mpi.h>
+#if MPI_VERSION >= 3
+#undef MPI_Errhandler_create
+#undef MPI_Errhandler_set
+#define MPI_Errhandler_create MPI_Comm_create_errhandler
+#define MPI_Errhandler_set MPI_Comm_set_errhandler
+#endif
+"""
 
 
 class MilcSu3Rmd(MakefilePackage):
@@ -36,8 +49,11 @@ class MilcSu3Rmd(MakefilePackage):
 
     def build(self, spec, prefix):
         """One application, in its own folder with the common Makefile; one job, as its libraries
-        are made beside it. -fcommon: headers of its day define variables."""
+        are made beside it. -fcommon: headers of its day define variables. IMPI: flags of what uses
+        MPI, which MILC's own libraries do not."""
         copy("Makefile", "pure_gauge")
+        names = Path("names_of_mpi_3.h").absolute()
+        names.write_text(NAMES_OF_MPI_3)
         precision = "2" if spec.satisfies("precision=double") else "1"
         compiler = spec["mpi"].mpicc
         with working_dir("pure_gauge"):
@@ -48,6 +64,7 @@ class MilcSu3Rmd(MakefilePackage):
                 f"MY_CC={compiler}",
                 f"MY_CXX={compiler}",
                 "OPT=-O2 -fcommon -w",
+                f"IMPI=-include {names}",
                 parallel=False,
             )
 
