@@ -10,6 +10,7 @@ from math import log
 
 import numpy as np
 
+from records.flags import MEANINGS, OVERSUBSCRIBED
 from records.metric import Better
 from reports.analysis import Analysis, Row
 from reports.load.run import Series
@@ -21,10 +22,14 @@ from reports.papers.steps import Field
 from reports.show.rows import environments
 from reports.statistics.descriptive import summarise
 
+#: Marks what rests on launches that shared cores, and what the mark means.
+SHARED = "*"
+SHARED_MEANS = f"{SHARED} {OVERSUBSCRIBED}: {MEANINGS[OVERSUBSCRIBED]}."
+
 #: Units that the records' register leaves as they are.
 _LABELS = {"1": ReadableUnit("", 1.0), "1/s": ReadableUnit("MHz", 1e6)}
-#: Of shares that are printed as such.
-_PER_CENT = ReadableUnit("%", 0.01)
+#: Units that values are read in as they are printed, by SI unit and factor.
+_AS_PRINTED = {("1", 0.01): ReadableUnit("%", 0.01), ("bytes", 1024.0): ReadableUnit("KiB", 1024.0)}
 
 
 @dataclass(frozen=True)
@@ -112,9 +117,9 @@ class Beside:
         """In which values of then and now are written."""
         values = [one.by_block[0] for by in self.printed.values.values() for one in by.values()]
         values += [row.summary.mean for by in self.now.values() for row in by.values()]
-        if (self.column.unit, self.column.factor) == ("1", _PER_CENT.factor):
-            return _PER_CENT
-        return _LABELS.get(self.column.unit) or readable_unit(self.column.unit, values)
+        printed = _AS_PRINTED.get((self.column.unit, self.column.factor))
+        known = printed or _LABELS.get(self.column.unit)
+        return known or readable_unit(self.column.unit, values)
 
     @property
     def better(self) -> Better:
@@ -136,6 +141,11 @@ class Beside:
         values = [v for name in names if (v := self.si(point, name)) is not None]
         best = max if self.better == "higher" else min
         return best(values, default=None)
+
+
+def shares_cores(flags: Iterable[str]) -> bool:
+    """Whether launches of these marks had busy ranks that shared a core."""
+    return any(flag.startswith(OVERSUBSCRIBED) for flag in flags)
 
 
 def _order(text: str, words: Mapping[str, int]) -> tuple[int, float]:

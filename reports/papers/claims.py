@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from reports.analysis import Analysis
 from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between
+from reports.papers.beside import SHARED, SHARED_MEANS, shares_cores
 from reports.papers.definition import Claim, Measured
 from reports.papers.fields import measured_field
 from reports.papers.matching import Point, why_absent
@@ -84,7 +86,8 @@ def _unit(claim: Claim, analysis: Analysis) -> ReadableUnit:
 
 
 def _absent(measured: Measured, analysis: Analysis) -> str:
-    told = ", ".join(f"{place.split('.')[-1]} {value}" for place, value in measured.where.items())
+    asked = {k: v if isinstance(v, list) else [v] for k, v in measured.where.items()}
+    told = ", ".join(f"{k.split('.')[-1]} {' or '.join(map(str, v))}" for k, v in asked.items())
     lacks = f"the run has no {measured.metric} of {measured.check}" + (
         f" with {told}" if told else ""
     )
@@ -110,6 +113,10 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
                 logs.setdefault(block, []).append(math.log(value))
     most = max(map(len, logs.values()), default=0)
     return [float(np.mean(one)) for one in logs.values() if len(one) == most], most
+
+
+def _flags(field: Field, name: str) -> Iterator[tuple[str, ...]]:
+    return (by[name].flags for by in field.values.values() if name in by)
 
 
 def _judged_at_each(claim: Claim, field: Field, environment: str, unit: ReadableUnit) -> Verdict:
@@ -139,7 +146,8 @@ def _judged(
         return Verdict(environment, UNTESTABLE, "no value is above 0")
     summary = summarise(logs)
     interval = summary.mean_interval
-    over = f"n = {summary.n}, {count_text(points, 'point')}"
+    mark = f" {SHARED}" if any(map(shares_cores, _flags(field, environment))) else ""
+    over = f"n = {summary.n}, {count_text(points, 'point')}{mark}"
 
     def text(log: float) -> str:
         return three_digits(math.exp(log) / unit.factor)
@@ -178,4 +186,8 @@ def claims_table(claims: list[Judged]) -> Table:
             name = Cell(verdict.environment, environment=verdict.environment)
             rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
     columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
-    return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))
+    marked = any(v.because.endswith(SHARED) for one in claims for v in one.verdicts)
+    note = SHARED_MEANS if marked else ""
+    return Table(
+        "claims", "What the paper claims", columns, rows, note, len(rows), frozenset(groups)
+    )

@@ -96,6 +96,7 @@ class Measured(Section):
     over: Measured | None = key("Divided by this, block by block.", default=None)
     times: Measured | None = key("Times this, block by block.", default=None)
     of_line_rate: bool = key("As a share of the network's nominal rate.", default=False)
+    rest: bool = key("1 less it: what a share leaves.", default=False)
 
 
 class Column(Section):
@@ -204,6 +205,7 @@ class PrintedTable(Section):
     keys: list[Key] = key("What tells rows apart.", default=[])
     across: list[str] = key("Columns whose values stand side by side: machine, mpi.", default=[])
     libraries: bool = key("Those are libraries, each beside today's of that name.", default=False)
+    stands: str = key("What a line is, in a table without keys.", default="machine")
     values: Annotated[list[Column], Field(min_length=1)] = key("The quantities.")
     variants: list[Variant] = key(
         "Kinds of rows of a run, where the table has machines and no keys.", default=[]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
-from reports.notation.units import count_text
+from reports.notation.units import count_text, fixed
 from reports.papers.beside import Beside, besides, measured_share, of_variant, settled
 from reports.papers.claims import (
     DIFFERS,
@@ -73,7 +73,10 @@ class PaperDocument:
             if words[word]
         )
         claims = f"{count_text(words.total(), 'claim')}: {told}" if words else "No claim is listed"
-        return f"{claims}; {self.measured} of {self.printed} printed values have a counterpart."
+        there, all_ = fixed(self.measured, 0), fixed(self.printed, 0)
+        return (
+            f"{claims}; {there} of {all_} printed values that a run can answer have a counterpart."
+        )
 
     @property
     def warnings(self) -> list[str]:

@@ -11,7 +11,7 @@ from reports.analysis import Analysis, Row, flags_of
 from reports.papers.definition import Column, Key, Measured, PrintedTable, Step, Study
 from reports.papers.laws import expanded
 from reports.papers.matching import Point, plain_value, point_of, rows_like
-from reports.papers.steps import Field, Values, joined, stepped
+from reports.papers.steps import Field, Values, each, joined, stepped
 from reports.show.lines import line_rate
 
 #: Between the columns of then, where a table has none across.
@@ -76,23 +76,10 @@ def measured_field(analysis: Analysis, measured: Measured, axes: Sequence[str | 
     for other, formula in ((measured.over, truediv), (measured.times, mul)):
         if other is not None:
             field = joined(field, measured_field(analysis, other, axes), formula)
-    rate = line_rate(analysis)
     if measured.of_line_rate:
-        share = (
-            {
-                p: {n: _scaled(one, 1 / rate) for n, one in by.items()}
-                for p, by in field.values.items()
-            }
-            if rate
-            else {}
-        )
-        field = Field(field.axes, share)
-    return field
-
-
-def _scaled(values: Values, factor: float) -> Values:
-    scaled = {block: value * factor for block, value in values.by_block.items()}
-    return Values(scaled, values.flags, values.case)
+        rate = line_rate(analysis)
+        field = each(field, lambda value: value / rate) if rate else Field(field.axes, {})
+    return each(field, lambda value: 1 - value) if measured.rest else field
 
 
 def _together(rows: Sequence[Row]) -> Values:

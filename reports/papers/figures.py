@@ -120,7 +120,8 @@ def _scale(one: Beside, axes: Axes, lines: Sequence[Line], x: int) -> None:
         log_bytes_axis(axes)
     else:
         axes.set_xlabel(item.title)
-        if places[0] > 0 and places[-1] >= 16 * places[0]:
+        # Numbers of processes were doubled, then as now.
+        if item.ours in ("ranks", "nodes") or places[-1] >= 16 * places[0] > 0:
             axes.set_xscale("log", base=2)
             powers = [2.0**k for k in range(20) if places[0] <= 2**k <= places[-1]]
             axes.xaxis.set_major_locator(FixedLocator(powers))

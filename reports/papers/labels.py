@@ -5,14 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
+
+from reports.statistics.descriptive import Matrix
 
 #: Size of the letters, in points.
 _SIZE = 7.4
 #: Lines that a name may stand above or below its point.
 _FAR = 14
+#: Lines that a curve's name may stand from its end to be free of curves.
+_NEAR = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +47,44 @@ class _Box:
             and other.bottom < self.top
         )
 
+    @property
+    def middle(self) -> float:
+        """Its height."""
+        return (self.bottom + self.top) / 2
+
+    def holds(self, places: Matrix, margin: float) -> bool:
+        """Whether any of the places lies inside, or less than a margin above or below."""
+        x, y = places.T
+        above, below = self.bottom - margin < y, y < self.top + margin
+        return bool(np.any((self.left < x) & (x < self.right) & above & below))
+
 
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
-    """Each name at its place, moved up or down past names that are there already.
+    """Each name at its place, moved up or down past names that are there already and past curves.
 
-    The axes must have their final place and limits.
+    The axes must have their final place and limits. A name without a place that is free of curves
+    stands across them.
     """
     placed: list[_Box] = []
     height, letter = _letter(axes)
+    curves = _along_curves(axes)
     for end in sorted(ends, key=lambda one: -one.y):
         pixel = axes.transData.transform((end.x, end.y))
         x, y = axes.transAxes.inverted().transform(pixel)
         width = letter * len(end.name)
         left = min(max(0.0, x - width / 2), 1 - width)
-        steps = [sign * step for step in range(40) for sign in ((1, -1) if step else (1,))]
-        boxes = (
-            _Box(left, y + (0.3 + s) * height, left + width, y + (1.3 + s) * height) for s in steps
+        middles = sorted(
+            (y + (0.8 + s / 2) * height for s in range(-80, 80)), key=lambda m: abs(m - y)
         )
-        inside = (box for box in boxes if box.bottom > 0 and box.top < 1.04)
-        box = next((one for one in inside if not any(one.meets(b) for b in placed)), None)
-        if box is None:
+        boxes = (_Box(left, m - height / 2, left + width, m + height / 2) for m in middles)
+        inside = [box for box in boxes if box.bottom > 0 and box.top < 1.04]
+        free = [one for one in inside if not any(one.meets(b) for b in placed)]
+        if not free:
             continue
+        # Names of curves above stay above.
+        lowest = min((b.bottom for b in placed), default=1.04)
+        near = [one for one in free if one.top <= lowest and abs(one.middle - y) < _NEAR * height]
+        box = next((one for one in near if not one.holds(curves, height / 4)), (near or free)[0])
         placed.append(box)
         axes.text(
             box.left,
@@ -167,6 +190,16 @@ def label_beside(axes: Axes, ends: Sequence[End]) -> None:
                 "shrinkB": 0,
             },
         )
+
+
+def _along_curves(axes: Axes) -> Matrix:
+    """Places on all curves, in axes coordinates, closer to each other than a letter."""
+    to_axes = axes.transData + axes.transAxes.inverted()
+    found = [np.empty((0, 2))]
+    for line in axes.lines:
+        places = to_axes.transform(line.get_xydata())
+        found += [np.linspace(start, end, 40) for start, end in pairwise(places)]
+    return np.concatenate(found)
 
 
 def _letter(axes: Axes) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from reports.analysis import Analysis, Row
 from reports.papers.definition import Measured
+from reports.show.lines import line_rate
 
 Point = tuple[str, ...]
 
@@ -59,7 +60,9 @@ def rows_like(analysis: Analysis, measured: Measured) -> list[Row]:
 
 
 def why_absent(analysis: Analysis, measured: Measured) -> str:
-    """Why a run lacks a quantity: the reason for which its first such case was skipped, if any."""
+    """Why a run lacks a quantity: no nominal rate, or why its first such case was skipped."""
+    if measured.of_line_rate and not line_rate(analysis):
+        return f"site {analysis.run.plan.site} states no nominal rate of its network"
     wanted = {
         place.removeprefix("params."): v
         for place, v in measured.where.items()

@@ -66,6 +66,15 @@ def computed(formula: Callable[..., float], *parts: Values) -> Values | None:
     return Values(found, flags, parts[0].case) if found else None
 
 
+def each(field: Field, formula: Callable[[float], float]) -> Field:
+    """The formula of each value by itself."""
+    found = {
+        point: {name: made for name, one in values.items() if (made := computed(formula, one))}
+        for point, values in field.values.items()
+    }
+    return Field(field.axes, found)
+
+
 def joined(field: Field, other: Field, formula: Callable[[float, float], float]) -> Field:
     """The formula of both, point by point.
 
@@ -192,13 +201,7 @@ def _line(field: Field, step: Step) -> Field:
 
 def _inverse(field: Field, _: Step) -> Field:
     """1 over each value."""
-    found = {
-        point: {
-            name: made for name, one in values.items() if (made := computed(lambda v: 1 / v, one))
-        }
-        for point, values in field.values.items()
-    }
-    return Field(field.axes, found)
+    return each(field, lambda value: 1 / value)
 
 
 def _aggregated(field: Field, step: Step) -> Field:

@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from records.flags import MEANINGS, OVERSUBSCRIBED
-from reports.analysis import Row
-from reports.notation.units import count_text, fixed, three_digits
-from reports.papers.beside import Beside, of_variant
+from reports.notation.units import count_text, fixed, readable_unit, three_digits
+from reports.papers.beside import SHARED, SHARED_MEANS, Beside, of_variant, shares_cores
 from reports.papers.matching import Point, plain_value, why_absent
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
 
-#: Marks values of launches that shared cores.
-SHARED = "*"
+#: A smaller value in the unit of its table is written in its own.
+FAINT = 1e-3
 #: Of a longer table the points that were measured stand by themselves before it.
 LONG = 100
 
@@ -84,14 +82,21 @@ def _then_cell(one: Beside, point: Point, name: str) -> Cell:
         return Cell("")
     printed = one.texts.get(point, {}).get(name)
     if printed is None:
-        text = three_digits(value / one.unit.factor)
-        return Cell(text, title=f"by what is printed; {one.column.were}")
+        return Cell(_calculated(one, value), title=f"by what is printed; {one.column.were}")
     scale = one.column.factor / one.unit.factor
     text = as_printed(printed[0], scale)
     if printed[1]:
         text += f" ± {as_printed(printed[1], scale)}"
     text += "".join(map(mark_of, one.marks.get(point, {}).get(name, ())))
     return Cell(text, title=f"printed: {printed[0]}; {one.column.were}")
+
+
+def _calculated(one: Beside, value: float) -> str:
+    """Of a closed form three digits; of what follows from printed numbers four, as they have."""
+    scaled = value / one.unit.factor
+    if one.table.law or not one.column.steps:
+        return three_digits(scaled)
+    return fixed(scaled, max(0, 3 - math.floor(math.log10(abs(scaled))))) if scaled else "0"
 
 
 def mark_of(place: int) -> str:
@@ -115,8 +120,10 @@ def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
     reference = one.reference(point, name)
     known = reference is not None and reference > 0 and row.summary.mean > 0
     ratio = three_digits(row.summary.mean / reference) if reference and known else ""
-    cell = value_cell([row], one.unit)
-    if _shares_cores(row):
+    faint = 0 < abs(row.summary.mean) < FAINT * one.unit.factor
+    unit = readable_unit(one.column.unit, [row.summary.mean]) if faint else one.unit
+    cell = value_cell([row], unit, label=unit != one.unit)
+    if shares_cores(row.flags):
         cell = replace(cell, text=f"{cell.text} {SHARED}")
     return [cell, Cell(ratio)]
 
@@ -137,29 +144,24 @@ def _note(one: Beside) -> str:
         if both:
             held = "the same library's" if one.table.libraries else "the best machine's"
             parts.append(f"The ratio is to {held} value of then.")
-        parts.append(f"{both} of {len(one.printed.values)} points of then were measured.")
+        were = "was" if both == 1 else "were"
+        parts.append(f"{both} of {len(one.printed.values)} points of then {were} measured.")
         why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
         if why and both < len(one.printed.values):
             parts.append(f"Of the cases that do not fit, the first: {why}.")
     return " ".join(parts)
 
 
-def _shares_cores(row: Row) -> bool:
-    return any(flag.startswith(OVERSUBSCRIBED) for flag in row.flags)
-
-
 def _shared(found: Sequence[Beside]) -> str:
     """What the mark of values says; "" where none has it."""
     rows = (row for one in found for by in one.now.values() for row in by.values())
-    if not any(map(_shares_cores, rows)):
-        return ""
-    return f"{SHARED} {OVERSUBSCRIBED}: {MEANINGS[OVERSUBSCRIBED]}."
+    return SHARED_MEANS if any(shares_cores(row.flags) for row in rows) else ""
 
 
 def _machines(found: Sequence[Beside], anchor: str) -> Table:
     """A line a machine of then, and a line an environment of now, for each kind of rows."""
     table, analysis = found[0].table, found[0].analysis
-    columns = [Column("machine")]
+    columns = [Column(table.stands)]
     columns += [Column(_heading(one), numeric=True) for one in found]
     rows = [
         [Cell(name), *(_then_cell(one, (), name) for one in found)]
@@ -178,8 +180,9 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
             cells = (_now_cells(one, (), name)[0] for one in own)
             badges = (title,) if title else ()
             rows.append([Cell(name, environment=name, badges=badges), *cells])
-    notes = [f"{one.column.title}: {one.column.were}" for one in found]
-    notes += [f"{o.column.title} of today: {o.column.without}" for o in found if o.column.without]
+    notes = _together("", ((one.column.title, one.column.were) for one in found))
+    lacks = ((one.column.title, one.column.without) for one in found if one.column.without)
+    notes += _together(" of today", lacks)
     below = ["Below: this cluster, mean ± s of launches"] if begun < len(rows) else []
     note = ". ".join([*notes, *below, *lacking]) + "."
     groups = frozenset({begun}) if begun < len(rows) else frozenset()
@@ -192,6 +195,14 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
         len(rows),
         groups,
     )
+
+
+def _together(of: str, told: Iterable[tuple[str, str]]) -> list[str]:
+    """What is told of columns, once where it is the same of several."""
+    titles: dict[str, list[str]] = {}
+    for title, text in told:
+        titles.setdefault(text, []).append(title)
+    return [f"{' and '.join(names)}{of}: {text}" for text, names in titles.items()]
 
 
 def _lacking(title: str, own: Sequence[Beside]) -> str:

@@ -44,8 +44,8 @@ def _calls_table(analysis: Analysis, check: str, found: list[CaseProfile]) -> Ta
 
     def numbers(line: list[tuple[Cell, Cell, CallTotals, CaseTotals]]) -> list[str | Cell]:
         _, _, call, totals = line[0]
-        unit = readable_unit("s", [float(totals.mpi_s.mean())])
         time = summarise(call.seconds.tolist())
+        unit = readable_unit("s", [time.mean])
         longest = f"{call.greatest_s:.9g} s, the greatest of all launches and ranks"
         common = sorted(sorted(call.sizes, key=lambda size: -call.sizes[size])[:3])
         sizes = ", ".join(f"{bytes_text(size)}: {_number(call.sizes[size])}" for size in common)
