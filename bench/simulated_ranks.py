@@ -4,7 +4,7 @@
 simulated_ranks.py TRUTH RANKS RANKS_PER_NODE LIBRARY PROGRAM OPTION…: stands where a launcher does,
 before the words of one of our programs, on some nodes of an allocation. TRUTH is a JSON file. The
 answer is all that rank 0 of the program prints, evidence included, and takes as long as the machine
-would. Small answers need the standard library alone, so that Python starts fast.
+would. Small answers need few modules of the standard library alone, so that Python starts fast.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import json
 import math
 import os
 import random
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
 #: Bytes a second of a good link; launches scatter by CV, and all values of one by DRIFT.
 LINK, CV, DRIFT = 1.15e10, 0.01, 0.01
@@ -30,23 +30,15 @@ _LISTS, _OFF = ("sizes", "constructs", "kernels", "only"), ("turns", "reply-befo
 _PROBE_BYTES = 262144
 
 
-@dataclass(frozen=True)
 class Launch:
-    """What was asked, and of which machine."""
+    """What was asked, by the words of a command line, and of which machine."""
 
-    truth: Mapping[str, Any]
-    ranks: int
-    ranks_per_node: int
-    library: str
-    program: str
-    options: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, words: list[str]) -> Launch:
-        """From the command line."""
-        file, ranks, ranks_per_node, library, program, *options = words
-        truth, name = json.loads(Path(file).read_text()), Path(program).name
-        return cls(truth, int(ranks), int(ranks_per_node), library, name, _options(options))
+    def __init__(self, words: list[str]) -> None:
+        file, ranks, ranks_per_node, self.library, program, *options = words
+        with open(file) as truth:  # noqa: PTH123  pathlib takes long to be imported
+            self.truth: Mapping[str, Any] = json.load(truth)
+        self.ranks, self.ranks_per_node = int(ranks), int(ranks_per_node)
+        self.program, self.options = program.rpartition("/")[2], _options(options)
 
     @property
     def hosts(self) -> list[str]:
@@ -152,9 +144,9 @@ def pt2pt(launch: Launch) -> Mapping[str, Any]:
             spent_s += 2 * sum(times)
             at = {"construct": construct, "message_bytes": size}
             found = {
-                "": statistics.median(times),
+                "": _median(times),
                 "_best": min(times),
-                "_mean": statistics.fmean(times),
+                "_mean": math.fsum(times) / len(times),
                 "_worst": max(times),
             }
             for name, value in found.items():
@@ -171,9 +163,14 @@ def pt2pt(launch: Launch) -> Mapping[str, Any]:
     }
 
 
+def _median(times: list[float]) -> float:
+    ordered, middle = sorted(times), len(times) // 2
+    return (ordered[middle] + ordered[~middle]) / 2
+
+
 def main(words: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    launch = Launch.of(words)
+    launch = Launch(words)
     if launch.program in LARGE:
         sys.stdout.flush()
         large = [sys.executable, "-P", "-m", "bench.simulated_scans", *words]

@@ -109,5 +109,5 @@ def _pairs(launch: Launch) -> tuple[np.ndarray, np.ndarray]:
 
 
 if __name__ == "__main__":
-    _launch = Launch.of(sys.argv[1:])
+    _launch = Launch(sys.argv[1:])
     answer(_launch, {"node": node, "alltoall_pairs": alltoall_pairs}[_launch.program])

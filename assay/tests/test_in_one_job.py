@@ -27,6 +27,8 @@ from assay.tests.test_run_on_cluster import (
 )
 from virtual_cluster import ClusterSpec, up
 from virtual_cluster.host import tries
+from virtual_cluster.slurm import ask
+from virtual_cluster.state import folders
 
 CLUSTER = f"t-j{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
@@ -131,3 +133,23 @@ def test_launches_of_one_node_run_side_by_side_those_of_several_alone(cluster, f
     for before, after in itertools.pairwise(begun):
         keys = (before.case_id, before.block, after.case_id, after.block)
         assert before.block <= after.block or keys in beside
+
+
+def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
+    conf = folders(CLUSTER).slurm_conf
+    settings = conf.read_text()
+    name = campaign(folder, "steps-end", "mpich", 1, STARTUP)
+    try:
+        conf.write_text(f"{settings}MaxStepCount=4\n")
+        ask(cluster._state, "scontrol", "reconfigure")
+        status, output = run(name, "--site", SITE, "--in-one-job")
+    finally:
+        conf.write_text(settings)
+        ask(cluster._state, "scontrol", "reconfigure")
+    assert status == 0, output
+    records = records_of(the_run(folder, "steps-end"))
+    assert sorted((r.case_id, r.block) for r in records) == planned_keys(
+        the_run(folder, "steps-end")
+    )
+    assert {r.status for r in records} == {"ok"}
+    assert len({r.job_id.partition(".")[0] for r in records}) > 1

@@ -23,10 +23,10 @@ from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.allocation import ALLOCATION, ENDING_S, Allocation, without_slurm
-from checks.common.faults import Loss
+from checks.common.faults import Fault, Loss
 from checks.common.queue_reasons import last_words
 from checks.common.scheduler import HEARTBEAT_S, tell
-from checks.common.slurm_answers import cancel, described, fields
+from checks.common.slurm_answers import NO_MORE_STEPS, cancel, described, fields
 
 #: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"
@@ -47,7 +47,7 @@ _ENDS = {
 }
 #: What a step says: its name in Slurm's words, then how its command ended.
 _SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
-#: Characters of it that are kept.
+#: Characters kept of what a step says.
 _KEPT = 1000
 
 
@@ -240,7 +240,8 @@ class AllocationScheduler(SqueueJobScheduler):
             loss = Loss(f"{self._named()} {end}", "allocation", ran=bool(step.name))
         elif not step.name:
             said = last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
-            loss = Loss(f"Slurm did not start the step: {said}", "slurm", ran=False)
+            fault: Fault = "allocation" if NO_MORE_STEPS in said else "slurm"
+            loss = Loss(f"Slurm did not start the step: {said}", fault, ran=False)
         self._end(job, loss)
 
     def _end_of_allocation(self) -> str | None:

@@ -100,12 +100,12 @@ def _logging(prefix: str) -> dict[str, Any]:
     full = {
         "type": "file",
         "name": f"{prefix}/reframe.log",
-        "level": "debug",
+        "level": "verbose",
         "append": True,
         "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
     }
     handlers = {"handlers": [full], "handlers$": [plain], "handlers_perflog": []}
-    return {"level": "debug", **handlers}
+    return {"level": "verbose", **handlers}
 
 
 def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def configuration(site: dict[str, Any], prefix: str) -> dict[str, Any]:
                 "remote_detect": False,
                 "resolve_module_conflicts": False,
                 "save_log_files": False,
-                "generate_file_reports": True,
+                "generate_file_reports": False,
                 "keep_stage_files": True,
                 "report_file": f"{prefix}/session.json",
             }

@@ -15,7 +15,10 @@ from checks.common.queue_reasons import Pending
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0
-
+#: srun's words where a job has had as many steps as it may have (MaxStepCount).
+NO_MORE_STEPS = "Step limit reached"
+#: Steps that the launches which run at a time may start themselves, at most.
+_STEPS_OF_LAUNCHES = 2000
 #: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
 #: A reason may be that old: Slurm renews it when it plans.
 ALONE_S = 120.0
@@ -78,6 +81,18 @@ def leaves_processes() -> bool:
     tracked = re.search(r"^ProctrackType\s*=\s*proctrack/(linuxproc|pgid)", settings, re.MULTILINE)
     ended = re.search(r"^Epilog(\[0\])?\s*=.*/end-of-job$", settings, re.MULTILINE)
     return tracked is not None and ended is None
+
+
+def out_of_steps(step: str, told: str) -> bool:
+    """Whether the launch of a `step` `told` that its job gets no more steps, and that may be so by
+    the step's number: what a program prints alone is not believed."""
+    if NO_MORE_STEPS not in told:
+        return False
+    most = re.search(r"^MaxStepCount\s*=\s*(\d+)", _settings(), re.MULTILINE)
+    number = step.partition(".")[2]
+    return (
+        most is not None and number.isdecimal() and int(number) + _STEPS_OF_LAUNCHES >= int(most[1])
+    )
 
 
 def output(command: list[str]) -> str | None:
