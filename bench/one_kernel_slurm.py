@@ -9,6 +9,7 @@ launches would find out of the machine is answered by a program (simulated_ranks
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -107,6 +108,7 @@ class OneKernelSlurm:
         return own + sum(_times(1)[2:])
 
     def _write(self, names: Sequence[str]) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)  # of an earlier time
         (self.folder / "spool").mkdir(parents=True)
         for name in names:
             (self.folder / "nodes" / name).mkdir(parents=True)

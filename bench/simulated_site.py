@@ -57,11 +57,11 @@ class SimulatedSite:
         self.folder, self.truth = folder, {**truth, "start_s": START_S}
         self.machine = machine_of(self.truth)
         (folder / "truth.json").write_text(json.dumps(self.truth))
-        (folder / "programs").mkdir()
+        (folder / "programs").mkdir(exist_ok=True)
         for name in _PROGRAMS:
             (folder / "programs" / name).touch(mode=0o755)
         file = folder / "sites" / NAME / "site.yaml"
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(self._description(at_once)))
 
     def _description(self, at_once: int) -> dict[str, Any]:
@@ -123,8 +123,12 @@ class SimulatedSite:
 
     def run_directory(self, campaign: str) -> Path:
         """The one run of a campaign."""
-        (found,) = (self.folder / "results" / campaign).iterdir()
+        (found,) = self.run_directories(campaign)
         return found
+
+    def run_directories(self, campaign: str) -> list[Path]:
+        """Those of a campaign that there are."""
+        return list((self.folder / "results").glob(f"{campaign}/*"))
 
 
 def _processor_s() -> float:

@@ -4,12 +4,14 @@
 python -m bench site_at_size [--quick] [--part PART] [--nodes N] [--launches N] [--at-once N]
 [--kills N]. Slurm, driver, session, records and reports are real, the answers of ranks are those of
 a machine with known truth (simulated_site.py). Needs root. Exits 1 when a row misses its goal.
+--keep FOLDER keeps everything there; the same again goes on with the launches that it has.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -20,12 +22,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from bench.on_cluster import has_root
 from bench.one_kernel_slurm import CORES, OneKernelSlurm, enter_namespaces
 from bench.rows import Row, printed
 from bench.scanned_machines import LEAF
+from bench.simulated_ranks import LINK
 from bench.simulated_site import START_S, SimulatedSite, Used, note_memory
 from records.record import CASE_ID, latest_attempts
 from records.run_directory import RunDirectory
@@ -69,13 +73,14 @@ cases:
   - check: pt2pt
     matrix:
       constructs: [[Send/Recv], [Isend/Recv], [Ssend/Recv], [Send/Irecv], [Isend/Irecv]]
-      sizes: [[8, 65536], [64, 131072], [512, 262144], [4096, 524288]]
+      sizes: {sizes}
     fixed: {{placement: between-nodes, iterations: 100, warmup: 3}}
     alone: false
 limits: {{launch_s: 600}}
 """
-#: Cases of the campaign above.
-_CASES = 5 * 4 * len(START_S)
+#: Message lengths of the campaign above, and its cases.
+_SIZES = [[8, 65536], [64, 131072], [512, 262144], [4096, 524288]]
+_CASES = 5 * len(_SIZES) * len(START_S)
 _PATIENCE_S = 900.0
 
 
@@ -146,8 +151,10 @@ def _acceptance(size: Size, site: SimulatedSite) -> Iterator[Row]:
 
 def _many(size: Size, site: SimulatedSite, slurm: OneKernelSlurm) -> Iterator[Row]:
     blocks = -(-size.launches // _CASES)
-    (site.folder / "many.yaml").write_text(_MANY.format(blocks=blocks))
-    begun = time.monotonic()
+    (site.folder / "many.yaml").write_text(_MANY.format(blocks=blocks, sizes=_SIZES))
+    begun, found = time.monotonic(), site.run_directories("many-at-size")
+    if found:
+        yield Row("… launches that the folder has already", "", f"{_lines(RunDirectory(found[0]))}")
     memory, alive_s = _killed(size, site)
     run = RunDirectory(site.run_directory("many-at-size"))
     before, slurm_s = _lines(run), slurm.processor_s()
@@ -170,6 +177,25 @@ def _many(size: Size, site: SimulatedSite, slurm: OneKernelSlurm) -> Iterator[Ro
     for words in (("status",), ("verify",), ("report", "--format", "html", "--format", "json")):
         used = site.assay(words[0], str(run.path), *words[1:])
         yield Row(f"… assay {words[0]}", "", _told(used), used.status == 0)
+    yield from _judged_rightly(run)
+
+
+def _judged_rightly(run: RunDirectory) -> Iterator[Row]:
+    """The faster library is found, and so much faster as it is; neighbours do not matter."""
+    first, second = START_S
+    wires = [size / LINK for sizes in _SIZES for size in sizes]
+    true = math.exp(fmean(math.log((START_S[second] + s) / (START_S[first] + s)) for s in wires))
+    (pair,) = json.loads((run.path / "report" / "verdicts.json").read_text())["choice"]["score"][
+        "pairs"
+    ]
+    lower, upper = sorted(1 / ratio for ratio in pair["interval"])
+    right = pair["environments"] == [first, second] and lower <= true <= upper
+    costs = f"{100 * (lower - 1):.2f} … {100 * (upper - 1):.2f} %"
+    yield Row(f"… {second} costs more than {first} by", f"{100 * (true - 1):.2f} %", costs, right)
+    said = (
+        "No effect of neighbours was resolved" in (run.path / "report" / "index.html").read_text()
+    )
+    yield Row("… no effect of neighbours", "yes", "yes" if said else "no", said)
 
 
 def _killed(size: Size, site: SimulatedSite) -> tuple[dict[str, int], float]:
@@ -178,13 +204,14 @@ def _killed(size: Size, site: SimulatedSite) -> tuple[dict[str, int], float]:
     dice, memory, first_s = random.Random(7), {"driver": 0, "session": 0}, []  # noqa: S311
     words = ["many.yaml", "--site", "at-size"]
     for _ in range(size.kills):
+        found = site.run_directories("many-at-size")
+        words = ["--resume", str(found[0])] if found else words
         begun, process = time.monotonic(), site.begin("run", *words, "--no-report")
-        found = list((site.folder / "results").glob("many-at-size/*"))
         before = _lines(RunDirectory(found[0])) if found else 0
         kill_at: float | None = None
         while process.poll() is None and time.monotonic() - begun < _PATIENCE_S:
             note_memory(process.pid, memory)
-            found = list((site.folder / "results").glob("many-at-size/*"))
+            found = site.run_directories("many-at-size")
             if kill_at is None and found and _lines(RunDirectory(found[0])) > before:
                 first_s.append(time.monotonic() - begun)
                 kill_at = time.monotonic() + dice.uniform(0, 15)
@@ -195,7 +222,6 @@ def _killed(size: Size, site: SimulatedSite) -> tuple[dict[str, int], float]:
             raise RuntimeError((site.folder / "said").read_text()[-2000:])
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        words = ["--resume", str(found[0])]
     return memory, sum(first_s) / max(1, len(first_s))
 
 
@@ -257,7 +283,7 @@ def main(arguments: Sequence[str]) -> int:
     given = {name: value for name in vars(base) if (value := getattr(asked, name)) is not None}
     size = replace(base, **given)
     if asked.keep is not None:
-        asked.keep.mkdir(parents=True)
+        asked.keep.mkdir(parents=True, exist_ok=True)
         return printed(rows(size, asked.keep.resolve(), asked.part))
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
         return printed(rows(size, Path(folder), asked.part))
