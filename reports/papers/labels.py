@@ -52,18 +52,18 @@ class _Box:
         """Its height."""
         return (self.bottom + self.top) / 2
 
-    def holds(self, places: Matrix, margin: float) -> bool:
-        """Whether any of the places lies inside, or less than a margin above or below."""
+    def crossed(self, places: Matrix, margin: float) -> int:
+        """How many of the places lie inside, or less than a margin above or below."""
         x, y = places.T
         above, below = self.bottom - margin < y, y < self.top + margin
-        return bool(np.any((self.left < x) & (x < self.right) & above & below))
+        return int(np.count_nonzero((self.left < x) & (x < self.right) & above & below))
 
 
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Each name at its place, moved up or down past names that are there already and past curves.
 
-    The axes must have their final place and limits. A name without a place that is free of curves
-    stands across them.
+    The axes must have their final place and limits. A name without a free place near its curve's
+    end stands across others, as few as can be.
     """
     placed: list[_Box] = []
     height, letter = _letter(axes)
@@ -81,10 +81,11 @@ def label_ends(axes: Axes, ends: Sequence[End]) -> None:
         free = [one for one in inside if not any(one.meets(b) for b in placed)]
         if not free:
             continue
-        # Names of curves above stay above.
         lowest = min((b.bottom for b in placed), default=1.04)
-        near = [one for one in free if one.top <= lowest and abs(one.middle - y) < _NEAR * height]
-        box = next((one for one in near if not one.holds(curves, height / 4)), (near or free)[0])
+        near = [one for one in free if abs(one.middle - y) < _NEAR * height] or free
+        # The nearest across the fewest curves; of those one below the names of higher curves.
+        near.sort(key=lambda one: one.top > lowest)
+        box = min(near, key=lambda one: one.crossed(curves, height / 4))
         placed.append(box)
         axes.text(
             box.left,
