@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import msgspec.structs
+import numpy as np
 
 from assay.plan.interims import sequential_design
 from assay.schema.model import Blocks
@@ -82,7 +83,7 @@ def rows(run: Run) -> Iterator[Row]:
         "; ".join(against) or "none",
         not against,
     )
-    launches = len({(launch.case, launch.block) for launch in run.counted()})
+    launches = len(run.launches.places())
     used = turned.launches
     yield Row("launches, fixed blocks", "", f"{launches}")
     yield Row("launches, by turns", "", f"{used}, {1 - used / launches:.0%} saved")
@@ -100,7 +101,7 @@ def part_of(run: Run, design: Sequential, interims: list[Interim]) -> Run:
         for item in run.series
         if (here := item.blocks <= last[item.case]).any()
     ]
-    launches = [launch for launch in run.launches if launch.block <= last[launch.case]]
+    launches = run.launches.part(run.launches.block <= np.array(last)[run.launches.case])
     return replace(run, plan=plan, interims=tuple(interims), series=series, launches=launches)
 
 

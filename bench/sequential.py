@@ -88,7 +88,7 @@ def by_turns(
         interims.append(Interim(block=block, open=made.open, going=going, ended=ended))
         if ended or (stops is not None and stops(found)):
             break
-    launches = len({(launch.case, launch.block) for launch in run.launches})
+    launches = len(run.launches.places())
     return Ended(found, block, launches, not made.open)
 
 

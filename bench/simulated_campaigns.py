@@ -16,7 +16,7 @@ from records.plan import Plan, PlannedCase, Sequential, Totals
 from records.provenance import Provenance
 from records.record import Status
 from reports.choice.compare import Comparisons, compare_environments
-from reports.load.loading import Launch, Run, Series
+from reports.load.loading import Launches, Run, Series
 from reports.notation.labels import check_labels
 from reports.statistics.descriptive import Matrix
 
@@ -31,6 +31,8 @@ CHECKS: tuple[tuple[str, str, tuple[dict[str, Any], ...], int], ...] = (
 WEIGHTS = {"hpl": 6.0, "pt2pt": 3.0, "startup": 1.0}
 POINTS = sum(len(cases) * points for _, _, cases, points in CHECKS)
 CASES = sum(len(cases) for _, _, cases, _ in CHECKS)
+
+_STATUSES: tuple[Status, ...] = ("ok", "failed", "lost")
 
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Matrix]
 
@@ -92,14 +94,15 @@ def simulated_run(
     campaign = msgspec.structs.replace(plan(blocks, NAMES[:count]), sequential=sequential)
     asked = asked_blocks(campaign, interims)
     bad = outcomes or {}
-    series, launches = [], []
+    series: list[Series] = []
+    launches: list[tuple[int, int, int]] = []
     for place, case in enumerate(campaign.cases):
         environment, inside = divmod(place, CASES)
         here = range(asked[case.environment, case.check])
         good = np.array([b for b in here if (place, b) not in bad], dtype=np.int64)
         for block in here:
-            status = cast(Status, bad.get((place, block), "ok"))
-            launches.append(Launch(place, block + 1, 1, status, None, (), None, None, None))
+            status = bad.get((place, block), "ok")
+            launches.append((place, block + 1, _STATUSES.index(status)))
         metric, first, points = _LAYOUT[inside]
         for point in range(first, first + points):
             times = np.exp(logs[environment, point, good])
@@ -112,7 +115,7 @@ def simulated_run(
         plan=campaign,
         provenance=Provenance(),
         run_id="simulated",
-        launches=launches,
+        launches=_launches(launches),
         series=series,
         invalid=[],
         nodes=(),
@@ -121,6 +124,14 @@ def simulated_run(
         chain=cast(Chain, None),
         interims=tuple(interims),
     )
+
+
+def _launches(found: Sequence[tuple[int, int, int]]) -> Launches:
+    """Launches of case, block and status, each the first attempt and alone."""
+    case, block, kind = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    none = np.zeros(len(case), dtype=np.uint8)
+    kinds = tuple((status, ()) for status in _STATUSES)
+    return Launches(case, block, np.ones_like(case), kind, kinds, none == 0, none > 0, none)
 
 
 def _layout() -> list[tuple[str, int, int]]:

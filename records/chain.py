@@ -95,7 +95,7 @@ class Chain:
         After a fault `records` counts the lines before it.
         """
         if not self._last and {*carried} == {msgspec.UNSET} and self.seal is None:
-            self._before.update(b"".join(line + b"\n" for line in lines))
+            self._before.update(b"\n".join([*lines, b""]))
             self.records, self.unchained = self.records + len(lines), self.unchained + len(lines)
             return None
         hashes = [hashlib.sha256(line).hexdigest() for line in lines]

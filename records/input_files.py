@@ -14,6 +14,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import BufferedReader
 from pathlib import Path
 from typing import TypeVar
@@ -104,7 +105,7 @@ def read_whole(path: Path) -> bytes:
 def whole_lines(file: BufferedReader, path: Path) -> Iterator[bytes]:
     """The lines of a file with their newlines; what follows the last newline is left out."""
     for number in range(1, 1 << 62):
-        line = rest_of_line(file, f"{path}:{number}")
+        line = rest_of_line(file, partial("{}:{}".format, path, number))
         if not line.endswith(b"\n"):
             refuse_returns(line, f"{path}:{number}")
             return
@@ -117,11 +118,12 @@ def refuse_returns(rest: bytes, where: str) -> None:
         raise AssayError(f"{where}: lines end in CR; allowed are lines that end in LF")
 
 
-def rest_of_line(file: BufferedReader, where: str) -> bytes:
-    """What follows up to the next newline. Raises AssayError for a line without an end."""
+def rest_of_line(file: BufferedReader, where: Callable[[], str]) -> bytes:
+    """What follows up to the next newline. Raises AssayError for a line without an end; `where` is
+    its file and number."""
     line = file.readline(MOST_LINE_BYTES + 1)
     if len(line) > MOST_LINE_BYTES:
-        raise AssayError(f"{where}: a line of more than {MOST_LINE_BYTES} bytes; it is damaged")
+        raise AssayError(f"{where()}: a line of more than {MOST_LINE_BYTES} bytes; it is damaged")
     return line
 
 

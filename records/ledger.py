@@ -95,7 +95,7 @@ class Ledger:
         return Entry(
             *(case.id, case.check, case.environment, line.block, line.attempt),
             *(line.status, line.reason, line.started_at, line.ended_at),
-            *(nodes, tuple(line.flags), artifacts.get("stderr")),
+            *(nodes, line.flags, artifacts.get("stderr")),
         )
 
     def _faults(self, line: Line, artifacts: dict[str, str]) -> Iterator[str]:

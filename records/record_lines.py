@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import BufferedReader
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, is_
 from pathlib import Path
 
 import msgspec
@@ -21,8 +23,8 @@ from records.input_files import opened, refuse_returns, rest_of_line
 from records.metric import Metric
 from records.record import Record, decode_line
 
-#: Bytes read and decoded together.
-_BATCH = 1 << 18
+#: Bytes read and decoded together: few, so that their objects stay in the cache.
+_BATCH = 1 << 16
 _NEWLINE = b"\n"
 
 
@@ -39,12 +41,15 @@ class Line(Record, frozen=True, kw_only=True, gc=False):
     params: msgspec.Raw  # type: ignore[assignment]
     nodes: msgspec.Raw  # type: ignore[assignment]
     metrics: list[Value]  # type: ignore[assignment]
+    flags: tuple[str, ...]  # type: ignore[assignment]
     artifacts: msgspec.Raw  # type: ignore[assignment]
     profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # type: ignore[assignment]
 
 
-_CASE, _BLOCK, _RUN_ID = attrgetter("case_id"), attrgetter("block"), attrgetter("run_id")
-_NAMED, _CHAIN = attrgetter("check", "environment"), attrgetter("chain")
+_CASE, _BLOCK, _RUN_ID, _PARAMS, _SCHEMA, _CHAIN = map(
+    attrgetter, ("case_id", "block", "run_id", "params", "schema", "chain")
+)
+_NAMED = attrgetter("check", "environment")
 #: Schema, and whether the record lacks a chain.
 _SOUND = {(1, True), (2, False)}
 
@@ -69,15 +74,13 @@ def batches(
     and line for what is no record, none of this run, or breaks the chain.
     """
     places = {case.id: place for place, case in enumerate(run.plan.cases)}
-    decoder = msgspec.json.Decoder(Line)
-    params: dict[int, bytes] = {}
+    decoder, planned = msgspec.json.Decoder(Line), _Planned(run)
     with opened(path) as file:
         file.seek(start)
-        for first, chunk in _chunks(file, path, 1 + (chain.records if chain else 0)):
-            texts = chunk[:-1].split(b"\n")
+        for first, chunk, texts in _chunks(file, path, 1 + (chain.records if chain else 0)):
             lines = _decoded(decoder, chunk, texts, path, first)
-            cases = [places.get(name, -1) for name in map(_CASE, lines)]
-            for number, fault in _faults(run, cases, lines, params):
+            cases = [*map(places.get, map(_CASE, lines), repeat(-1))]
+            for number, fault in planned.faults(cases, lines):
                 raise AssayError(f"{path}:{first + number}: {fault}")
             if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
                 raise AssayError(f"{path}:{chain.records + 1}: {broken}")
@@ -86,44 +89,62 @@ def batches(
         raise AssayError(f"{path}:{chain.records}: {missing}")
 
 
-def _faults(
-    run: Belonging, cases: list[int], lines: list[Line], params: dict[int, bytes]
-) -> Iterator[tuple[int, str]]:
-    """Lines that do not belong to the run, with the reason; `params` holds those seen by case."""
-    planned, blocks = run.plan.cases, [*map(_BLOCK, lines)]
-    agree = (
-        -1 not in cases
-        and {*map(_RUN_ID, lines)} == {run.run_id}
-        and list(map(_NAMED, lines)) == list(map(_NAMED, [planned[case] for case in cases]))
-        and min(blocks) > 0
-        and max(blocks) <= run.plan.blocks
-    )
-    if not agree:  # a skipped case has block 0, and is right
-        for number, (case, line) in enumerate(zip(cases, lines, strict=True)):
-            if fault := run.place_fault(line, planned[case] if case >= 0 else None):
-                yield number, fault
-                return
-    for number, (case, line) in enumerate(zip(cases, lines, strict=True)):
-        text = bytes(line.params)
-        if params.get(case) != text:  # most lines have the text of the case's line before
-            params[case] = text
-            if fault := params_fault(line.params, planned[case]):
-                yield number, fault
+class _Planned:
+    """What lines of a run are held against, and the text of the parameters that each case had in
+    its last line: most have the same in their next."""
+
+    def __init__(self, run: Belonging) -> None:
+        self._run, self._cases = run, run.plan.cases
+        self._named = [*map(_NAMED, self._cases)]
+        self._params = [b""] * len(self._cases)
+
+    def faults(self, cases: list[int], lines: list[Line]) -> Iterator[tuple[int, str]]:
+        """Lines that do not belong to the run, with the reason; `cases` are places in the plan."""
+        blocks = [*map(_BLOCK, lines)]
+        agree = (
+            min(cases) >= 0
+            and {*map(_RUN_ID, lines)} == {self._run.run_id}
+            and [*map(_NAMED, lines)] == [*map(self._named.__getitem__, cases)]
+            and min(blocks) > 0
+            and max(blocks) <= self._run.plan.blocks
+        )
+        if not agree:  # a skipped case has block 0, and is right
+            for number, (case, line) in enumerate(zip(cases, lines, strict=True)):
+                planned = self._cases[case] if case >= 0 else None
+                if fault := self._run.place_fault(line, planned):
+                    yield number, fault
+                    return
+        texts = [*map(bytes, map(_PARAMS, lines))]
+        if texts == [*map(self._params.__getitem__, cases)]:
+            return
+        for number, (case, text) in enumerate(zip(cases, texts, strict=True)):
+            if self._params[case] != text:
+                self._params[case] = text
+                if fault := params_fault(lines[number].params, self._cases[case]):
+                    yield number, fault
 
 
-def _chunks(file: BufferedReader, path: Path, first: int) -> Iterator[tuple[int, bytes]]:
-    """The file in pieces of whole lines, each with the number of its first line, here `first`.
+def _chunks(
+    file: BufferedReader, path: Path, first: int
+) -> Iterator[tuple[int, bytes, list[bytes]]]:
+    """The file in pieces of whole lines, each with the number of its first line, here `first`, and
+    its lines without their newlines.
 
     What follows the last newline is left out.
     """
     while chunk := file.read(_BATCH):
-        if not chunk.endswith(b"\n"):
-            chunk += rest_of_line(file, f"{path}:{first + chunk.count(_NEWLINE)}")
-        whole = chunk[: chunk.rfind(_NEWLINE) + 1]
-        if whole:
-            yield first, whole
-        first += whole.count(_NEWLINE)
-        refuse_returns(chunk[len(whole) :], f"{path}:{first}")
+        if not chunk.endswith(_NEWLINE):
+            chunk += rest_of_line(file, partial(_last_line, path, first, chunk))
+        *texts, rest = chunk.split(_NEWLINE)
+        if texts:
+            yield first, chunk[: len(chunk) - len(rest)], texts
+        first += len(texts)
+        refuse_returns(rest, f"{path}:{first}")
+
+
+def _last_line(path: Path, first: int, chunk: bytes) -> str:
+    """File and number of the last line of a piece."""
+    return f"{path}:{first + chunk.count(_NEWLINE)}"
 
 
 def _decoded(
@@ -134,8 +155,9 @@ def _decoded(
         if not chunk.isascii():
             chunk.decode()  # what stays raw is decoded nowhere else
         lines = decoder.decode_lines(chunk)
+        unchained = map(is_, map(_CHAIN, lines), repeat(msgspec.UNSET))
         if len(lines) == len(texts) and _SOUND.issuperset(
-            (line.schema, line.chain is msgspec.UNSET) for line in lines
+            zip(map(_SCHEMA, lines), unchained, strict=True)
         ):
             return lines
     except (msgspec.MsgspecError, ValueError, RecursionError):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
+import numpy as np
 
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
 from records.limits import Nominal, bound, is_beyond, nominal
@@ -76,12 +77,13 @@ class Analysis:
     @cached_property
     def bad_launches(self) -> list[Launch]:
         """All launches that are not ok, replaced attempts too, in recorded order."""
-        return [launch for launch in self.run.launches if launch.status != "ok"]
+        launches = self.run.launches
+        return [*launches.where(~launches.of_status("ok"))]
 
     @cached_property
     def replaced(self) -> int:
         """How many launches a later attempt replaced."""
-        return sum(not launch.counted for launch in self.run.launches)
+        return int((~self.run.launches.counted).sum())
 
     @cached_property
     def oversubscribed(self) -> int:
@@ -231,9 +233,8 @@ def _holes(run: Run) -> Iterator[Hole]:
     have: dict[int, set[int]] = {
         place: set() for place in range(len(run.plan.cases)) if counted[place] < asked[place]
     }
-    for launch in run.launches if have else ():
-        if launch.case in have:
-            have[launch.case].add(launch.block)
+    for place, block in run.launches.places(np.isin(run.launches.case, [*have])):
+        have[place].add(block)
     for place, blocks in have.items():
         case = run.plan.cases[place]
         if case.skipped is not None:

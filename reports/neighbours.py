@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.analysis import Analysis
+from reports.load.launches import BESIDE, NOT_DRAWN
 from reports.notation.units import count_text
 from reports.show.headline import deciding_metric
 from reports.statistics.stratified import LEAST_OF_EACH, Shift, stratified_shift
@@ -68,17 +69,16 @@ class Neighbours:
 def neighbours_of(analysis: Analysis) -> Neighbours | None:
     """What a run tells of neighbours; None where launches had jobs of their own."""
     run = analysis.run
-    good = [one for one in run.counted() if one.status == "ok"]
-    if not run.provenance.site.in_one_job or not good:
+    good = run.launches.part(run.launches.counted & run.launches.of_status("ok"))
+    if not run.provenance.site.in_one_job or not len(good):
         return None
-    drawn = any(one.drawn_alone is not None for one in good)
-    kinds = {
-        (one.case, one.block): one.drawn_alone is False if drawn else one.beside
-        for one in good
-        if one.drawn_alone is not None or not drawn
-    }
+    drawn = bool((good.drawn != NOT_DRAWN).any())
+    asked = good.part(good.drawn != NOT_DRAWN) if drawn else good
+    marks = asked.drawn == BESIDE if drawn else asked.beside
+    pairs = zip(asked.case.tolist(), asked.block.tolist(), strict=True)
+    kinds = dict(zip(pairs, marks.tolist(), strict=True))
     values = {key: value for key, value in _launch_values(analysis) if key in kinds}
-    beside = sum(one.beside for one in good)
+    beside = int(good.beside.sum())
     alone = len(good) - beside
     shift = None
     if values:

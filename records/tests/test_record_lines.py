@@ -40,7 +40,7 @@ def whole(value):
     """A record, a metric or a part of them as plain data, with what stayed text decoded."""
     if isinstance(value, msgspec.Raw):
         return msgspec.json.decode(value) if bytes(value) else None
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [whole(item) for item in value]
     if isinstance(value, msgspec.Struct):
         return {name: whole(getattr(value, name)) for name in value.__struct_fields__}

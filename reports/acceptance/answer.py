@@ -185,7 +185,7 @@ def _command(dossier: Dossier, name: str) -> str:
     judgement, run = dossier.judgement, dossier.run
     feasible = (case for case in run.plan.cases if case.skipped is None)
     planned = sum(run.asked[case.environment, case.check] for case in feasible)
-    if len({(launch.case, launch.block) for launch in run.counted() if launch.block}) < planned:
+    if run.done < planned:
         return commands.resume(name)
     if judgement.rerun:
         return commands.accept(name, "--rerun")

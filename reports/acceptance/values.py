@@ -333,9 +333,8 @@ def _launches(
     part: Run, ids: Mapping[str, str], offset: int
 ) -> Iterator[tuple[tuple[str, int], LaunchRef]]:
     """Launches by the case of the run that they are of; `ids` are those of the part's cases."""
-    for launch in part.counted():
-        if INVALID_ON_PURPOSE in launch.flags:
-            continue
+    every = part.launches
+    for launch in every.where(every.counted & ~every.flagged(INVALID_ON_PURPOSE)):
         case_id, block = part.case(launch).id, launch.block
         files = launch.artifacts or {}
         found = LaunchRef(part.run_id, case_id, block, launch.status, launch.flags, files)

@@ -94,7 +94,7 @@ def _still_open(dossier: Dossier) -> Iterator[Sentence]:
         yield Sentence(f"Not in this acceptance: {text}.", "provenance", "open")
     feasible = (case for case in run.plan.cases if case.skipped is None)
     planned = sum(run.asked[case.environment, case.check] for case in feasible)
-    done = len({(launch.case, launch.block) for launch in run.counted() if launch.block})
+    done = run.done
     if done < planned:
         yield Sentence(
             f"The run is not finished, {count_text(planned - done, 'launch', 'launches')} are"

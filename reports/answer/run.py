@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from records.flags import INVALID_ON_PURPOSE
 from records.reasons import grouped
+from records.record import Status
 from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.choice import choice
@@ -15,11 +16,10 @@ from reports.answer.found import found
 from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed, short_reason
 from reports.answer.unknown import not_known
-from reports.load.run import Launch
 from reports.notation.units import count_text
 
 #: Statuses of launches that ended without a value.
-_BAD = ("failed", "wrong", "lost")
+_BAD: tuple[Status, ...] = ("failed", "wrong", "lost")
 #: Answers that rest on launches that are missing are not final.
 _FINAL = (State.DECIDED, State.OPEN, State.MEASURED)
 
@@ -68,7 +68,9 @@ def _nothing(analysis: Analysis) -> Answer:
 def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
     """More launches went wrong than right: the commonest reason decides what is next."""
     run = analysis.run
-    launches = [item for item in run.counted() if _went_wrong(item)]
+    recorded = run.launches
+    wrong = recorded.of_status(*_BAD) & ~recorded.flagged(INVALID_ON_PURPOSE)
+    launches = [*recorded.where(recorded.counted & wrong)]
     group = grouped((item.status, item.reason) for item in launches)[0]
     reason, count = group.reason, len(group.places)
     many = f"All {bad}" if not good else f"{bad} of {good + bad}"
@@ -90,11 +92,6 @@ def _failed(analysis: Analysis, good: int, bad: int) -> Answer:
         commands.mending(run, reason),
         (*hint, f"Failed by environment: {listed(names, 8)}."),
     )
-
-
-def _went_wrong(launch: Launch) -> bool:
-    """Whether a counted launch failed, and not on purpose."""
-    return launch.status in _BAD and INVALID_ON_PURPOSE not in launch.flags
 
 
 def _so_far(analysis: Analysis, answer: Answer, done: int) -> Answer:

@@ -77,13 +77,12 @@ class Failures:
         for (case, status, flags), count in run.tally.items():
             if status in ("ok", "failed", "wrong") and INVALID_ON_PURPOSE not in flags:
                 self._launched[case] += count
-        for launch in run.launches:
-            if launch.status == "failed":
-                self._failed[launch.case] += 1
-                if launch.counted:
-                    self.blocks[launch.case].add(launch.block)
-                else:
-                    self._launched[launch.case] += 1
+        for launch in run.launches.where(run.launches.of_status("failed")):
+            self._failed[launch.case] += 1
+            if launch.counted:
+                self.blocks[launch.case].add(launch.block)
+            else:
+                self._launched[launch.case] += 1
         ended = {(run.plan.cases[series.case].check, keys[series.case]) for series in run.series}
         #: (check, environment) of cases that always failed, and ended well elsewhere.
         self.hopeless = {

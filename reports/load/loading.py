@@ -14,14 +14,15 @@ from records.node_facts import differences
 from records.plan import read_plan
 from records.provenance import read_provenance
 from records.record import has_torn_tail
+from reports.load.launches import Launch, Launches
 from reports.load.reader import Reader
-from reports.load.run import AtKey, Launch, Run, Series, stacked
+from reports.load.run import AtKey, Run, Series, stacked
 from reports.load.scans import scans_of
 
 #: Facts of nodes that are not alike, in a warning.
 MOST_UNLIKE = 5
 
-__all__ = ["AtKey", "Launch", "Run", "Series", "load_run", "stacked"]
+__all__ = ["AtKey", "Launch", "Launches", "Run", "Series", "load_run", "stacked"]
 
 
 def load_run(directory: Path) -> Run:
@@ -57,7 +58,7 @@ def load_run(directory: Path) -> Run:
         plan=plan,
         provenance=provenance,
         run_id=belonging.run_id or directory.resolve().name,
-        launches=reader.launches,
+        launches=reader.launches(),
         series=reader.series(),
         invalid=reader.series(on_purpose=True),
         scans=scans_of(directory, reader.scans()),

@@ -9,10 +9,10 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from itertools import pairwise
-from operator import attrgetter
+from itertools import accumulate, chain, pairwise, repeat
+from operator import attrgetter, is_not
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -27,43 +27,62 @@ from records.metric import point_fault
 from records.pair_scans import ARTIFACT
 from records.plan import Plan
 from records.record import latest_attempts
-from records.record_lines import Line, Value, batches
-from reports.load.run import AtKey, Launch, Series
+from records.record_lines import Batch, Line, Value, batches
+from reports.load.launches import ALONE, BESIDE, NOT_DRAWN, Kind, Launches, Mask, Told
+from reports.load.run import AtKey, Series
 
 KEEP_ARTIFACTS_OF_CASES = 1000
 KEEP_ARTIFACTS_OF_BAD = 5000
 
 _T = TypeVar("_T")
 _Key = tuple[str, AtKey]
-#: Names, units and points of a launch's values as they were written.
-_Layout = tuple[list[str], list[str], list[msgspec.Raw]]
 _NO_POINT = (b"", b"null", b"{}")
 _SCANNED = f'"{ARTIFACT}"'.encode()
+_KIND, _BLOCK, _ATTEMPT = attrgetter("status", "flags"), attrgetter("block"), attrgetter("attempt")
+_NODES, _ARTIFACTS = attrgetter("nodes"), attrgetter("artifacts")
+_NEIGHBOURS, _DRAWN_ALONE, _PROFILE = map(attrgetter, ("neighbours", "drawn_alone", "profile"))
+_DRAWN = {msgspec.UNSET: NOT_DRAWN, False: BESIDE, True: ALONE}
+_NAME, _UNIT, _AT, _VALUE = map(attrgetter, ("name", "unit", "at", "value"))
+
+
+class _Again(NamedTuple):
+    """A launch of a case and block that has several; `place`: in recorded order."""
+
+    case: int
+    block: int
+    attempt: int
+    place: int
 
 
 @dataclass
 class Reader:
     """Gathers launches and columns while records stream by.
 
-    One entry a launch: `_case`, `_block`, `_ends` (where its values end) and `_valid` (1: ok, 2:
-    invalid on purpose); one entry a value: `_places` (metric and point) and `_values`. `_scanned`
-    has the file with the values of a launch, and its checksum.
+    One entry a launch: the columns of `Launches`, and `_ends` (where its values end); one entry a
+    value: `_places` (metric and point) and `_values`. `_valid` says of each kind of launch whether
+    it is ok (1) or invalid on purpose (2). `_scanned` has the file with the values of a launch, and
+    its checksum.
     """
 
     belonging: Belonging
     profiled: bool = False
-    launches: list[Launch] = field(default_factory=list)
     nodes: set[str] = field(default_factory=set)
     _case: array[int] = field(default_factory=lambda: array("q"))
     _block: array[int] = field(default_factory=lambda: array("q"))
+    _attempt: array[int] = field(default_factory=lambda: array("q"))
+    _kind: array[int] = field(default_factory=lambda: array("q"))
+    _beside: bytearray = field(default_factory=bytearray)
+    _drawn: bytearray = field(default_factory=bytearray)
+    _told: dict[int, Told] = field(default_factory=dict)
+    _kinds: dict[Kind, int] = field(default_factory=dict)
+    _valid: list[int] = field(default_factory=list)
+    _counted: Mask = field(default_factory=lambda: np.array([], dtype=np.bool_))
     _ends: array[int] = field(default_factory=lambda: array("q", [0]))
-    _valid: bytearray = field(default_factory=bytearray)
-    _places: array[int] = field(default_factory=lambda: array("q"))
+    _places: array[int] = field(default_factory=lambda: array("i"))
     _values: array[float] = field(default_factory=lambda: array("d"))
     _keys: list[_Key] = field(default_factory=list)
     _scanned: dict[int, tuple[str, str]] = field(default_factory=dict)
     _known: dict[tuple[str, str, bytes], int] = field(default_factory=dict)
-    _layouts: dict[tuple[str, int], tuple[_Layout, array[int]]] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
     _bad: int = 0
     _path: str = ""
@@ -78,20 +97,12 @@ class Reader:
         """Take in each record of the file, along the chain."""
         self._path = str(path)
         lists: dict[bytes, int] = {}
-        last = msgspec.Raw()
         try:
             for batch in batches(path, self.belonging, chain):
-                lines = batch.lines
-                self._case.extend(batch.cases)
-                self._block.extend([line.block for line in lines])
-                self.profiled |= any(line.profile is not msgspec.UNSET for line in lines)
-                for self._line, (case, line) in enumerate(
-                    zip(batch.cases, lines, strict=True), start=batch.first
-                ):
-                    if line.nodes != last:  # most lines have the nodes of the line before
-                        last = line.nodes
-                        lists.setdefault(bytes(last), self._line)
-                    self._take(case, line)
+                self._take(batch)
+                for number, text in enumerate(map(bytes, map(_NODES, batch.lines)), batch.first):
+                    if text not in lists:
+                        lists[text] = number
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
         self._refuse_impossible()
@@ -104,60 +115,63 @@ class Reader:
     def _error(self, message: str) -> AssayError:
         return AssayError(f"{self._path}:{self._line}: {message}")
 
-    def _take(self, case: int, line: Line) -> None:
-        ok = line.status == "ok"
-        valid = 1 if ok else 2 if INVALID_ON_PURPOSE in line.flags else 0
-        if valid:
-            self._places.extend(self._places_of(line))
-            self._values.extend([metric.value for metric in line.metrics])
-        if _SCANNED in bytes(line.artifacts) and valid == 1:
-            artifacts = self._artifacts(line)
-            if ARTIFACT in artifacts:
-                checksum = checksum_of(artifacts, ARTIFACT)
-                self._scanned[len(self._valid)] = artifacts[ARTIFACT], checksum
-        self._valid.append(valid)
-        self._ends.append(len(self._values))
-        self._bad += not ok
-        kept = not ok or case < KEEP_ARTIFACTS_OF_CASES
-        with_artifacts = kept and (ok or self._bad <= KEEP_ARTIFACTS_OF_BAD)
-        self.launches.append(
-            Launch(
-                case,
-                line.block,
-                line.attempt,
-                line.status,
-                line.reason,
-                self._share(tuple(line.flags)) if line.flags else (),
-                line.job_id if kept else None,
-                line.started_at if kept else None,
-                self._artifacts(line) if with_artifacts else None,
-                beside=bool(line.neighbours),
-                drawn_alone=None if line.drawn_alone is msgspec.UNSET else line.drawn_alone,
-            )
+    def _take(self, batch: Batch) -> None:
+        lines = batch.lines
+        found = [*map(_KIND, lines)]
+        for status, flags in [one for one in dict.fromkeys(found) if one not in self._kinds]:
+            self._kinds[status, flags] = len(self._kinds)
+            self._valid.append(1 if status == "ok" else 2 if INVALID_ON_PURPOSE in flags else 0)
+        kinds = [*map(self._kinds.__getitem__, found)]
+        self._case.extend(batch.cases)
+        self._block.extend(map(_BLOCK, lines))
+        self._attempt.extend(map(_ATTEMPT, lines))
+        self._kind.extend(kinds)
+        self._beside.extend(map(bool, map(_NEIGHBOURS, lines)))
+        self._drawn.extend(map(_DRAWN.__getitem__, map(_DRAWN_ALONE, lines)))
+        self.profiled |= any(map(is_not, map(_PROFILE, lines), repeat(msgspec.UNSET)))
+        valid = [self._valid[kind] for kind in kinds]
+        self._take_values(
+            [line.metrics if kind else [] for line, kind in zip(lines, valid, strict=True)], batch
         )
+        for number, (line, case, kind) in enumerate(
+            zip(lines, batch.cases, valid, strict=True), batch.first
+        ):
+            if kind != 1 or case < KEEP_ARTIFACTS_OF_CASES:
+                self._line = number
+                self._tell(line)
+        for number, text in enumerate(map(bytes, map(_ARTIFACTS, lines)), batch.first):
+            if _SCANNED in text and valid[number - batch.first] == 1:
+                self._line = number
+                artifacts = self._artifacts(lines[number - batch.first])
+                if ARTIFACT in artifacts:
+                    checksum = checksum_of(artifacts, ARTIFACT)
+                    self._scanned[number - 1] = artifacts[ARTIFACT], checksum
 
-    def _places_of(self, line: Line) -> array[int]:
-        """The metric and point of each value, as numbers. Launches of a check mostly have those of
-        the launch before in the same order."""
-        metrics = line.metrics
-        layout = (
-            [metric.name for metric in metrics],
-            [metric.unit for metric in metrics],
-            [metric.at for metric in metrics],
-        )
-        kind = line.check, len(metrics)
-        before = self._layouts.get(kind)
-        if before is not None and before[0] == layout:
-            return before[1]
-        found = array("q")
-        for metric in metrics:
-            quick = metric.name, metric.unit, bytes(metric.at)
-            place = self._known.get(quick)
-            if place is None:
-                place = self._known[quick] = self._new_place(metric)
-            found.append(place)
-        self._layouts[kind] = layout, found
-        return found
+    def _tell(self, line: Line) -> None:
+        """Keep what pages tell of a launch."""
+        ok = line.status == "ok"
+        self._bad += not ok
+        artifacts = self._artifacts(line) if ok or self._bad <= KEEP_ARTIFACTS_OF_BAD else None
+        told = Told(line.reason, line.job_id, line.started_at, artifacts)
+        self._told[self._line - 1] = told
+
+    def _take_values(self, metrics: list[list[Value]], batch: Batch) -> None:
+        """Take in the values of each line of a batch."""
+        every = [*chain.from_iterable(metrics)]
+        begin = len(self._values)
+        ends = [*accumulate(map(len, metrics), initial=begin)]
+        keys = [
+            *zip(map(_NAME, every), map(_UNIT, every), map(bytes, map(_AT, every)), strict=True)
+        ]
+        places = [*map(self._known.get, keys)]
+        for position, key in enumerate(keys) if None in places else ():
+            if key not in self._known:
+                self._line = batch.first + bisect_right(ends, begin + position) - 1
+                self._known[key] = self._new_place(every[position])
+            places[position] = self._known[key]
+        self._places.extend(cast(list[int], places))
+        self._values.extend(map(_VALUE, every))
+        self._ends.extend(ends[1:])
 
     def _artifacts(self, line: Line) -> dict[str, str]:
         artifacts = self._decoded(line.artifacts, dict[str, str], "artifacts")
@@ -207,18 +221,14 @@ class Reader:
         point: AtKey = found
         return point
 
-    def _owner_of(self, place: int) -> int:
-        """The launch that a value belongs to."""
-        return bisect_right(self._ends, place) - 1
-
     def _refuse_impossible(self) -> None:
         """Raise AssayError for the first value that no measurement gives."""
         metrics = self.plan.register.metrics
         bounds = np.array([metrics[name].bounds for name, _ in self._keys]).reshape(-1, 2)
-        values, places = np.frombuffer(self._values), _integers(self._places)
+        values, places = np.frombuffer(self._values), np.frombuffer(self._places, dtype=np.int32)
         low, high = bounds[places].T
         for place in np.flatnonzero(~((values >= low) & (values <= high)))[:1].tolist():
-            self._line = self._owner_of(place) + 1
+            self._line = bisect_right(self._ends, place)
             name = self._keys[self._places[place]][0]
             value = f"{values[place]:g} {metrics[name].unit}"
             raise self._error(f"{name} is {value}, which cannot be measured")
@@ -229,41 +239,56 @@ class Reader:
         Raises AssayError for an attempt that is recorded twice.
         """
         cases, blocks = _integers(self._case), _integers(self._block)
-        keys = np.sort(cases * (int(blocks.max(initial=0)) + 1) + blocks)
-        if (np.diff(keys) > 0).all():
-            return
-        latest = latest_attempts(self.launches, attrgetter("case"))
-        for place, launch in enumerate(self.launches):
-            counted = latest[launch.case, launch.block]
-            launch.counted = launch is counted
-            if launch.counted:
-                continue
-            self._valid[place] = 0
-            if launch.attempt == counted.attempt:
-                self._line = place + 1
+        self._counted = np.ones(len(cases), dtype=np.bool_)
+        keys = cases * (int(blocks.max(initial=0)) + 1) + blocks
+        _, which, times = np.unique(keys, return_inverse=True, return_counts=True)
+        again = [
+            _Again(self._case[place], self._block[place], self._attempt[place], place)
+            for place in np.flatnonzero(times[which] > 1).tolist()
+        ]
+        latest = latest_attempts(again, attrgetter("case"))
+        for one in again:
+            counted = latest[one.case, one.block]
+            self._counted[one.place] = one is counted
+            if one is not counted and one.attempt == counted.attempt:
+                self._line = one.place + 1
                 raise self._error(
-                    f"case {self.plan.cases[launch.case].id}, block {launch.block}, attempt"
-                    f" {launch.attempt} is recorded twice"
+                    f"case {self.plan.cases[one.case].id}, block {one.block}, attempt"
+                    f" {one.attempt} is recorded twice"
                 )
+
+    def launches(self) -> Launches:
+        """All launches, after `settle`."""
+        return Launches(
+            case=_integers(self._case),
+            block=_integers(self._block),
+            attempt=_integers(self._attempt),
+            kind=_integers(self._kind),
+            kinds=(*self._kinds,),
+            counted=self._counted,
+            beside=np.frombuffer(self._beside, dtype=np.bool_),
+            drawn=np.frombuffer(self._drawn, dtype=np.uint8),
+            told=self._told,
+        )
 
     def scans(self) -> dict[int, dict[int, tuple[str, str]]]:
         """For each case the files with the values of its counted scans and their checksums, by
         block."""
         found: dict[int, dict[int, tuple[str, str]]] = {}
         for place, file in self._scanned.items():
-            if self._valid[place] == 1:
+            if self._counted[place]:
                 found.setdefault(self._case[place], {})[self._block[place]] = file
         return found
 
     def series(self, *, on_purpose: bool = False) -> list[Series]:
         """The series over the counted launches that are ok, or invalid on purpose."""
         lengths = np.diff(_integers(self._ends))
-        valid = np.frombuffer(self._valid, dtype=np.uint8) == (2 if on_purpose else 1)
-        taken = np.repeat(valid, lengths)
+        valid = np.array(self._valid)[_integers(self._kind)] == (2 if on_purpose else 1)
+        taken = np.repeat(valid & self._counted, lengths)
         cases = np.repeat(_integers(self._case), lengths)[taken]
         blocks = np.repeat(_integers(self._block), lengths)[taken]
         # The number of a series: case × metrics and points + metric and point.
-        ids = cases * len(self._keys) + _integers(self._places)[taken]
+        ids = cases * len(self._keys) + np.frombuffer(self._places, dtype=np.int32)[taken]
         values = np.frombuffer(self._values)[taken]
         if not len(ids):
             return []
@@ -278,11 +303,16 @@ class Reader:
                 f" metric {name} at {dict(at)} stands twice in one record; once is allowed."
             )
         edges = [0, *(np.flatnonzero(~steps) + 1).tolist(), len(ids)]
-        owners = [self._owner(found) for found in ids[edges[:-1]].tolist()]
-        return [
-            Series(case, name, at, blocks[low:high], values[low:high])
-            for (case, (name, at)), (low, high) in zip(owners, pairwise(edges), strict=True)
-        ]
+        owners = map(self._owner, ids[edges[:-1]].tolist())
+        alike: dict[bytes, NDArray[np.int64]] = {}  # most series have the same blocks
+        found = []
+        for (case, (name, at)), (low, high) in zip(owners, pairwise(edges), strict=True):
+            text = blocks[low:high].tobytes()
+            shared = alike.get(text)
+            if shared is None:
+                shared = alike[text] = np.frombuffer(text, dtype=np.int64)
+            found.append(Series(case, name, at, shared, values[low:high]))
+        return found
 
     def _owner(self, found: int) -> tuple[int, _Key]:
         """Case, metric and point of a series by its number, case × points + point."""

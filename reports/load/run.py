@@ -19,30 +19,10 @@ from records.interims import Interim, asked_blocks
 from records.plan import Plan, PlannedCase
 from records.provenance import Provenance
 from records.record import Status
+from reports.load.launches import Launch, Launches
 from reports.load.scans import Scan
 
 AtKey = tuple[tuple[str, Any], ...]
-
-
-class Launch(msgspec.Struct, gc=False):
-    """One launch as recorded; `counted` is false when a later attempt replaced it.
-
-    `beside`: others ran meanwhile; `drawn_alone`: whether the seed drew that none should, None
-    where it was not drawn.
-    """
-
-    case: int
-    block: int
-    attempt: int
-    status: Status
-    reason: str | None
-    flags: tuple[str, ...]
-    job_id: str | None
-    started_at: str | None
-    artifacts: dict[str, str] | None
-    counted: bool = True
-    beside: bool = False
-    drawn_alone: bool | None = None
 
 
 class Series(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -82,7 +62,7 @@ class Run:
     plan: Plan
     provenance: Provenance
     run_id: str
-    launches: list[Launch]
+    launches: Launches
     series: list[Series]
     invalid: list[Series]
     nodes: tuple[str, ...]
@@ -99,7 +79,7 @@ class Run:
             for item in self.series
             if (end := int(np.searchsorted(item.blocks, block, side="right")))
         ]
-        launches = [launch for launch in self.launches if launch.block <= block]
+        launches = self.launches.part(self.launches.block <= block)
         scans = tuple(scan for one in self.scans if (scan := one.until(block)).files)
         return replace(self, series=series, launches=launches, scans=scans)
 
@@ -119,7 +99,7 @@ class Run:
         whose launches are all there."""
         if self.interims or self.plan.sequential is None:
             return [interim.block for interim in self.interims]
-        done = {(launch.case, launch.block) for launch in self.launches}
+        done = self.launches.places()
         feasible = [place for place, case in enumerate(self.plan.cases) if case.skipped is None]
         present: dict[int, set[str]] = {}
         for place, block in done:
@@ -141,21 +121,21 @@ class Run:
 
     def counted(self) -> Iterator[Launch]:
         """The latest attempt of each case and block."""
-        return (launch for launch in self.launches if launch.counted)
+        return self.launches.where(self.launches.counted)
+
+    @property
+    def done(self) -> int:
+        """How many launches of blocks have a record, the latest attempt alone."""
+        return int((self.launches.counted & (self.launches.block > 0)).sum())
 
     @cached_property
     def tally(self) -> Counter[tuple[int, Status, tuple[str, ...]]]:
         """How many counted launches there are of each (position of the case, status, flags)."""
-        kinds: dict[tuple[Status, tuple[str, ...]], int] = {}
-        counted = list(self.counted())
-        found = [kinds.setdefault((launch.status, launch.flags), len(kinds)) for launch in counted]
-        cases = np.array([launch.case for launch in counted], dtype=np.int64)
-        keys, counts = np.unique_counts(
-            cases * max(1, len(kinds)) + np.array(found, dtype=np.int64)
-        )
-        names = list(kinds)
+        launches = self.launches
+        of_each = max(1, len(launches.kinds))
+        keys, counts = np.unique_counts((launches.case * of_each + launches.kind)[launches.counted])
         tally: Counter[tuple[int, Status, tuple[str, ...]]] = Counter()
         for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
-            case, kind = divmod(key, len(names))
-            tally[case, *names[kind]] = count
+            case, kind = divmod(key, of_each)
+            tally[case, *launches.kinds[kind]] = count
         return tally

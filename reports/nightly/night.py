@@ -53,7 +53,7 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
 
 def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
     counted = list(run.counted())
-    starts = (launch.started_at for launch in run.launches if launch.started_at)
+    starts = (told.started_at for told in run.launches.told.values() if told.started_at)
     begun = run.provenance.started_at or min(starts, default=run.run_id)
     failures = [
         f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"

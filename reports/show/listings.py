@@ -177,12 +177,12 @@ class EvidenceCase:
 def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
     """Launches by case in the plan's order; the first cases only when there are very many."""
     by_case: dict[int, list[Launch]] = {}
-    for launch in analysis.run.launches:
-        if launch.case < MOST_EVIDENCE_CASES:
-            by_case.setdefault(launch.case, []).append(launch)
+    launches = analysis.run.launches
+    for launch in launches.where(launches.case < MOST_EVIDENCE_CASES):
+        by_case.setdefault(launch.case, []).append(launch)
     result = []
     for index, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES]):
-        launches = []
+        listed = []
         for launch in sorted(by_case.get(index, []), key=lambda item: (item.block, item.attempt)):
             artifacts = launch.artifacts or {}
             shown = tuple(
@@ -191,13 +191,11 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
             )
             started = (launch.started_at or "–")[:19].replace("T", " ")
             job = launch.job_id or "–"
-            launches.append(
+            listed.append(
                 EvidenceLaunch(launch.block, launch.attempt, launch.status, job, started, shown)
             )
         anchor = f"case-{slug(case.id)}"
-        result.append(
-            EvidenceCase(anchor, case.id, analysis.title(case), case.environment, launches)
-        )
+        result.append(EvidenceCase(anchor, case.id, analysis.title(case), case.environment, listed))
     return result
 
 

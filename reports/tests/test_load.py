@@ -146,7 +146,7 @@ def test_directory_must_be_a_run(tmp_path: Path, run: Path) -> None:
 def test_run_without_any_record_loads(run: Path) -> None:
     (run / "records.jsonl").unlink()
     loaded = load_run(run)
-    assert (loaded.launches, loaded.series) == ([], [])
+    assert (len(loaded.launches), loaded.series) == (0, [])
 
 
 def test_missing_or_damaged_provenance_is_an_error(run: Path) -> None:

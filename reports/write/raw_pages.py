@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+import numpy as np
+
 from records.archive import RawFiles, is_member
 from records.belonging import checksum_of, raw_paths
 from records.errors import AssayError
 from records.files import write_whole
 from records.plain_text import plain
 from records.run_directory import refuse_other
-from reports.load.run import Launch, Run
+from reports.load.launches import Launch
+from reports.load.run import Run
 from reports.show.raw_links import PAGES, page_of
 from reports.write.page import fill_in
 
@@ -42,8 +45,9 @@ def write_raw_pages(report: Path, run: Run, cases: Collection[str]) -> None:
 
     Cases without a member in an archive have none. Raises OSError.
     """
-    wanted = {place for place, case in enumerate(run.plan.cases) if case.id in cases}
-    launches = [one for one in run.launches if one.case in wanted and _archived(one)]
+    wanted = [place for place, case in enumerate(run.plan.cases) if case.id in cases]
+    listed = run.launches.where(np.isin(run.launches.case, wanted))
+    launches = [one for one in listed if _archived(one)]
     if not launches:
         return
     shown: dict[int, list[tuple[Launch, list[Shown]]]] = {}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launches of a run as columns; one of them is an object only while somebody looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from records.record import Status
+
+Numbers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+#: Status and flags of a launch.
+Kind = tuple[Status, tuple[str, ...]]
+#: What `Launches.drawn` holds, and what it says of `Launch.drawn_alone`.
+NOT_DRAWN, BESIDE, ALONE = range(3)
+_DRAWN_ALONE = {NOT_DRAWN: None, BESIDE: False, ALONE: True}
+
+
+class Told(msgspec.Struct, frozen=True, gc=False):
+    """What only pages tell of a launch."""
+
+    reason: str | None = None
+    job_id: str | None = None
+    started_at: str | None = None
+    artifacts: dict[str, str] | None = None
+
+
+class Launch(msgspec.Struct, frozen=True, gc=False):
+    """One launch as recorded; `counted` is false when a later attempt replaced it.
+
+    `beside`: others ran meanwhile; `drawn_alone`: whether the seed drew that none should, None
+    where it was not drawn. What `Told` has is there of bad launches and of those that a page lists.
+    """
+
+    case: int
+    block: int
+    attempt: int
+    status: Status
+    flags: tuple[str, ...]
+    counted: bool
+    beside: bool
+    drawn_alone: bool | None
+    reason: str | None
+    job_id: str | None
+    started_at: str | None
+    artifacts: dict[str, str] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """All launches in recorded order, an entry of each column a launch.
+
+    `kind` is a place in `kinds`; `told` goes by the launch's place. The other columns are the
+    members of `Launch`.
+    """
+
+    case: Numbers
+    block: Numbers
+    attempt: Numbers
+    kind: Numbers
+    kinds: tuple[Kind, ...]
+    counted: Mask
+    beside: Mask
+    drawn: NDArray[np.uint8]
+    told: Mapping[int, Told] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.case)
+
+    def __iter__(self) -> Iterator[Launch]:
+        return self.where(np.ones(len(self), dtype=np.bool_))
+
+    def where(self, mask: Mask) -> Iterator[Launch]:
+        """The launches that `mask` marks."""
+        nothing = Told()
+        columns = (self.case, self.block, self.attempt, self.kind)
+        marks = (self.counted, self.beside, self.drawn)
+        for place, case, block, attempt, kind, counted, beside, drawn in zip(
+            np.flatnonzero(mask).tolist(),
+            *(column[mask].tolist() for column in (*columns, *marks)),
+            strict=True,
+        ):
+            told = self.told.get(place, nothing)
+            status, flags = self.kinds[kind]
+            yield Launch(
+                case,
+                block,
+                attempt,
+                status,
+                flags,
+                counted,
+                beside,
+                _DRAWN_ALONE[drawn],
+                told.reason,
+                told.job_id,
+                told.started_at,
+                told.artifacts,
+            )
+
+    def of_status(self, *statuses: Status) -> Mask:
+        """Marks those of one of these statuses."""
+        return self._of_kinds([status in statuses for status, _ in self.kinds])
+
+    def flagged(self, flag: str) -> Mask:
+        """Marks those with a flag."""
+        return self._of_kinds([flag in flags for _, flags in self.kinds])
+
+    def _of_kinds(self, wanted: list[bool]) -> Mask:
+        return np.array(wanted, dtype=np.bool_)[self.kind]
+
+    def places(self, mask: Mask | slice = slice(None)) -> set[tuple[int, int]]:
+        """Case and block of those that `mask` marks; of all without it."""
+        return {*zip(self.case[mask].tolist(), self.block[mask].tolist(), strict=True)}
+
+    def part(self, mask: Mask) -> Launches:
+        """Those alone that `mask` marks."""
+        kept = enumerate(np.flatnonzero(mask).tolist())
+        return Launches(
+            *(self.case[mask], self.block[mask], self.attempt[mask], self.kind[mask], self.kinds),
+            *(self.counted[mask], self.beside[mask], self.drawn[mask]),
+            {new: self.told[old] for new, old in kept if old in self.told},
+        )
