@@ -65,5 +65,7 @@ def along_curve(at: Sequence[tuple[str, Any]]) -> tuple[str, Any] | None:
 
 def beside_curve(at: Sequence[tuple[str, Any]]) -> tuple[tuple[str, Any], ...]:
     """The coordinates of a point that all points of its curve share."""
+    if not at:
+        return ()
     along = along_curve(at)
     return tuple(item for item in at if item is not along)

@@ -11,10 +11,10 @@ doubt is not preferred to who does not; who is proven to fail more often ranks b
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,8 +33,7 @@ BORNE = 0.01
 Ranked = dict[tuple[str, str, PointKey], int]
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRate:
+class FailureRate(msgspec.Struct, frozen=True, gc=False):
     """`failed` of `launched`, replaced attempts too; lost and skipped ones count in neither."""
 
     failed: int = 0
@@ -71,8 +70,8 @@ class Failures:
 
     def __init__(self, run: Run, keys: Sequence[bytes]) -> None:
         self._cases = run.plan.cases
-        self._launched: Counter[int] = Counter()
-        self._failed: Counter[int] = Counter()
+        self._launched = [0] * len(self._cases)
+        self._failed = [0] * len(self._cases)
         self.blocks: defaultdict[int, set[int]] = defaultdict(set)
         for (case, status, flags), count in run.tally.items():
             if status in ("ok", "failed", "wrong") and INVALID_ON_PURPOSE not in flags:
@@ -87,16 +86,17 @@ class Failures:
         #: (check, environment) of cases that always failed, and ended well elsewhere.
         self.hopeless = {
             (self._cases[place].check, self._cases[place].environment)
-            for place, failed in self._failed.items()
-            if failed == self._launched[place] and (self._cases[place].check, keys[place]) in ended
+            for place, failed in enumerate(self._failed)
+            if 0 < failed == self._launched[place]
+            and (self._cases[place].check, keys[place]) in ended
         }
 
     def of(self, cases: Iterable[int]) -> FailureRate:
         """The failures of these cases together, each counted once."""
         places = set(cases)
         return FailureRate(
-            sum(self._failed.get(place, 0) for place in places),
-            sum(self._launched.get(place, 0) for place in places),
+            sum(map(self._failed.__getitem__, places)),
+            sum(map(self._launched.__getitem__, places)),
         )
 
     def of_checks(self, checks: Iterable[str], environment: str) -> FailureRate:

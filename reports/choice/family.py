@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
+import msgspec
 import numpy as np
 
 from records.axes import along_curve
@@ -34,8 +35,7 @@ MOST_CELLS_OF_ALL_PAIRS = 40_000
 QuestionKey = tuple[str, str, str, str, str, str, AtKey]
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True, eq=False, gc=False):
     """A comparison that is not judged yet, and its question."""
 
     comparison: Comparison
@@ -211,7 +211,7 @@ class _Pair:
         found = self._rates.get(params)
         if found is None:
             mine, theirs = (
-                self.failures.of(self.planned.place(self.check, one, name) for one in params)
+                self.failures.of(self.planned.places(self.check, params, name))
                 for name in self._names
             )
             found = self._rates[params] = mine, theirs

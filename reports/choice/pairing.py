@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +51,7 @@ def paired_points(
             continue
         shared += 1
         blocks = a.blocks.tobytes()
-        if blocks == b.blocks.tobytes():
+        if a.blocks is b.blocks or blocks == b.blocks.tobytes():
             alike.setdefault(blocks, []).append(key)
             continue
         common, at_a, at_b = np.intersect1d(a.blocks, b.blocks, return_indices=True)
@@ -127,11 +128,11 @@ class Planned:
 
     def case(self, check: str, key: bytes, environment: str) -> PlannedCase:
         """The case with these parameters in this environment."""
-        return self._cases[self.place(check, key, environment)]
+        return self._cases[self._place[check, key, environment]]
 
-    def place(self, check: str, key: bytes, environment: str) -> int:
-        """Its position in the plan."""
-        return self._place[check, key, environment]
+    def places(self, check: str, keys: Iterable[bytes], environment: str) -> Iterator[int]:
+        """The positions in the plan of the cases with these parameters."""
+        return map(self._place.__getitem__, zip(repeat(check), keys, repeat(environment)))
 
     def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str, str]:
         """Scope and curve of a point, and the curve's name at a point; made once for each curve.

@@ -12,6 +12,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
@@ -29,8 +30,7 @@ _FLIPS = 2000
 _TOGETHER = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One row: d by ascending block. `kept` < 1 after winsorising: the share of blocks between the
     two tails that were replaced. It divides the standard error s/√n, and n·kept − 1 are the degrees
     of freedom of s (Yuen's correction). `declared`: a sequential design goes on until it is

@@ -55,11 +55,16 @@ def _outcomes(analysis: Analysis) -> Iterator[str]:
         f' name="{_escaped(case.id)} block '
         for case in analysis.run.plan.cases
     ]
-    for launch in analysis.run.counted():
-        head = f"{heads[launch.case]}{launch.block}"
-        if launch.status == "ok":
+    launches = analysis.run.launches
+    counted, ok = launches.counted, launches.of_status("ok")
+    bad = launches.where(counted & ~ok)
+    columns = (column[counted].tolist() for column in (launches.case, launches.block, ok))
+    for case, block, good in zip(*columns, strict=True):
+        head = f"{heads[case]}{block}"
+        if good:
             yield f'{head}"/>\n'
             continue
+        launch = next(bad)
         kind = _ELEMENT[launch.status]
         reason = launch.reason or "no reason recorded"
         marks = f"message={_attribute(f'{launch.status}: {reason}')}"
