@@ -45,6 +45,12 @@ def add_site(
     parser.add_argument("--site", metavar="SITE", default=default, help=text)
 
 
+def add_builder(parser: argparse.ArgumentParser) -> None:
+    """--with spack or distribution."""
+    text = "whose builds stand behind the campaign's environments; default: as the site says"
+    parser.add_argument("--with", dest="builder", choices=["spack", "distribution"], help=text)
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     """--json."""
     parser.add_argument("--json", action="store_true", help="the machine form on stdout")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
-from assay.cli.options import add_campaign, add_json, add_site
+from assay.cli.options import add_builder, add_campaign, add_json, add_site
 from assay.plan import make_plan, measured_in, render_plan
 from assay.schema import load_campaign
 from assay.sites.loading import add_checks_of, load_site
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_campaign(parser)
     add_site(parser)
     add_narrowing(parser)
+    add_builder(parser)
     parser.add_argument(
         "--measured", metavar="RUN", help="judge by this run's times which launches are too short"
     )
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _plan(arguments: argparse.Namespace) -> int:
     add_checks_of(arguments.site)
     campaign = load_campaign(arguments.campaign)
-    site = load_site(arguments.site).with_possible_variants(campaign.variants)
+    site = load_site(arguments.site).with_builds(arguments.builder)
+    site = site.with_possible_variants(campaign.variants)
     measured = measured_in(open_run(arguments.measured)) if arguments.measured else None
     plan = make_plan(campaign, site.facts(), narrowing_of(arguments), measured)
     if arguments.criteria is None:

@@ -8,7 +8,7 @@ import signal
 from typing import Any
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
-from assay.cli.options import DEFAULT_SITE, add_campaign, add_json, add_site
+from assay.cli.options import DEFAULT_SITE, add_builder, add_campaign, add_json, add_site
 from assay.plan import WHOLE
 from assay.run.accounting import seconds_of
 from assay.run.start import resume_run, start_run
@@ -25,12 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plain", action="store_true", help="plain lines even on a terminal")
     parser.add_argument("--no-report", action="store_true", help="write no report at the end")
     add_json(parser)
-    parser.add_argument(
-        "--with",
-        dest="builder",
-        choices=["spack", "distribution"],
-        help="whose builds stand behind the campaign's environments; default: as the site says",
-    )
+    add_builder(parser)
     parser.add_argument(
         "--in-one-job",
         action="store_true",

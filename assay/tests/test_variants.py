@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings variants: from the campaign file to the launcher's words, and every refusal."""
 
+import json
+
 import pytest
 
+from assay.cli import main
 from assay.plan import make_plan
 from assay.run.provenance import environment_as_run
 from assay.schema import campaign_from_text
@@ -102,3 +105,20 @@ def test_a_variant_that_the_site_cannot_give_is_left_out_with_the_reason(site, c
 def test_a_variant_called_as_an_environment_is_refused_always(site):
     with pytest.raises(AssayError, match="has an environment of this name"):
         site.with_possible_variants({"lam": Variant(of="lam-tcp", settings=SHORT)})
+
+
+def test_a_plan_with_spacks_builds_takes_variants_that_only_these_can_give(
+    site, tmp_path, monkeypatch, capsys
+):
+    """MPICH's limit: 64 KiB at most over UCX, 256 KiB on Spack's ch3."""
+    monkeypatch.setattr("assay.cli.plan.load_site", lambda name: site)
+    far = "environments: [mpich, lam, far]\nvariants:\n  far: {of: mpich, settings: {%s}}\n"
+    file = tmp_path / "far.yaml"
+    text = far % "short_message_bytes: 262144"
+    file.write_text(spoiled("environments: [mpich, lam]\n", text))
+    absent = []
+    for words in ([], ["--with", "spack"]):
+        assert main(["plan", str(file), "--json", *words]) == 0
+        absent.append(json.loads(capsys.readouterr().out)["absent"])
+    assert list(absent[0]) == ["far"]
+    assert absent[1] == {}
