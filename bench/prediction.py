@@ -3,7 +3,9 @@
 
 python -m bench prediction [CAMPAIGNS]. Five blocks on 1 to 4 and on 1 to 16 nodes, predicted on
 64, 256 and 1024: a machine that obeys the law, one whose messages slow down with a power of the
-nodes, one that varies more, machines that differ. Exits 1 when a row misses its goal.
+nodes, one that varies more, machines that differ. Collective operations on 2 to 8 and on 2 to 64
+nodes of machines whose law is one of the candidates of bench/collectives.py, or none of them.
+Exits 1 when a row misses its goal.
 """
 
 from __future__ import annotations
@@ -17,17 +19,24 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from bench.collectives import COUNTS as LAW_COUNTS
+from bench.collectives import DELAYS, FOREIGN, LUCKS, STARTUPS, Luck
+from bench.collectives import Truth as Law
 from bench.rows import Effort, Row, Runs, mean, printed, share
 from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.models.communication import squarest_grid
+from reports.notation.units import bytes_text
 from reports.prediction.predict import predict
-from reports.tests.scaling_machine import LATTICE, Truth, machine_run
+from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 
 TOPIC = "Predicting other node counts"
 CAMPAIGNS = Runs(5, 40, 400)
 COUNTS = {"1 to 4": (1, 2, 4), "1 to 16": (1, 2, 4, 8, 16)}
 TARGETS = (64, 256, 1024)
+LENGTHS = {f"allreduce, {bytes_text(m)}": m for m in (4, 64, 1024, 16384, 65536)}
+#: Predictions of one operation: three lengths on each target.
+POINTS = 3 * len(TARGETS)
 
 
 def various(seed: int) -> Truth:
@@ -87,14 +96,74 @@ def _campaign(truth: Truth, counts: Sequence[int], seed: int) -> Iterator[tuple[
             yield what, found.holds(true_s), float(np.log(found.high / found.low))
 
 
+def operations(campaigns: int) -> Iterator[Row]:
+    """The same of collective operations, and how many of them follow no law."""
+    kinds: dict[str, list[tuple[Law, Law]]] = {
+        "a candidate law": [*product(STARTUPS, DELAYS)],
+        "a foreign law": [*FOREIGN],
+    }
+    lucks = LUCKS[1::2]
+    for (kind, laws), (told, counts), luck in product(kinds.items(), LAW_COUNTS.items(), lucks):
+        hits: list[bool] = []
+        widths: list[float] = []
+        refused = 0
+        for seed in range(campaigns):
+            found = list(_operation(laws[seed % len(laws)], counts, luck, seed))
+            refused += not found
+            hits += [hit for hit, _ in found]
+            widths += [width for _, width in found]
+        head = f"{kind}, {told} nodes, errors {luck}: collectives"
+        goal = 0.93 if kind == "a candidate law" else None
+        text = f"{head}, intervals hold the true time"
+        yield share(text, sum(hits), len(hits), least=goal, alike=POINTS)
+        yield share(f"{head}, no law fits", refused, campaigns)
+        if len(widths) > 1:
+            yield mean(f"{head}, ln of upper over lower end", widths)
+
+
+def _operation(
+    law: tuple[Law, Law], counts: Sequence[int], luck: Luck, seed: int
+) -> Iterator[tuple[bool, float]]:
+    """Each prediction of a run: whether it holds what the machine would show, ln of the ratio of
+    its ends."""
+
+    startup, delay = law
+
+    def time_s(p: int, message_bytes: int) -> float:
+        return startup.at(p) + delay.at(p) * message_bytes
+
+    rng = np.random.default_rng(10_000 + seed)
+    with TemporaryDirectory() as folder:
+        run = operation_run(
+            Path(folder) / "run",
+            counts,
+            time_s,
+            sizes=[*LENGTHS.values()],
+            seed=seed,
+            launch=luck.own,
+            luck=luck.shared,
+        )
+        outcome = predict(analyse(load_run(run)), TARGETS)
+    for item in outcome.predicted:
+        length = LENGTHS[item.subject.title]
+        for one in item.predictions:
+            there = math.exp(luck.shared * rng.standard_normal())
+            found = one.time_s
+            true_s = there * time_s(one.problem.ranks, length)
+            yield found.holds(true_s), math.log(found.high / found.low)
+
+
 def rows(effort: Effort) -> Iterator[Row]:
     """All rows; see the module's docstring."""
-    return every(CAMPAIGNS.at(effort))
+    campaigns = CAMPAIGNS.at(effort)
+    yield from every(campaigns)
+    yield from operations(campaigns)
 
 
 def main(arguments: list[str]) -> int:
     """Entry point; see the module's docstring."""
-    return printed(every(int(arguments[0]) if arguments else CAMPAIGNS.usual))
+    campaigns = int(arguments[0]) if arguments else CAMPAIGNS.usual
+    return printed([*every(campaigns), *operations(campaigns)])
 
 
 if __name__ == "__main__":

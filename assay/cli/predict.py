@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`assay predict`: time and efficiency of a run's applications on node counts not measured."""
+"""`assay predict`: time and efficiency of what a run measured, on node counts not measured."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--environment", metavar="NAME", action="append", default=[], help="may be repeated"
+    )
+    parser.add_argument(
+        "--check",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="predict su3_rmd, hpl or collectives alone; may be repeated",
     )
     parser.add_argument(
         "--pictures", metavar="DIR", type=Path, help="write pictures into DIR, as SVG and PNG"

@@ -15,8 +15,9 @@ from records.errors import AssayError, ExitStatus
 from records.run_directory import latest_run, open_run
 from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
+from reports.prediction.outcome import Outcome
 from reports.prediction.picture import prediction_picture
-from reports.prediction.predict import Outcome, predict
+from reports.prediction.predict import CHECKS, predict
 from reports.show.canvas import styled
 from reports.show.slides import write_pictures
 
@@ -29,10 +30,13 @@ def run(arguments: argparse.Namespace) -> int:
     for count in (*nodes, *left_out):
         if not 1 <= count <= MOST_NODES:
             raise AssayError(f"predict: {count} nodes; allowed are 1 to {MOST_NODES}")
+    if unknown := set(arguments.check) - set(CHECKS):
+        raise AssayError(f"--check {min(unknown)}: allowed are {', '.join(CHECKS)}")
     found = open_run(arguments.run_name) if arguments.run_name else latest_run()
     analysis = analyse(load_run(found.path))
     _check_names(analysis, left_out, arguments.environment)
-    outcome = predict(analysis, nodes, left_out, environments=arguments.environment)
+    checks = [name for name in CHECKS if name in arguments.check or not arguments.check]
+    outcome = predict(analysis, nodes, left_out, environments=arguments.environment, checks=checks)
     pictures = _pictures(analysis, outcome, arguments.pictures)
     told = prediction_told(analysis, outcome, nodes, left_out, pictures)
     if arguments.json:

@@ -7,7 +7,7 @@ from typing import Any
 
 from assay.machine.predictions import PredictionTold
 from reports.analysis import Analysis
-from reports.prediction.predict import Outcome, Predicted, Prediction
+from reports.prediction.outcome import Outcome, Predicted, Prediction
 
 
 def prediction_told(

@@ -42,9 +42,9 @@ class PredictedPoint(Part):
     ranks: int
     """Ranks."""
     problem: str
-    """What would run: the lattice and its process grid, or N and the grid."""
+    """What would run: the lattice and its process grid, N and the grid, or the operation."""
     time_s: Estimated
-    """Program time of su3_rmd, solution time of HPL, s."""
+    """Program time of su3_rmd, solution time of HPL, time of a collective operation, s."""
     efficiency: Estimated
     """Work a rank and second, over that on the fewest measured nodes."""
     communication_share: float
@@ -63,7 +63,7 @@ class PredictedSubject(Part):
     scaling: Literal["strong", "weak"]
     """strong: one problem on more nodes; weak: as much a rank on more nodes."""
     title: str
-    """The lattice or N, or what a rank has of it."""
+    """The lattice or N, or what a rank has of it; the operation and its message length."""
     learnt_from: list[int]
     """Node counts that the law rests on."""
     errors: dict[str, float]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from assay.machine.predictions import Estimated, PredictedPoint, PredictedSubject, PredictionTold
 from assay.screens.screen import Column, Screen, Toned
+from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.notation.units import ReadableUnit, percent, readable_unit, three_digits
 from reports.notation.values import between
-from reports.prediction.predict import scaling_words
+from reports.prediction.outcome import scaling_words
 
 _BEWARE = (
     "No law knows what no measured count shows: a further level of switches, a full trunk. The"
@@ -20,7 +21,14 @@ _BEWARE = (
 def show_prediction(screen: Screen, told: PredictionTold) -> None:
     """All of it."""
     for subject in told.subjects:
-        _subject(screen, subject)
+        if subject.check != COLLECTIVES:
+            _subject(screen, subject)
+    operations: dict[str, list[PredictedSubject]] = {}
+    for subject in told.subjects:
+        if subject.check == COLLECTIVES:
+            operations.setdefault(subject.environment, []).append(subject)
+    for environment, found in operations.items():
+        _operations(screen, environment, found)
     if told.held_out:
         screen.line(
             (f"{told.inside} of {told.held_out}", "good" if _covers(told) else "bad"),
@@ -62,6 +70,30 @@ def _subject(screen: Screen, subject: PredictedSubject) -> None:
     screen.table(columns, rows)
     for one in subject.points:
         screen.line(_problem(one), indent=2, hang=2)
+    screen.blank()
+
+
+def _operations(screen: Screen, environment: str, subjects: list[PredictedSubject]) -> None:
+    """All collective operations of an environment in one table, and their laws below it."""
+    words = scaling_words(subjects[0].scaling)
+    screen.line((f"{COLLECTIVES}, {environment}: {words}", "head"), hang=2)
+    every = [(subject, one) for subject in subjects for one in subject.points]
+    columns = [
+        Column("operation"),
+        *(Column(title, numeric=True) for title in ("nodes", "time (95 %)")),
+    ]
+    if any(one.measured for _, one in every):
+        columns += [Column("seen", numeric=True), Column("")]
+    rows: list[list[Toned]] = []
+    for subject, one in every:
+        unit = readable_unit("s", [one.time_s.value])
+        nodes, _, _, _, seen, word = _cells(one, unit)
+        time = f"{_with_ends(one.time_s, unit)} {unit.label}"
+        row = [subject.title, nodes, time, seen and f"{seen} {unit.label}", word]
+        rows.append(row[: len(columns)])
+    screen.table(columns, rows)
+    for text in dict.fromkeys(map(_learnt, subjects)):
+        screen.line(text, indent=2, hang=2)
     screen.blank()
 
 

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from reports.models.shared_luck import Grouped
-from reports.statistics.descriptive import Vector
+from reports.statistics.descriptive import Matrix, Vector
 
 Form = Literal["constant", "log2_p", "ceil_log2_p", "p", "(p-1)/p", "sqrt_p", "p_log2_p"]
 
@@ -86,6 +86,11 @@ class Fit:
     bic: float
     rms: float
 
+    @property
+    def forms(self) -> tuple[Form, Form | None]:
+        """Those of startup and delay."""
+        return self.startup.form, self.delay.form if self.delay else None
+
     def time_s(self, message_bytes: float, p: float) -> float:
         """T(m, p)."""
         return self.startup.at(p) + (self.delay.at(p) * message_bytes if self.delay else 0.0)
@@ -107,12 +112,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class CollectiveModel:
-    """The best fit of all, and what was chosen for each part; `delay` is None for a barrier."""
+    """The best fit of all, and what was chosen for each part; `delay` is None for a barrier.
+
+    `fits` are all possible ones by ascending BIC, those of watched laws among them.
+    """
 
     best: Fit
     startup: Choice
     delay: Choice | None
     points: int
+    fits: tuple[Fit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +170,7 @@ def fit_collective(data: Points) -> CollectiveModel | str:
     delay = _choose(data, every, lambda fit: fit.delay, WATCHED_DELAYS) if has_delay else None
     if startup is None or (has_delay and delay is None):
         return "only one law fits with a positive startup and delay"
-    return CollectiveModel(fits[0], startup, delay, len(data.p))
+    return CollectiveModel(fits[0], startup, delay, len(data.p), tuple(every))
 
 
 def _told_apart(counts: Vector, forms: Sequence[Form]) -> list[Form]:
@@ -191,7 +200,7 @@ def _none_holds(data: Points, fits: Sequence[Fit]) -> str | None:
     )
 
 
-def _design(data: Points, startup: Form, delay: Form | None) -> Vector:
+def design(data: Points, startup: Form, delay: Form | None) -> Matrix:
     """Columns 1, f(p), m, m·g(p); constant forms have no second column."""
     columns = [np.ones_like(data.p)]
     if startup != "constant":
@@ -203,23 +212,23 @@ def _design(data: Points, startup: Form, delay: Form | None) -> Vector:
     return np.column_stack(columns)
 
 
-def _solve(design: Vector) -> Vector | None:
+def _solve(relative: Matrix) -> Vector | None:
     """Coefficients that bring the relative model nearest to 1, or None without a single answer."""
-    scale = np.linalg.norm(design, axis=0)
+    scale = np.linalg.norm(relative, axis=0)
     if not (scale > 0).all():
         return None
-    solution, _, rank, _ = np.linalg.lstsq(design / scale, np.ones(len(design)), rcond=None)
-    return solution / scale if rank == design.shape[1] else None
+    solution, _, rank, _ = np.linalg.lstsq(relative / scale, np.ones(len(relative)), rcond=None)
+    return solution / scale if rank == relative.shape[1] else None
 
 
 def _fit(data: Points, grouped: Grouped, startup: Form, delay: Form | None) -> Fit | None:
-    columns = _design(data, startup, delay)
-    design = columns / data.time_s[:, np.newaxis]
-    count, parameters = design.shape
-    solution = _solve(design)
+    columns = design(data, startup, delay)
+    relative = columns / data.time_s[:, np.newaxis]
+    count, parameters = relative.shape
+    solution = _solve(relative)
     if count <= parameters or solution is None:
         return None
-    rms = max(ROUNDING, float(np.sqrt(np.mean((design @ solution - 1) ** 2))))
+    rms = max(ROUNDING, float(np.sqrt(np.mean((relative @ solution - 1) ** 2))))
     values = solution.tolist()
     first = Law(startup, values.pop(0), values.pop(0) if startup != "constant" else 0.0)
     second = None
@@ -232,15 +241,14 @@ def _fit(data: Points, grouped: Grouped, startup: Form, delay: Form | None) -> F
 
 def _left_out_rms(data: Points, fit: Fit) -> float:
     """Relative rms at each process count, predicted from the others; infinite if it cannot be."""
-    design = _design(data, fit.startup.form, fit.delay.form if fit.delay else None)
-    design /= data.time_s[:, np.newaxis]
+    relative = design(data, *fit.forms) / data.time_s[:, np.newaxis]
     squares: list[float] = []
     for count in np.unique(data.p):
         held = data.p == count
-        solution = _solve(design[~held])
+        solution = _solve(relative[~held])
         if solution is None:
             return math.inf
-        squares += ((design[held] @ solution - 1) ** 2).tolist()
+        squares += ((relative[held] @ solution - 1) ** 2).tolist()
     return math.sqrt(sum(squares) / len(squares))
 
 

@@ -115,10 +115,15 @@ class Machine:
         return self.messages_s([Transfer(starts, starts * message_bytes, between)])
 
 
+def resampled_of(analysis: Analysis, environment: str) -> Resampled:
+    """The blocks of an environment's launches."""
+    mine = [row.series for row in analysis.rows if analysis.case(row).environment == environment]
+    return Resampled(tuple(sorted({int(b) for one in mine for b in one.blocks})))
+
+
 def machine_of(analysis: Analysis, environment: str) -> Machine:
     """The library as the run measured it."""
-    mine = [row.series for row in analysis.rows if analysis.case(row).environment == environment]
-    resampled = Resampled(tuple(sorted({int(b) for one in mine for b in one.blocks})))
+    resampled = resampled_of(analysis, environment)
     inside, between = (
         link_of(echo_times(analysis, environment, placement=place), resampled)
         for place in ("within-node", "between-nodes")

@@ -10,7 +10,7 @@ from reports.analysis import Analysis
 from reports.notation.palette import PAPER
 from reports.notation.units import ReadableUnit, fixed, readable_unit
 from reports.notation.values import between, quantity
-from reports.prediction.predict import Outcome, Predicted, scaling_words
+from reports.prediction.outcome import Outcome, Predicted, scaling_words
 from reports.show.canvas import Panel, finish, log_value_axis, new_panel
 from reports.show.lines import Picture, joined, picture_of
 

@@ -9,25 +9,36 @@ the errors of a node count are drawn from what the measured counts leave open (m
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from reports.analysis import Analysis
+from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.models.scaling import Counts, Law, fit_law
 from reports.notation.units import count_text, three_digits
 from reports.prediction.machine import SEED, Machine, machine_of
+from reports.prediction.operations import ADD_OPERATIONS, predicted_operations
+from reports.prediction.outcome import (
+    Missing,
+    Outcome,
+    Predicted,
+    Prediction,
+    doubled,
+    estimate_of,
+    seen_of,
+)
 from reports.prediction.subjects import (
-    CHECKS,
+    APPLICATIONS,
     SUM_BYTES,
     Measured,
     Problem,
-    Scaling,
     Subject,
     subjects,
 )
-from reports.statistics.descriptive import LEVEL, Vector
+from reports.statistics.descriptive import Vector
 
+#: What can be predicted.
+CHECKS = (*APPLICATIONS, COLLECTIVES)
 #: Fewer node counts give no law; one of them must have messages between nodes.
 LEAST_COUNTS = 2
 #: A greatest count so many times off what the smaller ones predict is said.
@@ -36,92 +47,9 @@ BEND = 1.25
 _ADD_COUNTS = {
     "su3_rmd": "run the campaign su3-scaling, or add `ranks` to the check su3_rmd",
     "hpl": "add grids p × q of further node counts to the check hpl, of one N or one memory a rank",
+    COLLECTIVES: ADD_OPERATIONS,
 }
 _ADD_ECHO = "add the check pt2pt or echo with placement {place} and at least four sizes"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with the ends of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    def holds(self, value: float) -> bool:
-        """Whether the interval holds a value."""
-        return self.low <= value <= self.high
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """What was measured where something is predicted: the median over n launches, in s."""
-
-    value: float
-    n: int
-    left_out: bool
-    flags: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """Time in s, efficiency over the fewest measured nodes, share of communication in the time."""
-
-    problem: Problem
-    time_s: Estimate
-    efficiency: Estimate
-    communication_share: float
-    seen: Seen | None = None
-
-
-@dataclass(frozen=True)
-class Predicted:
-    """A subject with its predictions; `used` are the node counts that the law rests on.
-
-    `curve` are predictions over all nodes between, for pictures; `errors` those of a node count by
-    what they are of; `notes` what else to know.
-    """
-
-    subject: Subject
-    used: tuple[int, ...]
-    predictions: tuple[Prediction, ...]
-    curve: tuple[Prediction, ...]
-    errors: dict[str, float]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """What cannot be predicted, why, and what a run must have for it."""
-
-    check: str
-    environment: str
-    what: str
-    why: str
-    add: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Everything that was asked of a run."""
-
-    predicted: tuple[Predicted, ...]
-    missing: tuple[Missing, ...]
-
-    @property
-    def held_out(self) -> list[tuple[Estimate, Seen]]:
-        """What was predicted beside what was measured and left out."""
-        return [
-            (one.time_s, one.seen)
-            for item in self.predicted
-            for one in item.predictions
-            if one.seen is not None and one.seen.left_out
-        ]
-
-    @property
-    def inside(self) -> int:
-        """How many of these lie in their intervals."""
-        return sum(estimate.holds(seen.value) for estimate, seen in self.held_out)
 
 
 def predict(
@@ -130,36 +58,57 @@ def predict(
     left_out: Collection[int] = (),
     *,
     environments: Collection[str] = (),
+    checks: Sequence[str] = CHECKS,
 ) -> Outcome:
     """Predict every subject on these node counts; the counts `left_out` are not learnt from."""
     predicted: list[Predicted] = []
     missing: list[Missing] = []
-    present = [check for check in CHECKS if analysis.rows_of(check)]
+    present = [check for check in checks if analysis.rows_of(check)]
     for environment in environments or analysis.looks:
-        machine = None
-        for check in present:
-            mine = subjects(analysis, environment, check)
-            if not mine:
-                continue
-            machine = machine or machine_of(analysis, environment)
-            known = [one for one in mine if _why_not(one, machine, left_out) is None]
-            for subject in known:
-                found, gaps = _predicted(subject, machine, nodes, left_out)
-                missing += gaps
-                if found.predictions:
-                    predicted.append(found)
-            if not known:
-                # The subject with the most counts is nearest to what is needed.
-                best = max(mine, key=lambda one: len(one.measured))
-                why, add = _why_not(best, machine, left_out) or ("", "")
-                missing.append(Missing(check, environment, best.title, why, add))
+        found, gaps = _applications(analysis, environment, present, nodes, left_out)
+        predicted += found
+        missing += gaps
+        if COLLECTIVES in present:
+            found, gaps = predicted_operations(analysis, environment, nodes, left_out)
+            predicted += found
+            missing += gaps
     if not present:
-        why = "the run has neither su3_rmd nor hpl"
-        missing.append(Missing("su3_rmd, hpl", "", "any application", why, _ADD_COUNTS["su3_rmd"]))
+        why = f"the run has none of {', '.join(checks)}"
+        missing.append(Missing(", ".join(checks), "", "anything", why, _ADD_COUNTS[checks[0]]))
     elif not predicted and not missing:
         why = "no launch on full nodes with a time"
         missing.append(Missing(", ".join(present), "", "any", why, _ADD_COUNTS[present[0]]))
     return Outcome(tuple(predicted), tuple(missing))
+
+
+def _applications(
+    analysis: Analysis,
+    environment: str,
+    checks: Collection[str],
+    nodes: Collection[int],
+    left_out: Collection[int],
+) -> tuple[list[Predicted], list[Missing]]:
+    """Those of an environment."""
+    predicted: list[Predicted] = []
+    missing: list[Missing] = []
+    machine = None
+    for check in APPLICATIONS:
+        mine = subjects(analysis, environment, check) if check in checks else []
+        if not mine:
+            continue
+        machine = machine or machine_of(analysis, environment)
+        known = [one for one in mine if _why_not(one, machine, left_out) is None]
+        for subject in known:
+            found, gaps = _predicted(subject, machine, nodes, left_out)
+            missing += gaps
+            if found.predictions:
+                predicted.append(found)
+        if not known:
+            # The subject with the most counts is nearest to what is needed.
+            best = max(mine, key=lambda one: len(one.measured))
+            why, add = _why_not(best, machine, left_out) or ("", "")
+            missing.append(Missing(check, environment, best.title, why, add))
+    return predicted, missing
 
 
 def _used(subject: Subject, left_out: Collection[int]) -> list[Measured]:
@@ -279,35 +228,18 @@ class _Model:
         time_s = float(compute[0] + messages[0])
         first = self.time_s[:, 0] / self.first.work
         efficiency = first * problem.work
-        told = None
-        if seen is not None:
-            values = np.array(list(seen.time_s.values()))
-            is_left_out = problem.nodes in left_out
-            told = Seen(float(np.median(values)), len(values), is_left_out, seen.flags)
         return Prediction(
             problem,
-            _estimate(time_s, np.asarray(drawn)),
-            _estimate(float(efficiency[0]) / time_s, efficiency / drawn),
+            estimate_of(time_s, np.asarray(drawn)),
+            estimate_of(float(efficiency[0]) / time_s, efficiency / drawn),
             float(messages[0]) / time_s,
-            told,
+            None if seen is None else seen_of(seen, left_out),
         )
 
     def curve(self, greatest: int) -> Iterator[Prediction]:
         """Predictions on 1, 2, 4, … nodes to the greatest, as far as the problem fits them."""
-        counts = [2**power for power in range(greatest.bit_length()) if 2**power < greatest]
         seen = {one.problem.nodes: one.problem for one in self.subject.measured}
-        for count in [*counts, greatest]:
+        for count in doubled(greatest):
             problem = seen.get(count) or self.subject.at(count)
             if not isinstance(problem, str) and self.machine.lacks(problem.transfers) is None:
                 yield self.prediction(problem, None, ())
-
-
-def _estimate(value: float, drawn: Vector) -> Estimate:
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail]).tolist()
-    return Estimate(value, min(low, value), max(high, value))
-
-
-def scaling_words(scaling: Scaling) -> str:
-    """ "one problem on more nodes", "as much a rank on more nodes"."""
-    return "one problem on more nodes" if scaling == "strong" else "as much a rank on more nodes"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,7 +29,7 @@ from reports.notation.labels import lattice_text
 
 #: strong: one problem on more and more nodes; weak: as much a rank on more and more.
 Scaling = Literal["strong", "weak"]
-CHECKS = ("su3_rmd", "hpl")
+APPLICATIONS = ("su3_rmd", "hpl")
 #: Problems whose memory a rank differs by less are of one size a rank: N is a multiple of NB.
 ALIKE = 1.1
 #: A global sum of su3_rmd: four values of three 8-byte integers.
@@ -37,6 +37,11 @@ SUM_BYTES = 96
 #: How far a count is looked for that cuts a lattice.
 _MOST_TRIED = 4096
 _GRID = frozenset({"p", "q", "n", "ranks_per_node", "threshold", "mpi_profile"})
+
+
+def shares_cores(flags: Iterable[str]) -> bool:
+    """Whether flags say that ranks shared cores: no time of the machine."""
+    return any(flag.startswith(OVERSUBSCRIBED) for flag in flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ class Measured:
     @property
     def shares_cores(self) -> bool:
         """Whether ranks shared cores: no time of the machine."""
-        return any(flag.startswith(OVERSUBSCRIBED) for flag in self.flags)
+        return shares_cores(self.flags)
 
 
 @dataclass(frozen=True)

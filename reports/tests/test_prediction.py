@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +23,14 @@ from reports.models.communication import (
 )
 from reports.models.scaling import Counts, fit_law
 from reports.prediction.machine import Link, Machine, Resampled
+from reports.prediction.outcome import Outcome
 from reports.prediction.picture import prediction_picture
-from reports.prediction.predict import Outcome, predict
+from reports.prediction.predict import predict
 from reports.show.canvas import styled
-from reports.tests.scaling_machine import LATTICE, Truth, machine_run
+from reports.tests.scaling_machine import LATTICE, Truth, machine_run, operation_run
 
 COUNTS = (1, 2, 4, 8, 16)
+WIDE = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 
 
 def outcome_of(run: Path, nodes: tuple[int, ...] = (), left_out: tuple[int, ...] = ()) -> Outcome:
@@ -151,7 +155,7 @@ def test_what_a_run_lacks_is_named_with_what_adds_it(tmp_path: Path) -> None:
     one_count = outcome_of(machine_run(tmp_path / "b", (2,)), (64,))
     assert all("2 nodes alone to learn from" in gap.why for gap in one_count.missing)
     nothing = outcome_of(machine_run(tmp_path / "c", (), applications=[]), (64,))
-    assert nothing.missing[0].why == "the run has neither su3_rmd nor hpl"
+    assert nothing.missing[0].why == "the run has none of su3_rmd, hpl, collectives"
     shared = {2: ["oversubscribed"], 4: ["oversubscribed"]}
     crowded = outcome_of(machine_run(tmp_path / "d", (1, 2, 4), flags=shared), (64,))
     assert not crowded.predicted
@@ -166,3 +170,93 @@ def test_a_picture_shows_points_law_and_interval(tmp_path: Path) -> None:
     assert len(picture.panels) == 2
     assert "mpich on 64 nodes" in picture.panels[0].alt
     assert picture.environments == ["mpich"]
+
+
+def allreduce_s(p: int, message_bytes: int) -> float:
+    return 30e-6 + 55e-6 * math.log2(p) + (1e-8 + 2e-8 * math.log2(p)) * message_bytes
+
+
+def operation_at(
+    folder: Path,
+    counts: tuple[int, ...],
+    time_s: Callable[[int, int], float] = allreduce_s,
+    **more: Any,
+) -> Path:
+    return operation_run(folder, counts, time_s, sizes=(4, 1024, 65536), **more)
+
+
+def test_a_collective_s_true_time_lies_in_the_interval_of_its_laws(tmp_path: Path) -> None:
+    found = outcome_of(operation_at(tmp_path / "run", WIDE), (256, 1024))
+    assert [item.subject.title for item in found.predicted] == [
+        "allreduce, 4 B",
+        "allreduce, 1 KiB",
+        "allreduce, 64 KiB",
+    ]
+    for item, size in zip(found.predicted, (4, 1024, 65536), strict=True):
+        assert (item.subject.check, item.subject.scaling) == ("collectives", "weak")
+        near, far = item.predictions
+        assert near.time_s.holds(allreduce_s(256, size))
+        assert far.time_s.holds(allreduce_s(1024, size))
+        assert far.time_s.value == pytest.approx(allreduce_s(1024, size), rel=0.2)
+        expected = allreduce_s(2, size) / allreduce_s(1024, size)
+        assert far.efficiency.value == pytest.approx(expected, rel=0.25)
+        assert near.time_s.high / near.time_s.low < far.time_s.high / far.time_s.low
+
+
+def test_laws_that_few_counts_do_not_tell_apart_all_stand_in_the_interval(tmp_path: Path) -> None:
+    few, many = (
+        outcome_of(operation_at(tmp_path / str(len(counts)), counts, luck=0.08), (1024,)).predicted[
+            0
+        ]
+        for counts in ((2, 3, 4, 5, 6), WIDE)
+    )
+    wide, narrow = (
+        math.log(one.time_s.high / one.time_s.low)
+        for one in (few.predictions[0], many.predictions[0])
+    )
+    assert wide > 3 * narrow
+    assert "undetermined" in few.notes[0]
+
+
+def test_a_count_of_collectives_that_is_left_out_stands_beside(tmp_path: Path) -> None:
+    found = outcome_of(operation_at(tmp_path / "run", WIDE), left_out=(64,))
+    assert (found.inside, len(found.held_out)) == (3, 3)
+    assert all(64 not in item.used for item in found.predicted)
+
+    def late(p: int, message_bytes: int) -> float:
+        return (3.0 if p == 64 else 1.0) * allreduce_s(p, message_bytes)
+
+    slow = outcome_of(operation_at(tmp_path / "slow", WIDE, late), left_out=(64,))
+    assert (slow.inside, len(slow.held_out)) == (0, 3)
+
+
+def test_a_collective_without_a_law_is_not_predicted(tmp_path: Path) -> None:
+    few = outcome_of(operation_at(tmp_path / "few", (2, 4, 8, 16)), (64,))
+    assert not few.predicted
+    (gap,) = few.missing
+    assert (gap.what, gap.why[:16]) == ("allreduce", "4 process counts")
+    assert "`ranks`" in gap.add
+
+    def switching(p: int, message_bytes: int) -> float:
+        # An algorithm for long messages, ten times faster, that starts ten times slower.
+        short, long = allreduce_s(p, message_bytes), 10e-3 + 2e-9 * message_bytes
+        return short if message_bytes < 1024 else long
+
+    (gap,) = outcome_of(operation_at(tmp_path / "odd", WIDE, switching), (128,)).missing
+    assert "no fit" in gap.why or "no law" in gap.why
+    crowded = {k: ["oversubscribed"] for k in WIDE[3:]}
+    (gap,) = outcome_of(operation_at(tmp_path / "crowd", WIDE, flags=crowded), (128,)).missing
+    assert gap.why.startswith("3 process counts")
+
+
+def test_collectives_learn_from_full_nodes_beyond_one_alone(tmp_path: Path) -> None:
+    counts = (1, *WIDE)
+
+    def near(p: int, message_bytes: int) -> float:
+        return allreduce_s(p, message_bytes) * (0.05 if p == 2 else 1.0)
+
+    found = outcome_of(operation_at(tmp_path / "run", counts, near, on_node=2), (1, 128))
+    assert all(item.used == WIDE for item in found.predicted)
+    assert found.predicted[0].subject.title == "allreduce, 2 ranks a node, 4 B"
+    assert found.predicted[0].predictions[0].problem.ranks == 256
+    assert [gap.what for gap in found.missing] == ["1 node"]

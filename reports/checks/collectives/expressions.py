@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from reports.models.collectives import Form, Law
+from collections.abc import Iterator
+
+from reports.models.collectives import CollectiveModel, Form, Law
 
 _NAMES: dict[Form, str] = {
     "log2_p": " log₂p",
@@ -28,6 +30,14 @@ def delay_text(law: Law) -> str:
 def expression_text(startup: Law, delay: Law | None) -> str:
     """T(m, p) in µs for m bytes on p processes."""
     return startup_text(startup) + (f" + {delay_text(delay)}" if delay else "")
+
+
+def alternatives(model: CollectiveModel) -> Iterator[str]:
+    """The laws that the model's are not told apart from: "T0 or 55 log₂p + 30"."""
+    if not model.startup.determined:
+        yield f"T0 or {startup_text(model.startup.runner_up)}"
+    if model.delay and not model.delay.determined:
+        yield f"D or {delay_text(model.delay.runner_up)}"
 
 
 def _terms(law: Law, factor: float) -> str:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -65,7 +66,7 @@ def measured(analysis: Analysis) -> tuple[Measured, ...]:
     result = []
     for operation, variant, environment in sorted(groups, key=order):
         rows = groups[operation, variant, environment]
-        data = points([(*position(analysis, row), row.summary.median) for row in rows])
+        data = points_of(analysis, rows)
         model, flags = fit_collective(data), _flags(analysis, rows)
         result.append(Measured(operation, environment, variant, rows, data, model, flags))
     return tuple(result)
@@ -82,6 +83,11 @@ def _flags(analysis: Analysis, rows: list[Row]) -> tuple[str, ...]:
         flag if counts == every else f"{flag} at p = {', '.join(map(str, sorted(counts)))}"
         for flag, counts in found.items()
     )
+
+
+def points_of(analysis: Analysis, rows: Iterable[Row]) -> Points:
+    """Medians over launches, a point a row."""
+    return points([(*position(analysis, row), row.summary.median) for row in rows])
 
 
 def position(analysis: Analysis, row: Row) -> tuple[int, int]:

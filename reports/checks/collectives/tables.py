@@ -4,7 +4,12 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.checks.collectives.expressions import delay_text, expression_text, startup_text
+from reports.checks.collectives.expressions import (
+    alternatives,
+    delay_text,
+    expression_text,
+    startup_text,
+)
 from reports.checks.collectives.measured import Measured, measured, words
 from reports.checks.common.cells import name_cell
 from reports.models.collectives import asymptotic_bandwidth
@@ -69,11 +74,7 @@ def _fitted_cell(families: list[Measured]) -> Cell:
     model = family.model
     if isinstance(model, str):
         return Cell("no law", title=model, badges=family.flags)
-    others = []
-    if not model.startup.determined:
-        others.append(f"T0 or {startup_text(model.startup.runner_up)}")
-    if model.delay and not model.delay.determined:
-        others.append(f"D or {delay_text(model.delay.runner_up)}")
+    others = list(alternatives(model))
     counts = ", ".join(str(p) for p in family.counts)
     return Cell(
         "; ".join([expression_text(model.best.startup, model.best.delay), *others]),
