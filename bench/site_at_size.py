@@ -74,13 +74,15 @@ cases:
     matrix:
       constructs: [[Send/Recv], [Isend/Recv], [Ssend/Recv], [Send/Irecv], [Isend/Irecv]]
       sizes: {sizes}
-    fixed: {{placement: between-nodes, iterations: 100, warmup: 3}}
+      iterations: {iterations}
+    fixed: {{placement: between-nodes, warmup: 3}}
     alone: false
 limits: {{launch_s: 600}}
 """
-#: Message lengths of the campaign above, and its cases.
+#: Message lengths of the campaign above, its cases of one number of iterations, and the blocks that
+#: a campaign may have.
 _SIZES = [[8, 65536], [64, 131072], [512, 262144], [4096, 524288]]
-_CASES = 5 * len(_SIZES) * len(START_S)
+_CASES, _BLOCKS = 5 * len(_SIZES) * len(START_S), 1000
 _PATIENCE_S = 900.0
 
 
@@ -150,8 +152,11 @@ def _acceptance(size: Size, site: SimulatedSite) -> Iterator[Row]:
 
 
 def _many(size: Size, site: SimulatedSite, slurm: OneKernelSlurm) -> Iterator[Row]:
-    blocks = -(-size.launches // _CASES)
-    (site.folder / "many.yaml").write_text(_MANY.format(blocks=blocks, sizes=_SIZES))
+    iterations = list(range(100, 100 + -(-size.launches // (_CASES * _BLOCKS))))
+    cases = _CASES * len(iterations)
+    blocks = -(-size.launches // cases)
+    described = _MANY.format(blocks=blocks, sizes=_SIZES, iterations=iterations)
+    (site.folder / "many.yaml").write_text(described)
     begun, found = time.monotonic(), site.run_directories("many-at-size")
     if found:
         yield Row("… launches that the folder has already", "", f"{_lines(RunDirectory(found[0]))}")
@@ -161,7 +166,7 @@ def _many(size: Size, site: SimulatedSite, slurm: OneKernelSlurm) -> Iterator[Ro
     last = site.assay("run", "--resume", str(run.path), "--no-report")
     took_s, slurm_s = time.monotonic() - begun, slurm.processor_s() - slurm_s
     memory = {kind: max(memory[kind], last.memory.get(kind, 0)) for kind in memory}
-    launches, undisturbed = blocks * _CASES, max(1, _lines(run) - before)
+    launches, undisturbed = blocks * cases, max(1, _lines(run) - before)
     what = f"{launches:,} launches, {size.at_once} side by side, driver killed {size.kills} times"
     yield Row(what, "", f"{took_s:.0f} s, {_bytes(memory)}")
     yield Row("… of the last driver, which nobody killed", "", f"{undisturbed} launches")
