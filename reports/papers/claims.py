@@ -15,7 +15,7 @@ from reports.notation.values import between
 from reports.papers.beside import SHARED, SHARED_MEANS, shares_cores
 from reports.papers.definition import Claim, Measured
 from reports.papers.fields import measured_field
-from reports.papers.matching import Point, why_absent
+from reports.papers.matching import Point, why_nothing
 from reports.papers.steps import Field, Values, joined
 from reports.show.rows import environments
 from reports.show.tables import Cell, Column, Table
@@ -91,8 +91,8 @@ def _absent(measured: Measured, analysis: Analysis) -> str:
     lacks = f"the run has no {measured.metric} of {measured.check}" + (
         f" with {told}" if told else ""
     )
-    skipped = why_absent(analysis, measured)
-    return f"{lacks}; skipped: {skipped}" if skipped else lacks
+    why = why_nothing(analysis, measured)
+    return f"{lacks}: {why}" if why else lacks
 
 
 def _as_one(field: Field) -> Field:

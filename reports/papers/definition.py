@@ -312,6 +312,7 @@ class Study(Section):
     then: list[str] = key("The machines of then, a sentence each.", default=[])
     inputs: list[InputFile] = key("Files that it prints.", default=[])
     procedure: list[str] = key("How it measured, a sentence each.")
+    ranks_per_node: int = key("Most processes on a node then; 0: not told.", "1", 0, ge=0)
     tables: Annotated[list[PrintedTable], Field(min_length=1)] = key("Its tables, in its order.")
     shown: list[Shown] = key("What a run shows beside figures without numbers.", default=[])
     claims: list[Claim] = key("Its claims.")

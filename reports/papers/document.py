@@ -22,10 +22,10 @@ from reports.papers.claims import (
     claims_table,
     judge,
 )
-from reports.papers.definition import PrintedTable, Shown, Study, Uncounted
+from reports.papers.definition import PrintedTable, Shown, Study, Uncounted, studies
 from reports.papers.figures import figure_of
 from reports.papers.machines import machine_tables
-from reports.papers.matching import why_absent
+from reports.papers.matching import why_nothing
 from reports.papers.plane import plane_of
 from reports.papers.shown import shown_parts
 from reports.papers.tables import mark_of, tables_of
@@ -84,9 +84,9 @@ class PaperDocument:
         analysis, campaign = self.analysis, self.analysis.run.plan.campaign
         told = []
         if campaign != self.study.name:
-            told.append(
-                f"The run is of campaign {campaign}; the study's own: assay run {self.study.name}."
-            )
+            own = f"; the study's own: assay run {self.study.name}"
+            told.append(f"The run is of campaign {campaign}{own if self.is_shipped else ''}.")
+        told += self._layout()
         lost = sum(analysis.counts[one] for one in ("failed", "wrong", "lost"))
         lost -= analysis.on_purpose
         if lost:
@@ -103,6 +103,19 @@ class PaperDocument:
                 " are marked."
             )
         return told
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it is a study of ours, which has a campaign of its name."""
+        return self.study.name in studies()
+
+    def _layout(self) -> list[str]:
+        """That cases have more ranks on a node than the machines of then had."""
+        then = self.study.ranks_per_node
+        cases = [one for one in self.analysis.run.plan.cases if one.skipped is None]
+        wider = [one.ranks_per_node for one in cases if then and one.ranks_per_node > then]
+        told = f"{count_text(len(wider), 'case')} of {len(cases)} had up to {max(wider, default=0)}"
+        return [f"{told} ranks on a node; then there were {then} at most."] if wider else []
 
     def claims_table(self) -> Table:
         """A line a claim and environment."""
@@ -158,7 +171,7 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
         if ours is None:
             reasons.setdefault(one.column.without, []).append(one.column.title)
         elif not any(kind.now for kind in kinds):
-            why = why_absent(one.analysis, ours)
+            why = why_nothing(one.analysis, ours)
             told = f"not measured by this run{f': {why}' if why else ''}"
             reasons.setdefault(told, []).append(one.column.title)
     table = found[0].table

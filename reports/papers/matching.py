@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
 from reports.papers.definition import Measured
 from reports.show.lines import line_rate
@@ -63,6 +64,17 @@ def why_absent(analysis: Analysis, measured: Measured) -> str:
     """Why a run lacks a quantity: no nominal rate, or why its first such case was skipped."""
     if measured.of_line_rate and not line_rate(analysis):
         return f"site {analysis.run.plan.site} states no nominal rate of its network"
+    return next((c.skipped for c in _cases_like(analysis, measured) if c.skipped is not None), "")
+
+
+def why_nothing(analysis: Analysis, measured: Measured) -> str:
+    """The same where a run has nothing of the quantity, or that it was planned in vain."""
+    planned = any(_cases_like(analysis, measured))
+    in_vain = "no launch of its cases has a value" if planned else ""
+    return why_absent(analysis, measured) or in_vain
+
+
+def _cases_like(analysis: Analysis, measured: Measured) -> Iterator[PlannedCase]:
     wanted = {
         place.removeprefix("params."): v
         for place, v in measured.where.items()
@@ -70,13 +82,10 @@ def why_absent(analysis: Analysis, measured: Measured) -> str:
     }
     for case in analysis.run.plan.cases:
         known = {**DEFAULTS, **case.params, "ranks": case.ranks, "environment": case.environment}
-        if (
-            case.check == measured.check
-            and case.skipped is not None
-            and all(plain_value(known.get(name)) in _texts(value) for name, value in wanted.items())
+        if case.check == measured.check and all(
+            plain_value(known.get(name)) in _texts(value) for name, value in wanted.items()
         ):
-            return case.skipped
-    return ""
+            yield case
 
 
 def _texts(value: Any) -> set[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from reports.notation.units import count_text, fixed, readable_unit, three_digits
 from reports.papers.beside import SHARED, SHARED_MEANS, Beside, of_variant, shares_cores
-from reports.papers.matching import Point, plain_value, why_absent
+from reports.papers.matching import Point, plain_value, why_absent, why_nothing
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
 
@@ -133,7 +133,7 @@ def _note(one: Beside) -> str:
     if one.column.without:
         parts.append(f"Nothing of the run stands beside it: {one.column.without}.")
     elif not one.now:
-        why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
+        why = why_nothing(one.analysis, one.column.ours) if one.column.ours else ""
         parts.append(f"This run did not measure it{f': {why}' if why else ''}.")
     else:
         least = min(row.summary.n for by in one.now.values() for row in by.values())
@@ -208,7 +208,7 @@ def _together(of: str, told: Iterable[tuple[str, str]]) -> list[str]:
 def _lacking(title: str, own: Sequence[Beside]) -> str:
     """That no row is of this kind, and why."""
     asked = [one.column.ours for one in own if one.column.ours]
-    why = next((why for one in asked if (why := why_absent(own[0].analysis, one))), "")
+    why = next((why for one in asked if (why := why_nothing(own[0].analysis, one))), "")
     return f"No row {title!r}: this run did not measure it{f' ({why})' if why else ''}"
 
 

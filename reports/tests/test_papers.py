@@ -20,7 +20,9 @@ from reports.papers.beside import Beside
 from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
 from reports.papers.definition import Claim, Measured, load_study, read_study, studies
 from reports.papers.document import make_document
+from reports.papers.labels import End, label_ends
 from reports.papers.laws import expanded
+from reports.show.canvas import finish, new_panel, styled
 from reports.studies import FOLDER
 from reports.tests.synthetic import case, write_run
 from reports.write.markdown import md
@@ -256,6 +258,33 @@ def test_a_document_says_why_less_stands_beside_than_could(tmp_path, blocks, tol
     assert len(document.warnings) == len(told)
     assert all(one in text for one, text in zip(told, document.warnings, strict=True))
     assert "assay run wyeast-2003" in render_markdown(document).replace("\\", "")
+
+
+def test_another_layout_than_that_of_then_and_what_was_planned_in_vain_are_told(tmp_path):
+    def failed(record):
+        return {**record, "status": "failed", "reason": "time limit", "metrics": []}
+
+    cases = [case("startup", name, {"ranks": 2}) for name in LIBRARIES]
+    for one in cases[1:]:
+        one["ranks_per_node"] = 16
+    document = make_document(load_study("2003"), write_run(tmp_path, cases, edit=failed))
+    told = "2 cases of 3 had up to 16 ranks on a node; then there were 2 at most."
+    assert told in document.warnings
+    (why,) = {one.why for one in document.lacking if one.number == "Table 9"}
+    assert why == "not measured by this run: no launch of its cases has a value"
+
+
+def test_names_stand_past_the_curves_of_others_in_their_order():
+    with styled():
+        figure, axes = new_panel("rates", "")
+        for height in (1.0, 2.0, 2.1):
+            axes.plot([1, 5, 10], [height] * 3)
+        ends = [End(f"machine {y}", 10, y, "black") for y in (1.0, 2.0, 2.1)]
+        finish(figure, "", lambda: label_ends(axes, ends))
+    boxes = {text.get_text(): text.get_window_extent() for text in axes.texts}
+    heights = [axes.transData.transform((1, y))[1] for y in (1.0, 2.0, 2.1)]
+    assert not any(box.y0 < height < box.y1 for box in boxes.values() for height in heights)
+    assert sorted(boxes, key=lambda name: boxes[name].y0) == [end.name for end in ends]
 
 
 def test_what_nothing_stands_beside_is_listed_with_its_reason(analysis):

@@ -58,7 +58,8 @@ def render_markdown(document: PaperDocument) -> str:
     if document.lacking:
         lines += list(markdown_table(document.missing_table()))
     lines += ["", "## How it was measured then", "", *(f"- {md(text)}" for text in study.procedure)]
-    lines += ["", "## The machines of then", "", *(f"- {md(text)}" for text in study.then)]
+    if study.then or study.machines or study.inputs:
+        lines += ["", "## The machines of then", "", *(f"- {md(text)}" for text in study.then)]
     lines += [line for table in document.machines() for line in markdown_table(table)]
     for title, note, text in document.inputs():
         lines += ["", f"### {md(title)}", "", md(note), ""]
