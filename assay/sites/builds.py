@@ -11,6 +11,7 @@ from typing import Any
 
 from assay import ROOT
 from assay.sites.description import VIEW, EnvironmentDescription, SiteDescription
+from checks.common.launch_commands import LAUNCHERS
 from records.errors import AssayError, InfrastructureError
 
 #: Where `make spack` puts Spack and its package repository.
@@ -76,7 +77,7 @@ def with_spack(described: SiteDescription) -> SiteDescription:
             served = {
                 "description": f"as {name}, with library and programs as Spack built them ({view})",
                 "compiler": str(folder / "bin" / "mpicc"),
-                "mpirun": str(folder / "bin" / "mpirun"),
+                "mpirun": _starts_ranks(like, folder),
                 "ready_programs": str(folder / "libexec" / "assay"),
                 "programs": {
                     **{program: str(folder / path) for program, path in _PROGRAMS.items()},
@@ -94,6 +95,12 @@ def with_spack(described: SiteDescription) -> SiteDescription:
             }
             environments[described.spack.name_of(name)] = like.model_copy(update=served)
     return described.model_copy(update={"environments": environments})
+
+
+def _starts_ranks(environment: EnvironmentDescription, folder: Path) -> str | None:
+    """The program that starts its ranks: the view's, except srun, which is Slurm's."""
+    own = LAUNCHERS[environment.launcher].mpirun
+    return environment.mpirun if own in ("", "srun") else str(folder / "bin" / own)
 
 
 def _named_of_view(environment: EnvironmentDescription, folder: Path) -> dict[str, str]:

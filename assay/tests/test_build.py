@@ -165,6 +165,17 @@ def test_builds_of_a_site_that_has_no_others_keep_their_names(home):
     assert stand_ins.description.environments == environments
 
 
+def test_ranks_are_started_by_the_views_own_program_or_by_slurms(home):
+    """srun is of no library; a view has mpirun, mpiexec.hydra and prun."""
+    bins = {name: view_folder("virtual", name) / "bin" for name in ("mpich", "lam")}
+    environments = read_description("virtual").environments
+    assert environments["mpich-spack"].mpirun is None
+    assert environments["mpich-hydra-spack"].mpirun == str(bins["mpich"] / "mpiexec.hydra")
+    assert environments["lam-lamd-spack"].mpirun == str(bins["lam"] / "mpirun")
+    prte = read_description("virtual-newer").environments["openmpi5-prte"].mpirun
+    assert prte == str(view_folder("virtual-newer", "openmpi5") / "bin" / "prun")
+
+
 def test_a_site_names_what_else_of_a_view_runs(home):
     """HPL as netlib has it stands beside ours, in environments of its own."""
     environments = read_description("virtual-newest").environments
