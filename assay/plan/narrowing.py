@@ -27,12 +27,13 @@ class Narrowing:
     scale: Scale | None = None
 
     def as_plain(self) -> dict[str, list[str] | int]:
-        """What is said, by option, as a plan keeps it; the scale shows in the cases."""
+        """What is said, by option, as a plan keeps it."""
         said: dict[str, list[str] | int] = {
             "environments": list(self.environments),
             "checks": list(self.checks),
             "nodes": self.nodes or 0,
             "blocks": self.blocks or 0,
+            "scale": [self.scale] if self.scale else [],
         }
         return {option: value for option, value in said.items() if value}
 

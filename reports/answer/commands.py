@@ -9,7 +9,7 @@ from reports.load.run import Run
 
 
 def run_again(run: Run, *, blocks: int | None = None) -> str:
-    """A new run of the campaign, narrowed as this one was."""
+    """A new run of the campaign, narrowed as this one was and with the same builds."""
     narrowed = {name: value for name, value in run.plan.narrowed.items() if name != "blocks"}
     options = [
         f"--{name} {quote(','.join(value) if isinstance(value, list) else str(value))}"
@@ -17,7 +17,7 @@ def run_again(run: Run, *, blocks: int | None = None) -> str:
     ]
     if blocks:
         options.append(f"--blocks {blocks}")
-    return " ".join([f"assay run {quote(run.plan.campaign)} {_site(run)}", *options])
+    return " ".join([f"assay run {quote(run.plan.campaign)} {_site_and_builds(run)}", *options])
 
 
 def resume(name: str) -> str:
@@ -32,7 +32,7 @@ def doctor(run: Run) -> str:
 
 def plan(run: Run) -> str:
     """What would run, and why not."""
-    return f"assay plan {quote(run.plan.campaign)} {_site(run)}"
+    return f"assay plan {quote(run.plan.campaign)} {_site_and_builds(run)}"
 
 
 #: What else is to be done about launches whose time was up.
@@ -63,6 +63,11 @@ def verify(name: str) -> str:
 
 def _site(run: Run) -> str:
     return f"--site {quote(run.provenance.site.asked_as or run.plan.site)}"
+
+
+def _site_and_builds(run: Run) -> str:
+    builds = run.provenance.site.builds
+    return f"{_site(run)} --with {builds}" if builds else _site(run)
 
 
 def name_of(run: Run) -> str:

@@ -118,6 +118,19 @@ def test_a_single_environment_says_what_was_measured() -> None:
     assert "1 block" in answer.unknown
 
 
+def test_what_comes_next_has_the_same_builds_scale_and_part_of_the_campaign() -> None:
+    run = simulated_run(logs([1.0, 1.3, 0.8], 5))
+    site = msgspec.structs.replace(run.provenance.site, builds="spack")
+    narrowed = {"checks": ["hpl", "echo"], "blocks": 5, "scale": ["small"]}
+    again = replace(
+        run,
+        plan=msgspec.structs.replace(run.plan, narrowed=narrowed),
+        provenance=msgspec.structs.replace(run.provenance, site=site),
+    )
+    command = answer_of(analyse(again)).command
+    assert re.search(r" --with spack --checks hpl,echo --scale small --blocks \d+$", command)
+
+
 def test_an_unfinished_run_is_not_decided(tmp_path: Path) -> None:
     run = simulated_run(logs([1.0, 1.5], 8))
     kept = (run.launches.case != 0) | (run.launches.block != 8)
