@@ -25,6 +25,7 @@ from reports.acceptance.wording import (
     measured_text,
     sentences,
 )
+from reports.notation.units import moment_text
 from reports.show.canvas import Panel, styled
 from reports.show.lines import Picture
 from reports.show.listings import provenance_rows
@@ -105,7 +106,7 @@ def render_document(dossier: Dossier) -> Document:
         "overview": overview(dossier),
         "parts": [rows.part(result) for result in judgement.criteria],
         "provenance": provenance_rows(run.provenance),
-        "started": run.provenance.started_at or "",
+        "started": moment_text(run.provenance.started_at, "not recorded"),
         "files": [(name, value) for name, value in dossier.files.items() if "/" not in name],
         "file_count": len(dossier.files),
         "chains": dossier.chains,

@@ -43,10 +43,8 @@ def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
     """Every pair's share of the good pairs' level or of the best; what explains slow pairs."""
     limits = criterion.at_least, criterion.at_most
     other = "best pair's" if criterion.of == "best" else "good pairs' median"
-    statement = (
-        f"{context.metric_title(criterion.metric)} of every pair of nodes"
-        f" {limit_text(*limits, '1')} × the {other}"
-    )
+    title = context.metric_title(criterion.metric).removesuffix(" of the pair")
+    statement = f"{title} of every pair of nodes {limit_text(*limits, '1')} × the {other}"
 
     def items_of(group: PeerGroup) -> Made:
         return _pair_items(group, criterion, context)

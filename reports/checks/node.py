@@ -17,7 +17,7 @@ from reports.notation.units import ReadableUnit
 from reports.show.rows import measured_in, range_cell
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Heading, Table, Value, across, pivot
-from reports.studies.hypercubes_1988 import MACHINES, operation_us, synthetic_s
+from reports.studies.hypercubes_1988 import MACHINE_NAMES, MACHINES, operation_us, synthetic_s
 from reports.studies.ornl_1996 import balances
 
 _CHECK = "node"
@@ -113,7 +113,7 @@ def operations_table(analysis: Analysis) -> Table | None:
         [("operation", lambda row: " ".join(reversed(point(row))))],
         [
             _today(analysis, rows, ReadableUnit("ns", 1e-9)),
-            ([f"{machine}, µs" for machine in MACHINES], in_1988),
+            ([f"{MACHINE_NAMES[one]}, µs" for one in MACHINES], in_1988),
         ],
         anchor="table-node-operations",
         title="Times of operations",
@@ -135,7 +135,7 @@ def synthetic_table(analysis: Analysis) -> Table | None:
         [("test", lambda row: names[row.series.metric])],
         [
             _today(analysis, rows, ReadableUnit("ms", 1e-3)),
-            ([f"{machine}, s" for machine in MACHINES], in_1988),
+            ([f"{MACHINE_NAMES[one]}, s" for one in MACHINES], in_1988),
         ],
         anchor="table-node-synthetic",
         title="Synthetic tests",

@@ -9,7 +9,7 @@ from reports.show.lines import Picture, joined, size_picture
 from reports.show.rows import message_bytes, range_cell, side_by_side
 from reports.show.section import Section
 from reports.show.tables import Cell, Column, Table, pivot
-from reports.studies.hypercubes_1988 import HYPERCUBES, RING_STEPS, ring_s
+from reports.studies.hypercubes_1988 import HYPERCUBES, MACHINE_NAMES, RING_STEPS, ring_s
 
 #: Parameters in which the cases of one row may differ.
 _FREE = ("sizes", "turns", "warmup", "seed")
@@ -58,7 +58,7 @@ def steps_table(analysis: Analysis) -> Table | None:
         ],
         [
             side_by_side(analysis, rows, today, "today, µs"),
-            ([f"{machine}, µs (s)" for machine in HYPERCUBES], in_1988),
+            ([f"{MACHINE_NAMES[one]}, µs (all turns, s)" for one in HYPERCUBES], in_1988),
         ],
         anchor="table-ring-1988",
         title="Round the ring, beside 1988",

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from reports.analysis import Analysis
-from reports.show.lines import Curves, Picture, XAxis, grouped, joined, lines_picture
+from reports.show.lines import Picture, XAxis, grouped, lines_picture
 from reports.show.section import Section
 
 _METRICS = (
@@ -21,7 +21,7 @@ _METRICS = (
 def against_ranks(analysis: Analysis) -> Picture | None:
     """Start-up times against ranks, one panel a metric; LAM's daemons apart."""
     curves = [
-        Curves(joined(analysis.register.metric_title(metric), item.title), item.rows)
+        item
         for metric in _METRICS
         for item in grouped(analysis, analysis.rows_of("startup", metric), without=("ranks",))
     ]

@@ -7,6 +7,7 @@ A length in bytes is read in KiB and MiB, powers of two as messages are; a rate 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -120,6 +121,23 @@ def about_bytes_text(count: float) -> str:
     """A length that is an estimate, in three digits: 23170 -> "22.6 KiB"."""
     factor, unit = next((step for step in _BINARY if count >= step[0]), (1.0, "B"))
     return f"{three_digits(count / factor)} {unit}"
+
+
+#: Spaces at which no line may break: before a unit, and in n = 12.
+_WITHIN = re.compile(
+    r"(?<=\d) (?=(?:%|×|[µmn]?s|[KMGT]?i?B|(?:[kMGTP]?(?:B|flop|bit)|bytes)/s)(?![\w/]))"
+    r"|(?<=\bn) (?== \d)|(?<=\bn =) (?=\d)"
+)
+
+
+def unbroken(text: str) -> str:
+    """The text with spaces that do not break inside quantities."""
+    return _WITHIN.sub("\u00a0", text)
+
+
+def moment_text(at: str | None, unknown: str) -> str:
+    """A moment in UTC to the second: 2026-11-20 23:01:11; `unknown` where it is not recorded."""
+    return at[:19].replace("T", " ") if at else unknown
 
 
 def count_text(number: int, noun: str, plural: str | None = None) -> str:

@@ -104,7 +104,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     ends = [End(line.name, line.x[-1], line.centre[-1], line.look.colour) for line in then]
     if many:
         room_beside(axes, ends)
-    axes.set_ylabel(f"{one.column.title} / {unit.label}" if unit.label else one.column.title)
+    axes.set_ylabel(f"{one.column.title}, {unit.label}" if unit.label else one.column.title)
     told_ends = [
         f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g}" for line in [*then, *lines]
     ]

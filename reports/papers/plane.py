@@ -65,8 +65,8 @@ def _panel(x: Beside, y: Beside, points: Sequence[tuple[str, str, Row, Row]]) ->
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     log_value_axis(axes)
-    axes.set_xlabel(f"{x.column.title} / {x.unit.label}")
-    axes.set_ylabel(f"{y.column.title} / {y.unit.label}")
+    axes.set_xlabel(f"{x.column.title}, {x.unit.label}")
+    axes.set_ylabel(f"{y.column.title}, {y.unit.label}")
     told = "; ".join(f"{end.name} {end.x:.3g}, {end.y:.3g}" for end in ends)
     alt = f"{x.column.title} and {y.column.title}: {told}"
     return finish(figure, alt, lambda: label_near(axes, ends))

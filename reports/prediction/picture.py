@@ -52,7 +52,7 @@ def _panel(analysis: Analysis, group: _Panel) -> Panel:
     shown = ticks[::-1][::step]
     axes.set_xticks(shown, [fixed(tick, 0) for tick in shown])
     axes.set_xlabel("nodes")
-    axes.set_ylabel(f"time / {unit.label}")
+    axes.set_ylabel(f"time, {unit.label}")
     return finish(figure, f"{name}: {'; '.join(told)}")
 
 

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
 from reports.notation.palette import INK, QUIET
+from reports.notation.units import unbroken
 
 TITLE_PT, LABEL_PT = 11.5, 10.0
 #: Room round a panel, and between its parts, in inches.
@@ -47,10 +48,10 @@ def _renderer(dpi: float) -> Any:
 
 
 def wrapped(text: str, size_pt: float, width_in: float, weight: str = "normal") -> list[str]:
-    """The text in lines of at most this width; a longer word is broken, after a hyphen if it can
-    be."""
+    """The text in lines of at most this width, no quantity in two; a longer word is broken, after a
+    hyphen if it can be."""
     lines: list[str] = []
-    for whole in text.split(" "):
+    for whole in unbroken(text).split(" "):
         word = whole
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and text_width_in(longer, size_pt, weight) <= width_in:
@@ -66,7 +67,7 @@ def wrapped(text: str, size_pt: float, width_in: float, weight: str = "normal") 
             lines.append(word[: hyphen or fits])
             word = word[hyphen or fits :]
         lines.append(word)
-    return [line for line in lines if line]
+    return [line.replace("\u00a0", " ") for line in lines if line]
 
 
 def arrange(figure: Figure) -> None:

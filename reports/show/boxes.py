@@ -77,7 +77,7 @@ def _panel(analysis: Analysis, item: Curves) -> Panel:
     axes.grid(visible=False, axis="y")
     metric = analysis.register.metrics[first.series.metric]
     axes.set_xlabel(
-        f"{analysis.register.metric_title(metric.name)} / {unit.label}, {metric.better} is better"
+        f"{analysis.register.metric_title(metric.name)}, {unit.label}, {metric.better} is better"
     )
     return finish(figure, f"{item.title}: {_ranges(by_name, names, unit.factor)} {unit.label}")
 

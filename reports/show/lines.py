@@ -206,10 +206,10 @@ def lines_picture(
             log_value_axis(axes)
         elif from_zero:
             axes.set_ylim(bottom=0)
-        axes.set_ylabel(f"{name} / {unit.label}")
+        axes.set_ylabel(unit.label if len(metrics) > 1 else f"{name}, {unit.label}")
         if line_rate and _over_network(analysis, first):
             _draw_line_rate(axes, lines, line_rate / unit.factor, unit.label)
-        return finish(figure, f"{title}, {item.title}: {ranges_text(lines, unit.label)}")
+        return finish(figure, f"{title}, {heading}: {ranges_text(lines, unit.label)}")
 
     dots = (
         f"panels of over {MOST_POINTS} launches show no dots" if hidden else "dots: single launches"

@@ -18,7 +18,7 @@ from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis, Hole
 from reports.load.loading import Launch
 from reports.notation.labels import shortened
-from reports.notation.units import fixed
+from reports.notation.units import fixed, moment_text
 from reports.show.raw_links import RawLinks
 from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
@@ -189,7 +189,7 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
                 (kind, path, links.to(path), checksum_of(artifacts, kind)[:64])
                 for kind, path in raw_paths(artifacts).items()
             )
-            started = (launch.started_at or "–")[:19].replace("T", " ")
+            started = moment_text(launch.started_at, "–")
             job = launch.job_id or "–"
             listed.append(
                 EvidenceLaunch(launch.block, launch.attempt, launch.status, job, started, shown)

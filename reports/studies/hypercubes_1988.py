@@ -10,6 +10,14 @@ from reports.studies import rows
 #: The hypercubes' nodes, and the VAX that stands beside them in tables 3 and 4.
 HYPERCUBES = ("ametek_s14", "intel_ipsc1", "intel_ipsc2", "ncube")
 MACHINES = (*HYPERCUBES, "vax_11_780")
+#: The machines as the study names them.
+MACHINE_NAMES = {
+    "ametek_s14": "Ametek S14",
+    "intel_ipsc1": "Intel iPSC/1",
+    "intel_ipsc2": "Intel iPSC/2",
+    "ncube": "Ncube",
+    "vax_11_780": "VAX 11/780",
+}
 #: Steps of the ring's message: 100 turns round 64 nodes.
 RING_STEPS = 100 * 64
 

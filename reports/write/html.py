@@ -14,7 +14,7 @@ from reports.answer.run import answer_of
 from reports.checks.sections import CheckPart
 from reports.choice.compare import Comparisons
 from reports.notation.palette import Look
-from reports.notation.units import count_text, level_text
+from reports.notation.units import count_text, level_text, moment_text
 from reports.show import listings
 from reports.show.canvas import legend_sign, styled
 from reports.show.choice.pictures import factors_picture, forest, score_picture
@@ -238,7 +238,7 @@ def _provenance(content: Content, pieces: Pieces) -> dict[str, Any]:
     commit = (harness.git_commit or "")[:12]
     evidence = listings.evidence(content.analysis, content.links)
     return {
-        "started": (provenance.started_at or "not recorded")[:19].replace("T", " "),
+        "started": moment_text(provenance.started_at, "not recorded"),
         "provenance_rest": pieces.add(
             "provenance-more",
             "Provenance",

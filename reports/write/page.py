@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
@@ -12,22 +13,34 @@ from itertools import count
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from records.plain_text import plain
+from reports.notation.units import unbroken
 from reports.show.canvas import ID_MARK, Panel
+
+#: A date, with its time where that follows.
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d)?\b")
 
 
 @lru_cache(maxsize=1)
 def _templates() -> jinja2.Environment:
     """The templates, each compiled once."""
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.PackageLoader("reports.write"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["unbroken"] = _unbroken
+    return made
+
+
+def _unbroken(text: str) -> Markup:
+    """A sentence in which no line breaks inside a date or a quantity."""
+    escaped = str(escape(unbroken(text)))
+    return Markup(_DATE.sub(r'<span class="unbroken">\g<0></span>', escaped))  # noqa: S704
 
 
 def scripts(*names: str) -> dict[str, str]:

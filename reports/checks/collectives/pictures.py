@@ -83,7 +83,7 @@ def _length_panel(
     lengths = [place for line in lines for place in line.x]
     axes.set_xlim(min(lengths) / 1.4, max(lengths) * 1.4)
     log_value_axis(axes)
-    axes.set_ylabel(f"time / {unit.label}")
+    axes.set_ylabel(f"time, {unit.label}")
     title = f"{words(operation)} against message length"
     return finish(figure, f"{title}: {ranges_text(lines, unit.label)}")
 
@@ -107,6 +107,6 @@ def _count_panel(analysis: Analysis, operation: str, families: list[Measured]) -
     axes.set_xticks(counts, [fixed(place, 0) for place in counts])
     axes.set_ylim(bottom=0)
     axes.set_xlabel("processes")
-    axes.set_ylabel(f"time / {unit.label}")
+    axes.set_ylabel(f"time, {unit.label}")
     title = f"{words(operation)} against processes"
     return finish(figure, f"{title}: {ranges_text(lines, unit.label)}")

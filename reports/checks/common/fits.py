@@ -337,5 +337,5 @@ def _panel(analysis: Analysis, curve: Curve) -> Panel:
         axes.axvline(place, color=QUIET, linewidth=1.1, linestyle=style)
     log_bytes_axis(axes)
     log_value_axis(axes)
-    axes.set_ylabel("half round trip / µs")
+    axes.set_ylabel("half round trip, µs")
     return finish(figure, f"{name}: {'; '.join(told)}")

@@ -23,7 +23,7 @@ from reports.show.lines import EFFORT, Picture, counted_footer, joined, picture_
 from reports.show.rows import message_bytes
 from reports.show.tables import Cell, Column, Table, Value, pivot
 from reports.statistics.descriptive import Summary, summarise
-from reports.studies.hypercubes_1988 import times_by_hops
+from reports.studies.hypercubes_1988 import MACHINE_NAMES, times_by_hops
 
 #: The time that each check takes of a message.
 TIMES = {"alltoall_pairs": "pair_latency", "echo": "half_round_trip", "pt2pt": "half_round_trip"}
@@ -142,7 +142,7 @@ def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
     counts = sorted({hops for one in found for hops in one.times})
     axes.set_xticks(counts, [str(hops) for hops in counts])
     axes.set_xlabel("hops between the two nodes")
-    axes.set_ylabel("half round trip / µs")
+    axes.set_ylabel("half round trip, µs")
     axes.set_ylim(bottom=0)
     told = (
         f"{one.environment} "
@@ -195,7 +195,7 @@ def hops_1988(check: str) -> Callable[[Analysis], Table | None]:
         return pivot(
             shown,
             [
-                ("machine", lambda one: one[0]),
+                ("machine", lambda one: MACHINE_NAMES[one[0]]),
                 (Column("message", numeric=True), lambda one: bytes_text(one[1])),
             ],
             [

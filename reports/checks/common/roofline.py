@@ -158,8 +158,8 @@ def _panel(analysis: Analysis, roof: Roof, points: Sequence[Reached]) -> Panel:
     log_value_axis(axes)
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlabel("operations a byte")
-    axes.set_ylabel("rate of a node / Gflop/s")
+    axes.set_xlabel("arithmetic intensity, flop/byte")
+    axes.set_ylabel("rate of a node, Gflop/s")
     told = "; ".join(
         f"{_NAMES[p.check]} in {p.environment} {p.rate / giga:.3g} Gflop/s" for p in points[:12]
     )

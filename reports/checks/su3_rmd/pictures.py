@@ -27,7 +27,7 @@ def time_picture(analysis: Analysis) -> Picture | None:
         ends = [min(ranks), max(ranks)]
         axes.plot(ends, [ideal / end for end in ends], color=QUIET, lw=1)
         log_value_axis(axes)
-        axes.set_ylabel(f"program time / {unit.label}")
+        axes.set_ylabel(f"program time, {unit.label}")
 
     return _picture(
         analysis,
@@ -44,7 +44,7 @@ def share_picture(analysis: Analysis) -> Picture | None:
 
     def finish_axes(axes: Axes, _: _Series, __: ReadableUnit) -> None:
         axes.set_ylim(0, 100)
-        axes.set_ylabel("communication / %")
+        axes.set_ylabel("communication, %")
 
     return _picture(
         analysis,

@@ -34,7 +34,7 @@ def overview(analysis: Analysis) -> Table | None:
             ("CPU time of the fullest rank ± s", _value("rank_cpu_time")),
             ("communication ± s, %", _value("communication_share", ReadableUnit("", 0.01))),
             ("rate ± s, Gflop/s", _value("rate", ReadableUnit("", 1e9))),
-            ("µs a site and step", _value("site_step_time", ReadableUnit("", 1e-6))),
+            ("time a site and step, µs", _value("site_step_time", ReadableUnit("", 1e-6))),
         ],
         anchor="su3-overview",
         title="Wall, CPU and communication time",

@@ -54,9 +54,8 @@ def score_table(analysis: Analysis) -> Table | None:
             _remark(standing, score),
         ]
 
-    numbers = numeric(
-        "place", "cost against the reference", "interval", "level", "n", "failed", "limits, 95 %"
-    )
+    numbers = numeric("place", "cost against the reference", "interval", "level", "n")
+    numbers += numeric("failed", "95 % interval of failing")
     lines: list[Standing | tuple[str, str]] = [*score.standings, *score.excluded]
     return pivot(
         lines,
@@ -145,7 +144,9 @@ def _judged_by(check: str, register: Register) -> str:
     return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
-_EFFECT: list[Heading] = numeric("advantage", "interval", "level", "bounds together", "p", "lag 1")
+_EFFECT: list[Heading] = numeric(
+    "advantage", "interval", "level", "bounds together", "p", "lag-1 correlation"
+)
 
 
 def _effect_cells(

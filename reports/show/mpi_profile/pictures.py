@@ -87,7 +87,7 @@ def _time_panel(
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"time of a rank / {unit.label}")
+    axes.set_xlabel(f"time of a rank, {unit.label}")
     axes.set_xlim(0, 1.24 * max(float(item.elapsed_s.mean()) for item in found) / unit.factor)
     entries = {**colours, "other MPI": _OTHER_MPI, "outside MPI": _OUTSIDE}
     axes.legend(
