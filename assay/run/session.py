@@ -57,36 +57,18 @@ class Session:
         self.site, self.work = site, work
         self._open = {launch.index for launch in launches}
         work.fresh_session(builds)
-        described = {**self.site.session_data(), "reframe_prefix": str(work.session)}
-        site_file = work.write_control("site.json", json.dumps(described))
-        lines = (json.dumps(launch.__dict__) for launch in launches)
-        launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
+        variables = _told(site, work, launches, allocation)
         self._output = work.write_control("reframe.out", "")
-        archive = self.site.hpl_source()
         policy = "serial" if allocation is None else "async"
-        variables = {
-            "ASSAY_SITE_FILE": str(site_file),
-            "ASSAY_LAUNCHES_FILE": str(launches_file),
-            "ASSAY_HPL_ARCHIVE": archive,
-            "ASSAY_BUILDS": str(work.session / BUILDS),
-            "ASSAY_RUN_ID": work.name,
-            FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        if allocation is not None:
-            variables[ALLOCATION] = allocation.model_dump_json()
         reframe = [
             *(sys.executable, "-P", "-m", "checks.common.session"),
             f"--config-file={CHECKS / 'common' / 'settings.py'}",
             f"--checkpath={CHECKS / 'common' / 'launches.py'}",
             *("--run", f"--exec-policy={policy}", "--exec-order=name", "--keep-stage-files"),
         ]
-        reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
-        reads += spack_folders(site.description, {launch.environment for launch in launches})
-        reads += [Path(archive)] if Path(archive).exists() else []
         self._pipe, write_end = os.pipe()
         variables["ASSAY_OUTCOME_FD"] = str(write_end)
-        argv, environment = self.site.command(reframe, variables, reads)
+        argv, environment = site.command(reframe, variables, _read(site, launches))
         with self._output.open("wb") as out:
             self._process = subprocess.Popen(
                 argv,
@@ -189,6 +171,36 @@ class Session:
         os.killpg(self._process.pid, signal.SIGKILL)  # what it left behind, too
         self._process.wait()
         os.close(self._pipe)
+
+
+def _told(
+    site: Site, work: WorkFolder, launches: Sequence[Launch], allocation: Allocation | None
+) -> dict[str, str]:
+    """Variables that tell a session its site, launches and builds, by files of the work folder."""
+    described = {**site.session_data(), "reframe_prefix": str(work.session)}
+    site_file = work.write_control("site.json", json.dumps(described))
+    lines = (json.dumps(launch.__dict__) for launch in launches)
+    launches_file = work.write_control("launches.jsonl", "".join(f"{x}\n" for x in lines))
+    variables = {
+        "ASSAY_SITE_FILE": str(site_file),
+        "ASSAY_LAUNCHES_FILE": str(launches_file),
+        "ASSAY_HPL_ARCHIVE": site.hpl_source(),
+        "ASSAY_BUILDS": str(work.session / BUILDS),
+        "ASSAY_RUN_ID": work.name,
+        FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    if allocation is not None:
+        variables[ALLOCATION] = allocation.model_dump_json()
+    return variables
+
+
+def _read(site: Site, launches: Sequence[Launch]) -> list[Path]:
+    """What the session reads beside its work folder."""
+    reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
+    reads += spack_folders(site.description, {launch.environment for launch in launches})
+    archive = Path(site.hpl_source())
+    return [*reads, archive] if archive.exists() else reads
 
 
 def _python_folders() -> list[Path]:

@@ -143,6 +143,6 @@ def test_the_hypercubes_of_1988_are_those_of_the_study():
 
 
 def test_the_table_of_1988_stands_below_today_s(analysis):
-    row = texts(hops_1988("echo")(analysis), "ncube", "8 B")
+    row = texts(hops_1988("echo")(analysis), "Ncube", "8 B")
     assert row[2:4] == ["404.0", "592.6"]
     assert row[-2:] == ["190.0", "47.0 %"]

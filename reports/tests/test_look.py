@@ -15,8 +15,16 @@ from reports.notation.units import (
     fixed,
     readable_unit,
     signed_percent,
+    unbroken,
 )
 from reports.write.markdown import md
+
+
+def test_no_line_breaks_within_a_quantity() -> None:
+    text = "5.4 % at 1 KiB, 11.7 MB/s and 45 µs (n = 12) in 3 steps of 8 blocks"
+    assert unbroken(text).replace("\u00a0", "_") == (
+        "5.4_% at 1_KiB, 11.7_MB/s and 45_µs (n_=_12) in 3 steps of 8 blocks"
+    )
 
 
 def test_a_library_looks_the_same_in_every_report() -> None:
