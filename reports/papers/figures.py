@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
@@ -101,15 +102,29 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
     for line in lines:
         draw_line(axes, line, with_points=False)
     _scale(one, axes, [*then, *lines], x)
-    ends = [End(line.name, line.x[-1], line.centre[-1], line.look.colour) for line in then]
-    if many:
-        room_beside(axes, ends)
+    ends, write_names = _ends(one, axes, then)
     axes.set_ylabel(f"{one.column.title}, {unit.label}" if unit.label else one.column.title)
     told_ends = [
         f"{line.name} {min(line.centre):.3g} to {max(line.centre):.3g}" for line in [*then, *lines]
     ]
     alt = f"{title}: {'; '.join(told_ends)} {unit.label}".strip()
-    return finish(figure, alt, lambda: (label_beside if many else label_ends)(axes, ends))
+    return finish(figure, alt, lambda: write_names(axes, ends))
+
+
+def _ends(
+    one: Beside, axes: Axes, then: Sequence[Line]
+) -> tuple[list[End], Callable[[Axes, Sequence[End]], None]]:
+    """The names of curves of then, and what writes them.
+
+    Curves of one colour are told apart by what joins each to its name, which takes room beside.
+    """
+    ends = [End(line.name, line.x[-1], line.centre[-1], line.look.colour) for line in then]
+    if not then or one.table.libraries or axes.get_xscale() != "log":
+        return ends, label_ends
+    year = f" {one.study.year}"
+    ends = [replace(end, name=end.name.removesuffix(year)) for end in ends]
+    room_beside(axes, ends)
+    return ends, label_beside
 
 
 def _scale(one: Beside, axes: Axes, lines: Sequence[Line], x: int) -> None:

@@ -185,7 +185,8 @@ def label_beside(axes: Axes, ends: Sequence[End]) -> None:
             arrowprops={
                 "arrowstyle": "-",
                 "color": end.colour,
-                "lw": 0.3,
+                "lw": 0.6,
+                "ls": ":",
                 "relpos": (0.0, 0.5),
                 "shrinkA": 1,
                 "shrinkB": 0,

@@ -7,14 +7,15 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from reports.notation.units import count_text, fixed, readable_unit, three_digits
+from records.units import unit_of
+from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, three_digits
 from reports.papers.beside import SHARED, SHARED_MEANS, Beside, of_variant, shares_cores
 from reports.papers.matching import Point, plain_value, why_absent, why_nothing
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
 
 #: A smaller value in the unit of its table is written in its own.
-FAINT = 1e-3
+FAINT = 0.01
 #: Of a longer table the points that were measured stand by themselves before it.
 LONG = 100
 
@@ -120,12 +121,18 @@ def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
     reference = one.reference(point, name)
     known = reference is not None and reference > 0 and row.summary.mean > 0
     ratio = three_digits(row.summary.mean / reference) if reference and known else ""
-    faint = 0 < abs(row.summary.mean) < FAINT * one.unit.factor
-    unit = readable_unit(one.column.unit, [row.summary.mean]) if faint else one.unit
+    unit = own_unit(one, row.summary.mean)
     cell = value_cell([row], unit, label=unit != one.unit)
     if shares_cores(row.flags):
         cell = replace(cell, text=f"{cell.text} {SHARED}")
     return [cell, Cell(ratio)]
+
+
+def own_unit(one: Beside, value: float) -> ReadableUnit:
+    """The table's unit, or a smaller one, if there is any, for a value that is small in it."""
+    small = 0 < abs(value) < FAINT * one.unit.factor
+    several = len(unit_of(one.column.unit).steps) > 1
+    return readable_unit(one.column.unit, [value]) if small and several else one.unit
 
 
 def _note(one: Beside) -> str:

@@ -377,7 +377,7 @@ def counted_footer(analysis: Analysis, launches: Sequence[int]) -> str:
     n = f"{least}" if least == most else f"{least}–{most}"
     nodes = value_text(", ".join(run.nodes[:4]) + (" …" if len(run.nodes) > 4 else ""))
     date = (run.provenance.started_at or "")[:10] or "date not recorded"
-    first = f"n = {n} launches a point · nodes {nodes} · {date}"
+    first = f"n = {n} {'launch' if most == 1 else 'launches'} a point · nodes {nodes} · {date}"
     return f"{first} · seed {run.plan.seed} · run {run.run_id[:48]}"
 
 

@@ -119,6 +119,17 @@ def test_printed_and_measured_values_meet_at_their_points(analysis):
     assert one.reference(("2", "2", "7000"), "lam") is None
 
 
+@pytest.mark.parametrize(
+    ("number", "column", "value", "label"),
+    [(0, 1, 5.0, "s"), (0, 1, 5e-4, "µs"), (1, 0, 5e-4, "")],  # time, and speed-up
+)
+def test_a_small_value_has_its_own_unit_where_there_is_one(analysis, number, column, value, label):
+    study = load_study("2003")
+    table = study.tables[number]
+    one = Beside(study, table, table.values[column], analysis)
+    assert tables.own_unit(one, value).label == label
+
+
 def printed_rate(p, q, n):
     with (FOLDER / "wyeast-2003" / "linpack.csv").open() as file:
         wanted = {"p": str(p), "q": str(q), "n": str(n), "mpi": "lam"}
