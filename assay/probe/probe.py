@@ -57,7 +57,7 @@ class Probes:
         self._site, self._waiter = site, Waiter(say, pause, watch)
         self._allocation = allocation
         self.folder = JobFolder(site, above)
-        self._outs: dict[tuple[str, str], str] = {}
+        self._outs: dict[tuple[str, str, bool], str] = {}
         self._jobs: list[Job] = []
 
     def __enter__(self) -> Probes:

@@ -46,9 +46,9 @@ class Trial:
     every: bool = False
 
     @property
-    def build_key(self) -> tuple[str, str]:
+    def build_key(self) -> tuple[str, str, bool]:
         """Trials that are alike in it share a build."""
-        return self.compiler, self.prologue
+        return self.compiler, self.prologue, self.helpers
 
 
 def build_text(trial: Trial, out: str) -> str:

@@ -46,11 +46,12 @@ def refuse_own_nodes(site: Site, plan: Plan) -> None:
     mine = set(answer_of(site, "scontrol", "show", "hostnames", held).split()) & nodes
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     if mine and needed > len(nodes - mine):
+        fewer = f", leave wider launches out by --nodes {len(mine)}" if needed > len(mine) else ""
         raise AssayError(
             f"job {job}, in which assay runs, holds {len(mine)} of the {len(nodes)} nodes of"
             f" partition {site.description.partition}; launches of {needed} nodes would wait for it"
-            " for ever. Run assay on a login node, or in a job of another partition; nothing was"
-            " run"
+            f" for ever. Run assay in a job of {needed} whole nodes (--exclusive){fewer}, or run it"
+            " on a login node or in a job of another partition; nothing was run"
         )
 
 

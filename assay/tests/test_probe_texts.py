@@ -146,6 +146,14 @@ def test_odd_text_gives_no_facts():
         assert facts.memory_bytes is None
 
 
+def test_an_environment_with_daemons_shares_no_build_with_one_that_has_no_keeper_for_them():
+    """Open MPI 5 by its mpirun and by PRRTE's daemons: one compiler, one preparation."""
+    mpirun = Trial("openmpi5", "mpicc", [])
+    daemons = Trial("openmpi5-prte", "mpicc", [], helpers=True)
+    assert mpirun.build_key == Trial("openmpi5-srun", "mpicc", []).build_key
+    assert mpirun.build_key != daemons.build_key
+
+
 TRIAL = Trial("mpich", "mpicc", [Attempt("srun --mpi=pmix", ""), Attempt("mpirun", "")])
 EVIDENCE = (
     '{"assay":"evidence","library":"MPICH 4.0.2","library_file":"/lib/libmpi.so","standard":"4.0",'

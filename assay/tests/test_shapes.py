@@ -223,7 +223,8 @@ def test_launches_do_not_wait_for_nodes_of_the_job_that_runs_them(
     if not refused:
         refuse_own_nodes(site, plan())
         return
-    with pytest.raises(AssayError, match=r"job 17.*holds 2 of the 4 nodes.*launches of 3 nodes"):
+    told = r"job 17.*holds 2 of the 4 nodes.*launches of 3 nodes.*--exclusive.*--nodes 2"
+    with pytest.raises(AssayError, match=told):
         refuse_own_nodes(site, plan())
 
 
