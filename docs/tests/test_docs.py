@@ -33,7 +33,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = ROOT / "docs/README.md"
 LINK = re.compile(r"\[[^\]]*\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)")
-LIMIT_S = 300
+#: Seconds for a command: many, for the machine may be loaded.
+LIMIT_S = 1800
 
 _FENCE = re.compile(r"^```(.*)$")
 

@@ -94,7 +94,8 @@ def _fewer(telling: Sequence[int], fabric: Fabric, slow: set[int], peers: Peers)
 
 
 def _what(part: Item) -> str:
-    return f"slow link of {part.subject}" if part.about == "link" else f"slow cut {part.subject}"
+    where = "link of" if part.about == "link" else "cut between"
+    return f"slow {where} {part.subject}"
 
 
 def _fabric(peers: Peers, group: PeerGroup, gap: float, criterion: LinksCriterion) -> Fabric:
