@@ -15,7 +15,7 @@ from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
 
 #: A smaller value in the unit of its table is written in its own.
-FAINT = 0.01
+FAINT = 0.002
 #: Of a longer table the points that were measured stand by themselves before it.
 LONG = 100
 
