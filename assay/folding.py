@@ -7,6 +7,8 @@ import os
 import re
 from typing import TextIO
 
+from reports.notation.units import unbroken
+
 WIDTH = 80
 #: Longer lines are hard to read, whatever a terminal offers.
 MOST = 120
@@ -35,10 +37,10 @@ def width_of(stream: TextIO) -> int:
 
 def breaks(text: str, width: int, hang: int) -> list[int]:
     """Where lines of a text begin, the first left out, so that each is of this width at most; all
-    but the first are indented by `hang`. A word for which no line has room, such as a path, stays
-    where it is."""
+    but the first are indented by `hang`. A number and its unit stay together. A word for which no
+    line has room, such as a path, stays where it is."""
     found, used, room = [], 0, max(_LEAST, width)
-    for word in _WORD.finditer(text):
+    for word in _WORD.finditer(unbroken(text).replace("\u00a0", "_")):
         size = cells(word[0].rstrip())
         if used and used + size > room and size <= max(_LEAST, width - hang):
             found.append(word.start())
