@@ -12,7 +12,7 @@ doubt is not preferred to who does not; who is proven to fail more often ranks b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import msgspec
 import numpy as np
@@ -65,10 +65,9 @@ class FailureRate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Failures:
-    """Failures of a run by case, and the blocks in which they were; `keys` stand for the
-    parameters of its cases."""
+    """Failures of a run by case, and the blocks in which they were."""
 
-    def __init__(self, run: Run, keys: Sequence[bytes]) -> None:
+    def __init__(self, run: Run) -> None:
         self._cases = run.plan.cases
         self._launched = [0] * len(self._cases)
         self._failed = [0] * len(self._cases)
@@ -82,13 +81,12 @@ class Failures:
                 self.blocks[launch.case].add(launch.block)
             else:
                 self._launched[launch.case] += 1
-        ended = {(run.plan.cases[series.case].check, keys[series.case]) for series in run.series}
+        ended = {run.first_alike[series.case] for series in run.series}
         #: (check, environment) of cases that always failed, and ended well elsewhere.
         self.hopeless = {
             (self._cases[place].check, self._cases[place].environment)
             for place, failed in enumerate(self._failed)
-            if 0 < failed == self._launched[place]
-            and (self._cases[place].check, keys[place]) in ended
+            if 0 < failed == self._launched[place] and run.first_alike[place] in ended
         }
 
     def of(self, cases: Iterable[int]) -> FailureRate:

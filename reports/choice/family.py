@@ -25,7 +25,7 @@ from reports.choice.pairing import (
 )
 from reports.choice.score import Costs, weighted_costs
 from reports.load.loading import AtKey, Run
-from reports.notation.labels import CheckLabels, params_key, point_text
+from reports.notation.labels import CheckLabels, point_text
 from reports.statistics.max_t import Question
 
 #: More (points × pairs) than this are compared with the reference only, and the report says so.
@@ -94,12 +94,11 @@ def gather(run: Run, labels: Mapping[str, CheckLabels]) -> Family:
     names, register = list(dict.fromkeys(run.plan.environments)), run.plan.register
     declared = frozenset(run.plan.sequential.until if run.plan.sequential else ())
     cases = run.plan.cases
-    keys = [params_key(case) for case in cases]
-    failures = Failures(run, keys)
+    failures = Failures(run)
     better = {name: metric.better for name, metric in register.metrics.items()}
-    measured = points_by_environment(run, keys)
+    measured = points_by_environment(run)
     table, ranked = rank_failures_last(measured, failures, better)
-    planned = Planned(cases, keys, labels, register)
+    planned = Planned(cases, run.first_alike, labels, register)
     points = sum(max(map(len, found.values()), default=0) for found in table.values())
     every_pair = points * len(names) * (len(names) - 1) // 2 <= MOST_CELLS_OF_ALL_PAIRS
     compared: list[_Pair] = []
@@ -152,7 +151,7 @@ class _Pair:
         """The points of each curve, by scope, name of the curve and what it is at a point."""
         found: dict[tuple[str, str, str], list[PointKey]] = {}
         for key in self.pairs:
-            name = self.planned.names(self.check, key, self.environment)
+            name = self.planned.names(key, self.environment)
             found.setdefault(name, []).append(key)
         return found
 
@@ -160,7 +159,7 @@ class _Pair:
         """One cell for each scope, over all its points."""
         scopes: dict[str, list[PointKey]] = {}
         for key in self.pairs:
-            scope, *_ = self.planned.names(self.check, key, self.environment)
+            scope, *_ = self.planned.names(key, self.environment)
             scopes.setdefault(scope, []).append(key)
         return [self._cell("checks", scope, "all points", keys) for scope, keys in scopes.items()]
 
@@ -184,9 +183,7 @@ class _Pair:
         self, level: str, scope: str, label: str, keys: Sequence[PointKey], curve: str = ""
     ) -> Cell:
         (blocks, values), used = combine([self.pairs[key] for key in keys])
-        environment, reference = (
-            self.planned.case(self.check, keys[0][0], name).id for name in self._names
-        )
+        environment, reference = (self.planned.case(keys[0][0], name).id for name in self._names)
         comparison = Comparison(
             check=self.check,
             scope=scope,
@@ -206,19 +203,18 @@ class _Pair:
         question = Question(blocks, values, self._kept(keys), level in self.declared, cell)
         return Cell(comparison, question)
 
-    def _failures_in(self, params: frozenset[bytes]) -> tuple[FailureRate, FailureRate]:
+    def _failures_in(self, params: frozenset[int]) -> tuple[FailureRate, FailureRate]:
         """The failures of both environments in the cases with these parameters."""
         found = self._rates.get(params)
         if found is None:
             mine, theirs = (
-                self.failures.of(self.planned.places(self.check, params, name))
-                for name in self._names
+                self.failures.of(self.planned.places(params, name)) for name in self._names
             )
             found = self._rates[params] = mine, theirs
         return found
 
     @cached_property
-    def _rates(self) -> dict[frozenset[bytes], tuple[FailureRate, FailureRate]]:
+    def _rates(self) -> dict[frozenset[int], tuple[FailureRate, FailureRate]]:
         return {}
 
     def _kept(self, keys: Sequence[PointKey]) -> float:

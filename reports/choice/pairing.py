@@ -16,15 +16,16 @@ from reports.load.loading import AtKey, Run, Series, stacked
 from reports.notation.labels import CheckLabels
 from reports.statistics.signed_rank import LEAST_N
 
-PointKey = tuple[bytes, AtKey]
+#: The first case with the same parameters, and the point.
+PointKey = tuple[int, AtKey]
 Point = tuple[NDArray[np.int64], NDArray[np.float64]]
 #: By (check, metric), then environment, then point.
 Table = dict[tuple[str, str], dict[str, dict[PointKey, Series]]]
 
 
-def points_by_environment(run: Run, keys: Sequence[bytes]) -> Table:
-    """Series of the deciding metrics, ordered for pairing; `keys` stand for parameters."""
-    cases = run.plan.cases
+def points_by_environment(run: Run) -> Table:
+    """Series of the deciding metrics, ordered for pairing."""
+    cases, keys = run.plan.cases, run.first_alike
     table: Table = {}
     for series in sorted(run.series, key=lambda item: item.case):
         case = cases[series.case]
@@ -113,37 +114,38 @@ class Planned:
     def __init__(
         self,
         cases: Iterable[PlannedCase],
-        keys: Iterable[bytes],
+        keys: Iterable[int],
         labels: Mapping[str, CheckLabels],
         register: Register,
     ) -> None:
         self._labels = labels
         self._register = register
-        self._names: dict[tuple[str, bytes, AtKey], tuple[str, str, str]] = {}
+        self._names: dict[PointKey, tuple[str, str, str]] = {}
         self._cases = list(cases)
         self._place = {
-            (case.check, key, case.environment): place
+            (key, case.environment): place
             for place, (case, key) in enumerate(zip(self._cases, keys, strict=True))
         }
 
-    def case(self, check: str, key: bytes, environment: str) -> PlannedCase:
+    def case(self, key: int, environment: str) -> PlannedCase:
         """The case with these parameters in this environment."""
-        return self._cases[self._place[check, key, environment]]
+        return self._cases[self._place[key, environment]]
 
-    def places(self, check: str, keys: Iterable[bytes], environment: str) -> Iterator[int]:
+    def places(self, keys: Iterable[int], environment: str) -> Iterator[int]:
         """The positions in the plan of the cases with these parameters."""
-        return map(self._place.__getitem__, zip(repeat(check), keys, repeat(environment)))
+        return map(self._place.__getitem__, zip(keys, repeat(environment)))
 
-    def names(self, check: str, point: PointKey, environment: str) -> tuple[str, str, str]:
+    def names(self, point: PointKey, environment: str) -> tuple[str, str, str]:
         """Scope and curve of a point, and the curve's name at a point; made once for each curve.
 
         Placements are never mixed: between nodes and within a node are two scopes.
         """
         params, at = point
-        curve = check, params, beside_curve(at)
+        curve = params, beside_curve(at)
         found = self._names.get(curve)
         if found is None:
-            case = self.case(check, params, environment)
+            case = self.case(params, environment)
+            check = case.check
             placement = str(case.params.get("placement") or "").replace("-", " ")
             scope = ", ".join(filter(None, [self._register.check_title(check), placement]))
             labels, without = self._labels[check], ("placement",)

@@ -123,6 +123,17 @@ class Run:
         """The latest attempt of each case and block."""
         return self.launches.where(self.launches.counted)
 
+    @cached_property
+    def first_alike(self) -> list[int]:
+        """For each case the first one of its check and parameters: those of environments that are
+        paired, and named alike."""
+        encode = msgspec.json.Encoder(order="deterministic").encode
+        known: dict[tuple[str, bytes], int] = {}
+        return [
+            known.setdefault((case.check, encode(case.params)), place)
+            for place, case in enumerate(self.plan.cases)
+        ]
+
     @property
     def done(self) -> int:
         """How many launches of blocks have a record, the latest attempt alone."""

@@ -71,11 +71,6 @@ def lattice_text(params: Mapping[str, Any]) -> str:
     return f"{x}³ × {t}" if x == y == z else f"{x} × {y} × {z} × {t}"
 
 
-def params_key(case: Parametrised) -> bytes:
-    """Canonical JSON of the parameters: cases of environments are paired by (check, this)."""
-    return msgspec.json.encode(case.params, order="deterministic")
-
-
 @dataclass(frozen=True)
 class CheckLabels:
     """What is varied and what is the same for all cases of one check.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from reports.analysis import Analysis, Row, flags_of
+from reports.load.loading import AtKey
 from reports.notation.units import count_text, readable_unit
 from reports.show.rows import in_reading_order, row_label, side_by_side, value_cell
 from reports.show.tables import Cell, Table, pivot, slug
@@ -26,8 +27,13 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
     if any(row.series.at_value("construct") == "Send/Recv" for row in rows):
         rows = [row for row in rows if row.series.at_value("construct") == "Send/Recv"]
     points: dict[str, list[Row]] = {}
+    labels: dict[tuple[int, AtKey], str] = {}
     for row in in_reading_order(analysis, rows):
-        points.setdefault(row_label(analysis, row), []).append(row)
+        key = analysis.run.first_alike[row.series.case], row.series.at
+        label = labels.get(key)
+        if label is None:
+            label = labels[key] = row_label(analysis, row)
+        points.setdefault(label, []).append(row)
     chosen = _spread(analysis, points)
 
     def cell(found: list[Row]) -> Cell:

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from reports.analysis import Analysis, Row
+from reports.load.loading import AtKey
 from reports.notation.labels import point_text, value_text
 from reports.notation.palette import BAD, QUIET
 from reports.notation.units import ReadableUnit, bytes_text, fixed, readable_unit, times_text
@@ -286,19 +287,13 @@ def grouped(
 
     Along an `axis` each environment has one row a place: of several that of most iterations.
     """
-    titles: dict[tuple[int, str], str] = {}
+    titles: dict[tuple[int, AtKey], str] = {}
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        case = analysis.case(row)
-        point = ", ".join(
-            point_text(name, value)
-            for name, value in row.series.at
-            if name not in without and case.params.get(name) != value
-        )
-        title = titles.get((row.series.case, point))
+        key = analysis.run.first_alike[row.series.case], row.series.at
+        title = titles.get(key)
         if title is None:
-            parts = analysis.labels[case.check].parts(case, without)
-            title = titles[row.series.case, point] = joined(point, *parts)
+            title = titles[key] = _title(analysis, row, without)
         groups.setdefault(title, []).append(row)
 
     def size(item: Curves) -> tuple[float, float]:
@@ -311,6 +306,17 @@ def grouped(
         groups = {title: _one_a_place(analysis, found, axis) for title, found in groups.items()}
     curves = [Curves(title or "all cases", found) for title, found in groups.items()]
     return sorted(curves, key=size)
+
+
+def _title(analysis: Analysis, row: Row, without: Sequence[str]) -> str:
+    """What tells a row's panel from others."""
+    case = analysis.case(row)
+    point = ", ".join(
+        point_text(name, value)
+        for name, value in row.series.at
+        if name not in without and case.params.get(name) != value
+    )
+    return joined(point, *analysis.labels[case.check].parts(case, without))
 
 
 def _one_a_place(analysis: Analysis, rows: Sequence[Row], axis: XAxis) -> list[Row]:
