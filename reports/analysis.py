@@ -154,15 +154,13 @@ def analyse(run: Run) -> Analysis:
 
 def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> list[Row]:
     """Summaries of many series of a run, computed together for each n."""
-    by_n: dict[int, list[int]] = {}
-    for position, item in enumerate(series):
-        by_n.setdefault(len(item.values), []).append(position)
-    summaries: dict[int, Summary] = {}
-    for positions in by_n.values():
+    lengths = np.array([len(item.values) for item in series], dtype=np.int64)
+    summaries = np.empty(len(series), dtype=object)
+    for n in np.unique(lengths):
+        positions = np.flatnonzero(lengths == n)
         for start in range(0, len(positions), _MANY_ROWS):
             part = positions[start : start + _MANY_ROWS]
-            rows = summarise_rows(stacked([series[position] for position in part]))
-            summaries.update(zip(part, rows, strict=True))
+            summaries[part] = summarise_rows(stacked([series[position] for position in part]))
     flags = _case_flags(run, on_purpose=on_purpose)
     metrics = run.plan.register.metrics
     rates = _nominal(run)

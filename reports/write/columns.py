@@ -33,25 +33,38 @@ def csv_text(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-@lru_cache(maxsize=1)
-def axis_columns(analysis: Analysis, taken: frozenset[str]) -> pl.DataFrame:
-    """For each row of the analysis the columns of `COMMON` but `better`, then those of its
-    parameters and its point; a point stands before a parameter of its name.
+class AxisColumns:
+    """For rows of an analysis the columns of `COMMON` but `better`, then those of their parameters
+    and their points; a point stands before a parameter of its name.
 
     A name in `taken` is led by `param_`, in whatever case it is written. Parameters that list
-    points are left out.
+    points are left out. Kept are a row a case and a row a point; of all rows only their places.
     """
-    places = np.array([row.series.case for row in analysis.rows], dtype=np.int64)
-    known: dict[Any, int] = {}
-    points = [known.setdefault(row.series.at, len(known)) for row in analysis.rows]
-    cases = _cases(analysis, taken)[places]
-    at = _frame([dict(point) for point in known], taken)[np.array(points, dtype=np.int64)]
-    both = [name for name in at.columns if name in cases.columns]
-    merged = (pl.coalesce(*_alike(at[name], cases[name])).alias(name) for name in both)
-    found = cases.with_columns(*merged).hstack(at.drop(both))
-    if MESSAGE_BYTES not in found.columns:
-        found = found.with_columns(pl.lit(None, dtype=pl.Int64).alias(MESSAGE_BYTES))
-    return found.select(*(name for name in COMMON if name != "better"), pl.exclude(COMMON))
+
+    def __init__(self, analysis: Analysis, taken: frozenset[str]) -> None:
+        known: dict[Any, int] = {}
+        rows = analysis.rows
+        points = (known.setdefault(row.series.at, len(known)) for row in rows)
+        self._point_of = np.fromiter(points, dtype=np.int64, count=len(rows))
+        self._case_of = np.array([row.series.case for row in rows], dtype=np.int64)
+        self._cases = _cases(analysis, taken)
+        self._points = _frame([dict(point) for point in known], taken)
+
+    def of(self, rows: slice) -> pl.DataFrame:
+        """The columns of some rows."""
+        cases, points = self._cases[self._case_of[rows]], self._points[self._point_of[rows]]
+        both = [name for name in points.columns if name in cases.columns]
+        merged = (pl.coalesce(*_alike(points[name], cases[name])).alias(name) for name in both)
+        found = cases.with_columns(*merged).hstack(points.drop(both))
+        if MESSAGE_BYTES not in found.columns:
+            found = found.with_columns(pl.lit(None, dtype=pl.Int64).alias(MESSAGE_BYTES))
+        return found.select(*(name for name in COMMON if name != "better"), pl.exclude(COMMON))
+
+
+@lru_cache(maxsize=1)
+def axis_columns(analysis: Analysis, taken: frozenset[str]) -> AxisColumns:
+    """The axis columns of an analysis, made once for all its files."""
+    return AxisColumns(analysis, taken)
 
 
 def better(register: Register, metrics: Iterable[str]) -> pl.Series:

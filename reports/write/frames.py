@@ -133,8 +133,9 @@ def _parts(analysis: Analysis) -> Iterator[tuple[Sequence[Row], pl.DataFrame]]:
     """Rows with what names them, some at a time; one part without rows where there are none."""
     axes = axis_columns(analysis, _TAKEN)
     for start in range(0, max(1, len(analysis.rows)), _BATCH):
-        rows = analysis.rows[start : start + _BATCH]
-        yield rows, _heads(analysis, rows).hstack(axes[start : start + _BATCH])
+        part = slice(start, start + _BATCH)
+        rows = analysis.rows[part]
+        yield rows, _heads(analysis, rows).hstack(axes.of(part))
 
 
 def _further(heads: pl.DataFrame) -> list[str]:
