@@ -16,11 +16,14 @@ from assay.sites.slurm import SlurmSite
 from checks.common.json_lines import PROGRAM_SECRET
 from checks.common.launch_commands import Start, launch_words
 from checks.common.preparation import NO_MODULE
+from checks.common.sources import LIBRARY
 from virtual_cluster import ClusterSpec, up
 
 CLUSTER = f"t-l{os.getpid()}"
 NEEDED = ("slurmctld", "slurmd", "munged", "mpiexec.hydra", "mpirun.openmpi", "ip")
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+#: What Open MPI 5 alone may lack.
+PRRTE = {name: shutil.which(name) for name in ("prte", "prun", "pterm")}
 MISSING = [program for program in NEEDED if shutil.which(program, path=PATH) is None]
 
 pytestmark = [
@@ -121,6 +124,28 @@ def test_ranks_lie_as_asked_with_the_variables_of_site_and_harness(site, name):
     assert status == 0, output
     lines = Counter(output.splitlines())
     assert lines == {f"n1 s3 any/1 by {home}": 2, f"n2 s3 any/1 by {home}": 2}
+
+
+@pytest.mark.skipif(
+    not all(PRRTE.values()),
+    reason="needs prte, prun and pterm on the PATH, which Debian 12 lacks: build PRRTE 3 on PMIx 5,"
+    " or Open MPI 5 by assay build --site virtual-newer",
+)
+def test_daemons_of_prrte_start_ranks_on_all_nodes_and_end_with_the_launch(site):
+    folder = Path(site.cluster.site_facts()["home_dir"], "prrte")
+    shutil.copytree(LIBRARY.parent / "launch", folder)
+    keeper = ["make", "-s", "-C", str(LIBRARY), "CC=cc", f"OUT={folder}", f"{folder}/stepkeeper"]
+    subprocess.run(keeper, check=True)
+    folder.chmod(0o777)
+    words = ["./session.sh", "prte", "60", *launch_words("assay-prte", Start(4, 2)), "hostname"]
+    path = f"{Path(PRRTE['prun'] or '').parent}:$PATH"
+    text = f"cd {folder} && PATH={path} {shlex.join(words)}; s=$?; srun ps -e -o comm=; exit $s"
+    status, output = in_job(site, "srun", ["sh", "-c", text])
+    assert status == 0, output
+    lines = Counter(output.splitlines())
+    assert (lines["n1"], lines["n2"]) == (2, 2)
+    assert lines["slurmstepd"] > 0
+    assert not any(line.startswith(("prte", "stepkeeper")) for line in lines)
 
 
 def test_a_module_that_is_missing_ends_the_job_before_its_command(site):
