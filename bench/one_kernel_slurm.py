@@ -64,13 +64,13 @@ PartitionName=all Nodes=n[1-{nodes}] Default=YES OverSubscribe=NO MaxTime=UNLIMI
 
 
 def enter_namespaces(module: str, arguments: Sequence[str]) -> None:
-    """Start the module again in namespaces of its own, where all processes end with it; returns
-    there."""
+    """Start the module again in namespaces of its own, where all processes end with it and it ends
+    with its parent; returns there."""
     if os.environ.pop(_INSIDE, None):
         return
     spaces = ["--mount", "--net", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
     # The shell waits as process 1, and so reaps what daemons leave.
-    words = ["unshare", *spaces, "sh", "-c", '"$@" & wait $!', "sh"]
+    words = ["setpriv", "--pdeathsig=KILL", "unshare", *spaces, "sh", "-c", '"$@" & wait $!', "sh"]
     words += [sys.executable, "-m", module, *arguments]
     os.execvpe(words[0], words, {**os.environ, _INSIDE: "yes"})  # noqa: S606  no shell is needed
 

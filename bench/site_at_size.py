@@ -4,7 +4,8 @@
 python -m bench site_at_size [--quick] [--part PART] [--nodes N] [--launches N] [--at-once N]
 [--kills N]. Slurm, driver, session, records and reports are real, the answers of ranks are those of
 a machine with known truth (simulated_site.py). Needs root. Exits 1 when a row misses its goal.
---keep FOLDER keeps everything there; the same again goes on with the launches that it has.
+--keep FOLDER keeps everything there; with `--part many` the same again goes on with the launches
+that it has.
 """
 
 from __future__ import annotations
@@ -223,6 +224,8 @@ def _killed(size: Size, site: SimulatedSite) -> tuple[dict[str, int], float]:
             if kill_at is not None and time.monotonic() >= kill_at:
                 break
             time.sleep(0.1)
+        if process.poll() == 0:  # no launch was left
+            break
         if process.poll() is not None or kill_at is None:
             raise RuntimeError((site.folder / "said").read_text()[-2000:])
         os.killpg(process.pid, signal.SIGKILL)

@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 
 from assay.probe.job import Job, JobFolder, Waiter
 from assay.run.infrastructure import answer_of
-from assay.run.own_job import own_job, running_job
+from assay.run.own_job import has_whole, own_job, running_job
 from assay.run.waiting import Waiting
 from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.site import Site
@@ -81,9 +81,8 @@ def own_allocation(site: Site, nodes: int, seed: int) -> Allocation | None:
     if job is None or job.get("Partition") != site.description.slurm_partition:
         return None
     found = granted(site, job, seed)
-    cores = len(found.nodes) * site.description.cores_per_node
-    whole = job.get("OverSubscribe") == "NO" or int(job.get("NumCPUs", 0)) >= max(1, cores)
-    return found if whole and len(found.nodes) >= nodes else None
+    serves = len(found.nodes) >= nodes and has_whole(job, len(found.nodes), site)
+    return found if serves else None
 
 
 @dataclass(frozen=True)
@@ -133,6 +132,8 @@ class Allocations:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
         self._seed, self._nodes, self._limit_s = seed, nodes, asked.limit_s
         self._inherited = self._now = asked.inherited
+        #: Why the job that the harness runs in serves no more, and the last step seen.
+        self._over, self._last_step = "", -1
         self._held = ExitStack()
         self._folder: JobFolder | None = None
         self._beats, self._beat_at = 0, 0.0
@@ -150,16 +151,17 @@ class Allocations:
         """
         now = self._now
         if now is not None and now.ends_at - ENDING_S - time.time() >= next_s:
-            return now
+            return now.model_copy(update={"last_step": self._last_step})
         if self._inherited is not None:
+            too_late = f"less than the {next_s:.0f} s are left that the next launch may take"
             raise AssayError(
-                f"job {self._inherited.job_id}, in which assay runs, has less than the"
-                f" {next_s:.0f} s left that the next launch may take; what is done is kept. Go on"
-                " in another job, or outside of one",
+                f"job {self._inherited.job_id}, in which assay runs, serves no more launches:"
+                f" {self._over or too_late}; what is done is kept. Go on in another job, or outside"
+                " of one",
                 ExitStatus.INCONCLUSIVE,
             )
         self.end()
-        self._now = self._asked(longest_s, estimate_s)
+        self._now, self._last_step = self._asked(longest_s, estimate_s), -1
         return self._now
 
     def beat(self) -> None:
@@ -168,12 +170,18 @@ class Allocations:
             self._beat_at, self._beats = time.monotonic(), self._beats + 1
             self._folder.put({"beat": f"{self._beats}\n".encode()})
 
-    def over(self) -> None:
-        """The current allocation has ended by itself, or has no time left."""
+    def saw(self, step: str) -> None:
+        """A launch ran as this step, JOB.NUMBER."""
+        job, _, number = step.partition(".")
+        if self._now is not None and job == self._now.job_id and number.isdecimal():
+            self._last_step = max(self._last_step, int(number))
+
+    def over(self, why: str) -> None:
+        """The current allocation has ended by itself, or has no time or no steps left."""
         if self._now is not self._inherited:
             self.end()
         else:
-            self._now = None
+            self._now, self._over = None, why
 
     def end(self) -> None:
         """Give the nodes back, but those of the job that the harness runs in."""

@@ -314,7 +314,7 @@ class Driver:
             return
         last = faults[-1]
         if last.fault == "allocation" and self.allocations is not None:
-            self.allocations.over()
+            self.allocations.over(last.reason or "")
             raise _AllocationOverError(last.reason)
         if last.fault == "refused":
             raise AssayError(
@@ -340,6 +340,8 @@ class Driver:
         kept = self._raw.keep(self.work, stem, launch.block, message.files)
         keep_points(self.work, self.run_directory, stem, points, kept)
         kept.tell(message)
+        if self.allocations is not None and message.job_id:
+            self.allocations.saw(message.job_id)
         record = self._records.record(launch, message, kept.artifacts, self._batch)
         writer.append(record)
         self.ledger.add(record)

@@ -32,6 +32,12 @@ def own_job(site: Site) -> dict[str, str] | None:
     return running_job(site, job)
 
 
+def has_whole(job: dict[str, str], nodes: int, site: Site) -> bool:
+    """Whether a job has its `nodes` whole, so that no ranks of others run beside the measured."""
+    cores = nodes * site.description.cores_per_node
+    return job.get("OverSubscribe") == "NO" or int(job.get("NumCPUs", 0)) >= max(1, cores)
+
+
 def refuse_own_nodes(site: Site, plan: Plan) -> None:
     """Raise AssayError where launches would wait for ever for nodes that this process's job has.
 
@@ -46,7 +52,8 @@ def refuse_own_nodes(site: Site, plan: Plan) -> None:
     mine = set(answer_of(site, "scontrol", "show", "hostnames", held).split()) & nodes
     needed = max((case.nodes for case in plan.cases if case.skipped is None), default=0)
     if mine and needed > len(nodes - mine):
-        fewer = f", leave wider launches out by --nodes {len(mine)}" if needed > len(mine) else ""
+        most = max(len(nodes - mine), len(mine) if has_whole(described, len(mine), site) else 0)
+        fewer = f", leave wider launches out by --nodes {most}" if 0 < most < needed else ""
         raise AssayError(
             f"job {job}, in which assay runs, holds {len(mine)} of the {len(nodes)} nodes of"
             f" partition {site.description.partition}; launches of {needed} nodes would wait for it"

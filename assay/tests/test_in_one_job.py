@@ -140,7 +140,7 @@ def test_a_job_that_gets_no_more_steps_is_followed_by_another(cluster, folder):
     settings = conf.read_text()
     name = campaign(folder, "steps-end", "mpich", 1, STARTUP)
     try:
-        conf.write_text(f"{settings}MaxStepCount=4\n")
+        conf.write_text(f"{settings}MaxStepCount=12\n")
         ask(cluster._state, "scontrol", "reconfigure")
         status, output = run(name, "--site", SITE, "--in-one-job")
     finally:

@@ -33,6 +33,8 @@ class Allocation(BaseModel):
     ends_at: float
     #: From it and a launch's place in the run its nodes are drawn.
     seed: int = 0
+    #: The number of the last step in which a launch is known to have begun; -1: none is.
+    last_step: int = -1
     #: Launches that may run at a time.
     at_once: int = Field(1, ge=1)
     #: The cores of nodes that share one machine, by node.

@@ -26,7 +26,7 @@ from checks.common.allocation import ALLOCATION, ENDING_S, Allocation, without_s
 from checks.common.faults import Fault, Loss
 from checks.common.queue_reasons import last_words
 from checks.common.scheduler import HEARTBEAT_S, tell
-from checks.common.slurm_answers import NO_MORE_STEPS, cancel, described, fields
+from checks.common.slurm_answers import NO_MORE_STEPS, cancel, described, fields, most_steps
 
 #: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"
@@ -47,6 +47,8 @@ _ENDS = {
 }
 #: What a step says: its name in Slurm's words, then how its command ended.
 _SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
+#: Steps that a launch may begin, as for its daemons: so many, and so many on each of its nodes.
+_STEPS, _STEPS_A_NODE = 8, 4
 #: Characters kept of what a step says.
 _KEPT = 1000
 
@@ -87,6 +89,11 @@ class _Step:
         except BlockingIOError:
             return b""
 
+    @property
+    def number(self) -> int:
+        """Its number in the allocation; -1 until it has begun."""
+        return int(self.name.partition(".")[2] or -1)
+
     def watched_by(self, news: select.poll) -> None:
         """`news` wakes when the step says something."""
         news.register(self._pipe, select.POLLIN)
@@ -117,7 +124,7 @@ class AllocationScheduler(SqueueJobScheduler):
         self._running: list[Any] = []
         #: Steps of launches that have ended, whose srun has not.
         self._ending: list[_Step] = []
-        self._handed_in = 0
+        self._handed_in, self._last_step = 0, self._allocation.last_step
 
     def submit(self, job: Any) -> None:
         """Put the job behind those that wait; it begins as soon as its nodes are free."""
@@ -133,7 +140,9 @@ class AllocationScheduler(SqueueJobScheduler):
     def poll(self, *jobs: Any) -> None:
         """Take over what has ended, and begin what waits."""
         self._ending = [step for step in self._ending if step.process.poll() is None]
-        for job in [job for job in self._running if job.step.over()]:
+        ended = [job for job in self._running if job.step.over()]
+        self._last_step = max([self._last_step, *(job.step.number for job in self._running)])
+        for job in ended:
             self._running.remove(job)
             self._take_over(job)
         self._begin_next()
@@ -172,7 +181,8 @@ class AllocationScheduler(SqueueJobScheduler):
                 return
             if self._running and (self._undisturbed(job) or self._undisturbed(self._running[0])):
                 return
-            nodes, late = self._nodes_for(job), self._too_late_for(job)
+            late = self._too_late_for(job) or self._too_few_steps_for(job)
+            nodes = self._nodes_for(job)
             if nodes is None or (late and self._running):
                 return
             self._waiting.remove(job)
@@ -194,8 +204,8 @@ class AllocationScheduler(SqueueJobScheduler):
                 self._end(job, Loss(f"{self._named()} lacks {_list(lacking)}", "refused", False))
                 return []
             return list(asked) if set(asked) <= set(free) else None
-        per_node, everything = job.num_tasks_per_node or 1, self._allocation.nodes
-        count, switches = -(-(job.num_tasks or 1) // per_node), getattr(job, "switches", None)
+        everything, switches = self._allocation.nodes, getattr(job, "switches", None)
+        count = _node_count(job)
         if self._allocation.drawn(count, everything, job.place, switches) is None:
             where = {"one": " at one switch", "several": " at several switches"}.get(
                 str(switches), ""
@@ -212,6 +222,18 @@ class AllocationScheduler(SqueueJobScheduler):
         if left_s >= needed_s:
             return None
         return f"{self._named()} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
+
+    def _too_few_steps_for(self, job: Any) -> str | None:
+        """Why the job might get fewer steps than it needs, beside those that run; None: it will
+        not, or none has begun in this allocation."""
+        most, had = most_steps(), self._last_step + 1
+        needed = sum(_STEPS + _STEPS_A_NODE * _node_count(one) for one in [job, *self._running])
+        if most is None or had == 0 or had + needed <= most:
+            return None
+        return (
+            f"{self._named()} has had {had} steps of the {most} that Slurm gives a job"
+            f" (MaxStepCount), {needed} may be needed"
+        )
 
     def _begin(self, job: Any, nodes: list[str]) -> None:
         per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))
@@ -263,6 +285,10 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _named(self) -> str:
         return f"allocation {self._allocation.job_id}"
+
+
+def _node_count(job: Any) -> int:
+    return -(-(job.num_tasks or 1) // (job.num_tasks_per_node or 1))
 
 
 def _list(names: Iterable[str]) -> str:

@@ -29,7 +29,7 @@ from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.preparation import NO_MODULE
 from checks.common.printed import Printed, last_line, read_printed
 from checks.common.scheduler import job_loss
-from checks.common.slurm_answers import dead_nodes, out_of_steps
+from checks.common.slurm_answers import dead_nodes
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
@@ -116,8 +116,6 @@ class MpiCheck(LaunchSetup):
         dead = dead_nodes(self.job.nodelist or [])
         if dead:
             return Outcome("lost", f"{dead}; {failure}", fault="nodes")
-        if out_of_steps(str(self.job.jobid), read_printed(self._file(self.stderr)).text):
-            return Outcome(None, f"not started whole: {failure}", fault="allocation")
         if output.exit_status in _NOT_RUN and _NO_LAUNCHER in failure:
             return Outcome(None, f"its launcher cannot be run: {failure}", fault="environment")
         kept = self.partial(printed.text)

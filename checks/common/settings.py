@@ -95,7 +95,7 @@ def _partition(site: dict[str, Any]) -> dict[str, Any]:
 
 
 def _logging(prefix: str) -> dict[str, Any]:
-    """Short lines for the harness, all of it in a file."""
+    """Short lines for the harness; in a file also what ReFrame does of each test."""
     plain = {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}
     full = {
         "type": "file",

@@ -17,8 +17,6 @@ from checks.common.queue_reasons import Pending
 COMMAND_LIMIT_S = 15.0
 #: srun's words where a job has had as many steps as it may have (MaxStepCount).
 NO_MORE_STEPS = "Step limit reached"
-#: Steps that the launches which run at a time may start themselves, at most.
-_STEPS_OF_LAUNCHES = 2000
 #: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
 #: A reason may be that old: Slurm renews it when it plans.
 ALONE_S = 120.0
@@ -83,16 +81,10 @@ def leaves_processes() -> bool:
     return tracked is not None and ended is None
 
 
-def out_of_steps(step: str, told: str) -> bool:
-    """Whether the launch of a `step` `told` that its job gets no more steps, and that may be so by
-    the step's number: what a program prints alone is not believed."""
-    if NO_MORE_STEPS not in told:
-        return False
-    most = re.search(r"^MaxStepCount\s*=\s*(\d+)", _settings(), re.MULTILINE)
-    number = step.partition(".")[2]
-    return (
-        most is not None and number.isdecimal() and int(number) + _STEPS_OF_LAUNCHES >= int(most[1])
-    )
+def most_steps() -> int | None:
+    """How many steps Slurm gives a job (MaxStepCount); None where it does not say."""
+    found = re.search(r"^MaxStepCount\s*=\s*(\d+)", _settings(), re.MULTILINE)
+    return int(found[1]) if found else None
 
 
 def output(command: list[str]) -> str | None:

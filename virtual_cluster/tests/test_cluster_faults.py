@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -46,11 +47,15 @@ def test_a_node_without_power_comes_back(name: str) -> None:
 
 def test_what_has_ended_is_named_and_started_again_with_the_jobs_that_run(name: str) -> None:
     cluster = virtual_cluster.up(ClusterSpec(name, nodes=2))
-    with subprocess.Popen(
-        cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]),
-        cwd="/",
-        stdout=subprocess.PIPE,
-    ) as job:
+    with (
+        subprocess.Popen(
+            cluster.user_command(["srun", "-N1", "-wn1", "sh", "-c", "sleep 1000; echo through"]),
+            cwd="/",
+            stdout=subprocess.PIPE,
+        ) as job,
+        ExitStack() as whatever_happens,
+    ):
+        whatever_happens.callback(job.kill)
         inside = Path(f"/run/netns/assay-{name}-n1")
         wait_for(lambda: bool(sleepers(inside)))
         state = load_state(name)

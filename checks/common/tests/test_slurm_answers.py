@@ -1,29 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What Slurm's commands answer."""
 
-import pytest
-
 from checks.common import slurm_answers
-from checks.common.slurm_answers import out_of_steps
-
-SAID = "srun: error: Unable to create step for job 7: Step limit reached for this job"
+from checks.common.slurm_answers import most_steps
 
 
-@pytest.fixture
-def settings(monkeypatch):
+def test_steps_of_a_job_are_limited_where_slurm_says_so(monkeypatch):
     text = "MaxStepCount            = 40000\nMaxTasksPerNode         = 512\n"
     monkeypatch.setattr(slurm_answers, "_settings", lambda: text)
-
-
-@pytest.mark.usefixtures("settings")
-@pytest.mark.parametrize(
-    ("step", "told", "believed"),
-    [
-        ("7.39990", SAID, True),
-        ("7.39990", "srun: error: Unable to create step for job 7: Job is pending", False),
-        ("7.12", SAID, False),  # a program's own words
-        ("7", SAID, False),  # a launch that is a job of its own
-    ],
-)
-def test_a_job_gets_no_more_steps_where_it_has_had_about_as_many(step, told, believed):
-    assert out_of_steps(step, told) is believed
+    assert most_steps() == 40000
+    monkeypatch.setattr(slurm_answers, "_settings", lambda: "")
+    assert most_steps() is None
