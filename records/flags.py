@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 OVERSUBSCRIBED = "oversubscribed"
 PARTIAL = "partial"
 NETWORK_UNPROVEN = "network-unproven"
@@ -26,6 +28,11 @@ MEANINGS = {
     " a clock change or another task decides its values; `assay plan` proposes a size",
     RAW_CUT: "a raw file was longer than 64 MiB: of its begin and of its end 32 MiB are kept",
 }
+
+
+def shares_cores(flags: Iterable[str]) -> bool:
+    """Whether flags say that busy ranks shared a core: no time of the machine."""
+    return any(flag.startswith(OVERSUBSCRIBED) for flag in flags)
 
 
 def meaning(text: str) -> str:

@@ -72,9 +72,6 @@ class Launches:
     def __len__(self) -> int:
         return len(self.case)
 
-    def __iter__(self) -> Iterator[Launch]:
-        return self.where(np.ones(len(self), dtype=np.bool_))
-
     def where(self, mask: Mask) -> Iterator[Launch]:
         """The launches that `mask` marks."""
         nothing = Told()

@@ -143,11 +143,6 @@ class Beside:
         return best(values, default=None)
 
 
-def shares_cores(flags: Iterable[str]) -> bool:
-    """Whether launches of these marks had busy ranks that shared a core."""
-    return any(flag.startswith(OVERSUBSCRIBED) for flag in flags)
-
-
 def _order(text: str, words: Mapping[str, int]) -> tuple[int, float]:
     try:
         return 0, float(text)

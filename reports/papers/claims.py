@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from records.flags import shares_cores
 from reports.analysis import Analysis
 from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between
-from reports.papers.beside import SHARED, SHARED_MEANS, shares_cores
+from reports.papers.beside import SHARED, SHARED_MEANS
 from reports.papers.definition import Claim, Measured
 from reports.papers.fields import measured_field
 from reports.papers.matching import Point, why_nothing

@@ -62,8 +62,8 @@ class _Box:
 def label_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Each name at its place, moved up or down past names that are there already and past curves.
 
-    The axes must have their final place and limits. A name without a free place near its curve's
-    end stands across others, as few as can be.
+    The axes must have their final place and limits. A name that no place near its end keeps clear
+    of curves stands across as few of them as can be; one without free room is left out.
     """
     placed: list[_Box] = []
     height, letter = _letter(axes)
@@ -147,14 +147,14 @@ def label_near(axes: Axes, ends: Sequence[End]) -> None:
 
 
 def room_beside(axes: Axes, ends: Sequence[End]) -> None:
-    """Longer x axis, without further ticks, for the names of `label_beside`."""
+    """Longer logarithmic x axis, without further ticks, for the names of `label_beside`."""
     _, letter = _letter(axes)
     width = letter * max(len(end.name) for end in ends)
     low, high = (float(place) for place in axes.get_xlim())
     ticks = [float(place) for place in axes.get_xticks() if low <= place <= high]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     share = 1 / (1 - min(width + 0.05, 0.6))
-    axes.set_xlim(low, low * (high / low) ** share if axes.get_xscale() == "log" else None)
+    axes.set_xlim(low, low * (high / low) ** share)
 
 
 def label_beside(axes: Axes, ends: Sequence[End]) -> None:

@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from records.flags import shares_cores
 from records.units import unit_of
 from reports.notation.units import ReadableUnit, count_text, fixed, readable_unit, three_digits
-from reports.papers.beside import SHARED, SHARED_MEANS, Beside, of_variant, shares_cores
+from reports.papers.beside import SHARED, SHARED_MEANS, Beside, of_variant
 from reports.papers.matching import Point, plain_value, why_absent, why_nothing
 from reports.show.rows import environments, value_cell
 from reports.show.tables import Cell, Column, Table
@@ -93,7 +94,7 @@ def _then_cell(one: Beside, point: Point, name: str) -> Cell:
 
 
 def _calculated(one: Beside, value: float) -> str:
-    """Of a closed form three digits; of what follows from printed numbers four, as they have."""
+    """Of a closed form or a quotient alone three digits; of what steps calculate four."""
     scaled = value / one.unit.factor
     if one.table.law or not one.column.steps:
         return three_digits(scaled)

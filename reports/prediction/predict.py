@@ -33,6 +33,7 @@ from reports.prediction.subjects import (
     Measured,
     Problem,
     Subject,
+    not_learnt_from,
     subjects,
 )
 from reports.statistics.descriptive import Vector
@@ -119,18 +120,21 @@ def _used(subject: Subject, left_out: Collection[int]) -> list[Measured]:
     ]
 
 
+def _not_learnt_from(subject: Subject, left_out: Collection[int]) -> list[str]:
+    return not_learnt_from({m.problem.nodes: m.shares_cores for m in subject.measured}, left_out)
+
+
 def _why_not(
     subject: Subject, machine: Machine, left_out: Collection[int]
 ) -> tuple[str, str] | None:
     """Why there is no law of a subject and what to add; None where there is one."""
     used = _used(subject, left_out)
     counts = [one.problem.nodes for one in used]
-    shared = [str(one.problem.nodes) for one in subject.measured if one.shares_cores]
     if len(counts) < LEAST_COUNTS or max(counts) < 2:
         told = f"{count_text(counts[0], 'node')} alone" if counts else "no node count"
         why = f"{told} to learn from; {LEAST_COUNTS} counts are needed, one of them above 1"
-        if shared:
-            why += f" (on {', '.join(shared)} ranks shared cores, which tells nothing of nodes)"
+        if unlearnt := _not_learnt_from(subject, left_out):
+            why += f" ({'; '.join(unlearnt)})"
         return why, _ADD_COUNTS[subject.check]
     for one in used:
         if place := machine.lacks(one.problem.transfers):
@@ -157,7 +161,7 @@ def _predicted(
         assert not isinstance(problem, str)
         found.append(model.prediction(problem, seen.get(count), left_out))
     counts = tuple(one.problem.nodes for one in used)
-    notes = [*_notes(subject, machine), *_bends(subject, machine, used)]
+    notes = [*_notes(subject, machine, left_out), *_bends(subject, machine, used)]
     curve = tuple(model.curve(max([*nodes, *seen], default=1)) if found else ())
     return Predicted(subject, counts, tuple(found), curve, model.law.scales, tuple(notes)), gaps
 
@@ -177,11 +181,9 @@ def _bends(subject: Subject, machine: Machine, used: Sequence[Measured]) -> Iter
         )
 
 
-def _notes(subject: Subject, machine: Machine) -> Iterator[str]:
+def _notes(subject: Subject, machine: Machine, left_out: Collection[int]) -> Iterator[str]:
     """What else to know of a subject."""
-    shared = [str(one.problem.nodes) for one in subject.measured if one.shares_cores]
-    if shared:
-        yield f"not learnt from, as ranks shared cores: {', '.join(shared)} nodes"
+    yield from _not_learnt_from(subject, left_out)
     if subject.check == "su3_rmd" and machine.sum_law is None:
         yield "global sums as ⌈log₂p⌉ messages: no law of allreduce in this run"
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from records.flags import OVERSUBSCRIBED
+from records.flags import shares_cores
 from records.plan import PlannedCase
 from reports.analysis import Analysis, Row, flags_of
 from reports.checks.common.echo_times import ByBlock
@@ -37,11 +37,6 @@ SUM_BYTES = 96
 #: How far a count is looked for that cuts a lattice.
 _MOST_TRIED = 4096
 _GRID = frozenset({"p", "q", "n", "ranks_per_node", "threshold", "mpi_profile"})
-
-
-def shares_cores(flags: Iterable[str]) -> bool:
-    """Whether flags say that ranks shared cores: no time of the machine."""
-    return any(flag.startswith(OVERSUBSCRIBED) for flag in flags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +78,19 @@ class Subject:
     title: str
     measured: tuple[Measured, ...]
     at: Callable[[int], Problem | str] = field(compare=False)
+
+
+def not_learnt_from(shared: Mapping[int, bool], left_out: Collection[int]) -> list[str]:
+    """Which measured node counts no law rests on, and why; `shared` says of each whether its ranks
+    shared cores."""
+    crowded = [str(nodes) for nodes in sorted(shared) if shared[nodes]]
+    hidden = [str(nodes) for nodes in sorted(shared) if nodes in left_out and not shared[nodes]]
+    told = {"as ranks shared cores": crowded, "as left out": hidden}
+    return [
+        f"not learnt from, {why}: {', '.join(counts)} node{'s' * (counts != ['1'])}"
+        for why, counts in told.items()
+        if counts
+    ]
 
 
 def subjects(analysis: Analysis, environment: str, check: str) -> list[Subject]:

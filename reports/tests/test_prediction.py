@@ -247,6 +247,49 @@ def test_a_collective_without_a_law_is_not_predicted(tmp_path: Path) -> None:
     crowded = {k: ["oversubscribed"] for k in WIDE[3:]}
     (gap,) = outcome_of(operation_at(tmp_path / "crowd", WIDE, flags=crowded), (128,)).missing
     assert gap.why.startswith("3 process counts")
+    assert gap.why.endswith(
+        "(not learnt from, as ranks shared cores: 6, 8, 12, 16, 24, 32, 64 nodes)"
+    )
+
+
+def test_a_collective_s_law_that_falls_to_nothing_is_said(tmp_path: Path) -> None:
+    def falling(p: int, message_bytes: int) -> float:
+        return 1e-3 - 1e-5 * p + 1e-9 * message_bytes
+
+    run = operation_at(tmp_path / "run", WIDE, falling, luck=0.001, launch=0.001)
+    found = outcome_of(run, (48, 1024))
+    assert [[one.problem.nodes for one in item.predictions] for item in found.predicted] == [
+        [48]
+    ] * 3
+    assert [(gap.what, gap.why) for gap in found.missing] == [
+        (f"allreduce, {size} on 1024 nodes", "the law gives no time above 0 there")
+        for size in ("4 B", "1 KiB", "64 KiB")
+    ]
+
+
+def test_a_left_out_count_that_a_collective_has_not_is_said(tmp_path: Path) -> None:
+    run = operation_at(tmp_path / "run", (1, *WIDE))
+    (gap,) = outcome_of(run, left_out=(5,)).missing
+    assert (gap.what, gap.why[:26]) == ("allreduce on 5 nodes", "left out, but not measured")
+    (gap,) = outcome_of(run, left_out=(1,)).missing
+    assert (gap.what, "crosses the network" in gap.why) == ("1 node", True)
+    assert not outcome_of(run, nodes=(5,), left_out=(5,)).missing
+
+
+def test_counts_that_a_law_does_not_rest_on_are_said(tmp_path: Path) -> None:
+    shared = {2: ["oversubscribed in 1 of 5"]}
+    told = [
+        "not learnt from, as ranks shared cores: 2 nodes",
+        "not learnt from, as left out: 64 nodes",
+    ]
+    found = outcome_of(operation_at(tmp_path / "a", WIDE, flags=shared), left_out=(64, 2))
+    assert [[*item.notes[1:]] for item in found.predicted] == [told] * 3
+    (gap,) = outcome_of(operation_at(tmp_path / "b", WIDE[:5]), (64,), left_out=(8,)).missing
+    assert gap.why.endswith("are needed (not learnt from, as left out: 8 nodes)")
+    machine = machine_run(tmp_path / "c", COUNTS, flags={1: ["oversubscribed"]})
+    for item in outcome_of(machine, left_out=(16,)).predicted:
+        assert item.notes[0] == "not learnt from, as ranks shared cores: 1 node"
+        assert item.notes[1] == "not learnt from, as left out: 16 nodes"
 
 
 def test_collectives_learn_from_full_nodes_beyond_one_alone(tmp_path: Path) -> None:
