@@ -95,7 +95,7 @@ def test_slow_night_is_suspect_until_its_rerun_fails_too_and_open_until_accepted
     assert not night["findings"]
     capsys.readouterr()
     assert main(["history", "show", "--changes"]) == 0
-    shown = capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
     assert "accepted by A. Nyone: kernel 6.2" in shown
     assert "host.kernel: 6.1 → 6.2" in shown
 

@@ -144,9 +144,7 @@ def _judged_by(check: str, register: Register) -> str:
     return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
-_EFFECT: list[Heading] = numeric(
-    "advantage", "interval", "level", "bounds together", "p", "lag-1 correlation"
-)
+_EFFECT: list[Heading] = numeric("advantage", "interval", "level", "bounds together", "p", "lag 1")
 
 
 def _effect_cells(
