@@ -47,7 +47,7 @@ _ENDS = {
 }
 #: What a step says: its name in Slurm's words, then how its command ended.
 _SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
-#: Steps that a launch may begin, as for its daemons: so many, and so many on each of its nodes.
+#: Steps that a launch may begin, and those of its daemons on each of its nodes.
 _STEPS, _STEPS_A_NODE = 8, 4
 #: Characters kept of what a step says.
 _KEPT = 1000
@@ -227,7 +227,9 @@ class AllocationScheduler(SqueueJobScheduler):
         """Why the job might get fewer steps than it needs, beside those that run; None: it will
         not, or none has begun in this allocation."""
         most, had = most_steps(), self._last_step + 1
-        needed = sum(_STEPS + _STEPS_A_NODE * _node_count(one) for one in [job, *self._running])
+        # Besides its own those of launches that began or ended since that one.
+        most_of_one = max(map(_most_steps_of, [job, *self._running]))
+        needed = (1 + self._allocation.at_once) * most_of_one
         if most is None or had == 0 or had + needed <= most:
             return None
         return (
@@ -289,6 +291,12 @@ class AllocationScheduler(SqueueJobScheduler):
 
 def _node_count(job: Any) -> int:
     return -(-(job.num_tasks or 1) // (job.num_tasks_per_node or 1))
+
+
+def _most_steps_of(job: Any) -> int:
+    """How many steps a launch may begin; without daemons, width does not matter."""
+    daemons = getattr(job.launcher, "daemons", "none")
+    return _STEPS if daemons == "none" else _STEPS + _STEPS_A_NODE * _node_count(job)
 
 
 def _list(names: Iterable[str]) -> str:
