@@ -227,7 +227,7 @@ class AllocationScheduler(SqueueJobScheduler):
         """Why the job might get fewer steps than it needs, beside those that run; None: it will
         not, or none has begun in this allocation."""
         most, had = most_steps(), self._last_step + 1
-        # Besides its own those of launches that began or ended since that one.
+        # Launches beside it may have begun further steps since the last that is known.
         most_of_one = max(map(_most_steps_of, [job, *self._running]))
         needed = (1 + self._allocation.at_once) * most_of_one
         if most is None or had == 0 or had + needed <= most:
