@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Report on up to 1,000,000 metric values: time and peak memory (goal: 8 s, 1 GiB).
 
-python -m bench report [METRIC_VALUES …]. Each size runs in processes of its own, in two shapes: few
-launches of many values (message sizes) and many launches of two values (HPL); once without the PDF
-and, where a browser is there, once with it, as `assay report` makes it. The browser's memory is not
-counted. Then the page of campaign measurements is weighed: 3 MB and 500 lines of text at most.
+python -m bench report [VALUES …]. Each size runs in processes of its own, in three shapes: few
+launches of many values (message sizes), many of eight (one message size), and four times as many
+of two (HPL); once without the PDF and, where a browser is there, once with it, as `assay report`
+makes it. The browser's memory is not counted. Then the page of campaign measurements is weighed:
+3 MB and 500 lines of text at most.
 Asked for 10000000, whose goal is 60 s and 4 GiB, it takes minutes. Exits 1 when a goal is missed.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
 import subprocess
@@ -43,6 +45,26 @@ def wide_cases(values: int) -> list[dict[str, object]]:
     ]
 
 
+def many_cases(values: int) -> list[dict[str, object]]:
+    """Point-to-point cases of one construct and message size, eight values a launch."""
+    count = max(1, round(values / (8 * BLOCKS * len(ENVIRONMENTS))))
+    sizes = SIZES[: max(1, min(len(SIZES), count // 10))]
+    return [
+        case(
+            "pt2pt",
+            name,
+            {
+                "placement": "between-nodes",
+                "constructs": ["Send/Recv"],
+                "sizes": [sizes[n % len(sizes)]],
+                "iterations": 10 + n // len(sizes),
+            },
+        )
+        for n in range(count)
+        for name in ENVIRONMENTS
+    ]
+
+
 def long_cases(values: int) -> list[dict[str, object]]:
     """HPL cases with about `values` values over all blocks."""
     count = max(1, round(values / (2 * BLOCKS * len(ENVIRONMENTS))))
@@ -53,7 +75,7 @@ def long_cases(values: int) -> list[dict[str, object]]:
     ]
 
 
-SHAPES = {"wide": wide_cases, "long": long_cases}
+SHAPES = {"wide": wide_cases, "many": many_cases, "long": long_cases}
 
 
 def measure(directory: Path, *, pdf: bool) -> None:
@@ -130,8 +152,13 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] in (["--measure"], ["--measure-pdf"]):
         measure(Path(arguments[1]), pdf=arguments[0] == "--measure-pdf")
         return 0
-    sizes = [int(text) for text in arguments] or [10_000, 100_000, 300_000, 1_000_000]
-    kept = [bench(shape, values) for shape in SHAPES for values in sizes]
+    parser = argparse.ArgumentParser(prog="python -m bench report")
+    parser.add_argument(
+        "values", type=int, nargs="*", default=[10_000, 100_000, 300_000, 1_000_000]
+    )
+    parser.add_argument("--shape", choices=SHAPES, action="append", help="all by default")
+    asked = parser.parse_args(arguments)
+    kept = [bench(shape, values) for shape in asked.shape or SHAPES for values in asked.values]
     return 0 if all([*kept, weigh()]) else 1
 
 

@@ -70,7 +70,7 @@ class Ledger:
             for number, (place, line) in enumerate(zip(batch.cases, batch.lines, strict=True)):
                 where = f"{self._path}:{batch.first + number}"
                 self.entries.append(self._entry(cases[place], line, where))
-            self._read_to += batch.size
+            self._read_to += len(batch.text)
 
     def add(self, record: Record) -> None:
         """Take in a record that this process has appended, after the chain has followed it."""

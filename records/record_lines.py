@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from io import BufferedReader
 from itertools import repeat
-from operator import attrgetter, is_
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -21,7 +21,7 @@ from records.chain import Chain
 from records.errors import AssayError
 from records.input_files import opened, refuse_returns, rest_of_line
 from records.metric import Metric
-from records.record import Record, decode_line
+from records.record import SCHEMA, Record, decode_line
 
 #: Bytes read and decoded together: few, so that their objects stay in the cache.
 _BATCH = 1 << 16
@@ -46,21 +46,19 @@ class Line(Record, frozen=True, kw_only=True, gc=False):
     profile: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET  # type: ignore[assignment]
 
 
-_CASE, _BLOCK, _RUN_ID, _PARAMS, _SCHEMA, _CHAIN = map(
-    attrgetter, ("case_id", "block", "run_id", "params", "schema", "chain")
+_BLOCK, _RUN_ID, _PARAMS, _SCHEMA, _CHAIN = map(
+    attrgetter, ("block", "run_id", "params", "schema", "chain")
 )
-_NAMED = attrgetter("check", "environment")
-#: Schema, and whether the record lacks a chain.
-_SOUND = {(1, True), (2, False)}
+_NAMED = attrgetter("case_id", "check", "environment")
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Successive records that agree with the plan: number of the first line, bytes of all lines,
-    position of each one's case in the plan."""
+    """Successive records that agree with the plan: number of the first line, all lines as they are
+    written, position of each one's case in the plan."""
 
     first: int
-    size: int
+    text: bytes
     cases: list[int]
     lines: list[Line]
 
@@ -73,18 +71,17 @@ def batches(
     From byte `start` on, where the chain has followed those before. Raises AssayError naming file
     and line for what is no record, none of this run, or breaks the chain.
     """
-    places = {case.id: place for place, case in enumerate(run.plan.cases)}
     decoder, planned = msgspec.json.Decoder(Line), _Planned(run)
     with opened(path) as file:
         file.seek(start)
         for first, chunk, texts in _chunks(file, path, 1 + (chain.records if chain else 0)):
-            lines = _decoded(decoder, chunk, texts, path, first)
-            cases = [*map(places.get, map(_CASE, lines), repeat(-1))]
+            lines, carried = _decoded(decoder, chunk, texts, path, first)
+            cases = planned.places(lines)
             for number, fault in planned.faults(cases, lines):
                 raise AssayError(f"{path}:{first + number}: {fault}")
-            if chain and (broken := chain.follow(texts, [*map(_CHAIN, lines)])):
+            if chain and (broken := chain.follow(texts, carried)):
                 raise AssayError(f"{path}:{chain.records + 1}: {broken}")
-            yield Batch(first, len(chunk), cases, lines)
+            yield Batch(first, chunk, cases, lines)
     if chain and (missing := chain.missing()):
         raise AssayError(f"{path}:{chain.records}: {missing}")
 
@@ -95,23 +92,28 @@ class _Planned:
 
     def __init__(self, run: Belonging) -> None:
         self._run, self._cases = run, run.plan.cases
-        self._named = [*map(_NAMED, self._cases)]
+        self._places = {
+            (case.id, case.check, case.environment): place for place, case in enumerate(self._cases)
+        }
         self._params = [b""] * len(self._cases)
 
+    def places(self, lines: list[Line]) -> list[int]:
+        """Position in the plan of each line's case, -1 where the plan has none of its names."""
+        return [*map(self._places.get, map(_NAMED, lines), repeat(-1))]
+
     def faults(self, cases: list[int], lines: list[Line]) -> Iterator[tuple[int, str]]:
-        """Lines that do not belong to the run, with the reason; `cases` are places in the plan."""
+        """Lines that do not belong to the run, with the reason; `cases` are their positions."""
         blocks = [*map(_BLOCK, lines)]
         agree = (
             min(cases) >= 0
             and {*map(_RUN_ID, lines)} == {self._run.run_id}
-            and [*map(_NAMED, lines)] == [*map(self._named.__getitem__, cases)]
             and min(blocks) > 0
             and max(blocks) <= self._run.plan.blocks
         )
         if not agree:  # a skipped case has block 0, and is right
-            for number, (case, line) in enumerate(zip(cases, lines, strict=True)):
-                planned = self._cases[case] if case >= 0 else None
-                if fault := self._run.place_fault(line, planned):
+            known = {case.id: case for case in self._cases}
+            for number, line in enumerate(lines):
+                if fault := self._run.place_fault(line, known.get(line.case_id)):
                     yield number, fault
                     return
         texts = [*map(bytes, map(_PARAMS, lines))]
@@ -149,20 +151,23 @@ def _last_line(path: Path, first: int, chunk: bytes) -> str:
 
 def _decoded(
     decoder: msgspec.json.Decoder[Line], chunk: bytes, texts: list[bytes], path: Path, first: int
-) -> list[Line]:
-    """The records of a chunk: one in each of its lines `texts`, and nothing else."""
+) -> tuple[list[Line], list[str | msgspec.UnsetType]]:
+    """The records of a chunk, one in each of its lines `texts` and nothing else, and the chain that
+    each carries."""
     try:
         if not chunk.isascii():
             chunk.decode()  # what stays raw is decoded nowhere else
         lines = decoder.decode_lines(chunk)
-        unchained = map(is_, map(_CHAIN, lines), repeat(msgspec.UNSET))
-        if len(lines) == len(texts) and _SOUND.issuperset(
-            zip(map(_SCHEMA, lines), unchained, strict=True)
-        ):
-            return lines
+        carried, schemas = [*map(_CHAIN, lines)], {*map(_SCHEMA, lines)}
+        unchained = {1: len(lines), SCHEMA: 0}
+        if len(lines) == len(texts) and [carried.count(msgspec.UNSET)] == [
+            *map(unchained.get, schemas)
+        ]:
+            return lines, carried
     except (msgspec.MsgspecError, ValueError, RecursionError):
         pass
-    return [
+    lines = [
         decode_line(decoder, text, f"{path}:{number}")
         for number, text in enumerate(texts, start=first)
     ]
+    return lines, [*map(_CHAIN, lines)]

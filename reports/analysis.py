@@ -204,9 +204,10 @@ def _beyond_limit(run: Run, item: Series, rates: Nominal) -> tuple[str, ...]:
 def _case_flags(run: Run, *, on_purpose: bool) -> dict[int, tuple[str, ...]]:
     """Flags of each case over its ok launches, or those wrong on purpose; with counts if not of
     all. BEYOND_LIMIT stands at the values that it is of."""
+    flagged = {case for case, _, flags in run.tally if flags}
     found: dict[int, tuple[Counter[str], int]] = {}
     for (case, status, flags), count in run.tally.items():
-        if INVALID_ON_PURPOSE in flags if on_purpose else status == "ok":
+        if case in flagged and (INVALID_ON_PURPOSE in flags if on_purpose else status == "ok"):
             known, launched = found.get(case) or (Counter(), 0)
             for flag in flags:
                 if flag != BEYOND_LIMIT:

@@ -23,7 +23,7 @@ from records.errors import InfrastructureError
 from records.plain_text import one_line, plain
 from records.reasons import alike
 from records.record import Record
-from reports.notation.units import readable_unit, three_digits
+from reports.notation.units import count_text, readable_unit, three_digits
 
 #: Seconds without output after which, without a terminal, a line says that a launch is running.
 QUIET_S = 30.0
@@ -59,8 +59,9 @@ class Progress:
         """Report what is to come; `already` records exist; the plan's estimates by case."""
         self._total, self._count = len(coming), 0
         self._left = TimeLeft(estimates_s, [launch.case_id for launch in coming])
-        kept = f" ({already} records are there already)" if already else ""
-        self.say(f"{len(coming)} launches to run{kept}, about {time_text(self._left.seconds)}")
+        to_run = count_text(self._total, "launch", "launches")
+        kept = f" ({count_text(already, 'record')} already)" if already else ""
+        self.say(f"{to_run} to run{kept}, about {time_text(self._left.seconds)}")
         if self._is_live and coming:
             self._live = Live(
                 console=self._console,

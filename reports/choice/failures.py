@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 import msgspec
 import numpy as np
@@ -91,11 +92,20 @@ class Failures:
 
     def of(self, cases: Iterable[int]) -> FailureRate:
         """The failures of these cases together, each counted once."""
-        places = set(cases)
+        places = {*cases}
+        if len(places) == 1:
+            return self._rates[places.pop()]
         return FailureRate(
             sum(map(self._failed.__getitem__, places)),
             sum(map(self._launched.__getitem__, places)),
         )
+
+    @cached_property
+    def _rates(self) -> list[FailureRate]:
+        """Those of each case alone; equal ones are one."""
+        known: dict[tuple[int, int], FailureRate] = {}
+        pairs = zip(self._failed, self._launched, strict=True)
+        return [known.setdefault(pair, FailureRate(*pair)) for pair in pairs]
 
     def of_checks(self, checks: Iterable[str], environment: str) -> FailureRate:
         """The failures of all cases of these checks in an environment."""

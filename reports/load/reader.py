@@ -10,7 +10,7 @@ from array import array
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, repeat
-from operator import attrgetter, is_not
+from operator import attrgetter, is_not, itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -39,7 +39,7 @@ _Key = tuple[str, AtKey]
 _NO_POINT = (b"", b"null", b"{}")
 _SCANNED = f'"{ARTIFACT}"'.encode()
 _KIND, _BLOCK, _ATTEMPT = attrgetter("status", "flags"), attrgetter("block"), attrgetter("attempt")
-_NODES, _ARTIFACTS = attrgetter("nodes"), attrgetter("artifacts")
+_NODES = attrgetter("nodes")
 _NEIGHBOURS, _DRAWN_ALONE, _PROFILE = map(attrgetter, ("neighbours", "drawn_alone", "profile"))
 _DRAWN = {msgspec.UNSET: NOT_DRAWN, False: BESIDE, True: ALONE}
 _NAME, _UNIT, _AT, _VALUE = map(attrgetter, ("name", "unit", "at", "value"))
@@ -100,13 +100,13 @@ class Reader:
         try:
             for batch in batches(path, self.belonging, chain):
                 self._take(batch)
-                for number, text in enumerate(map(bytes, map(_NODES, batch.lines)), batch.first):
-                    if text not in lists:
-                        lists[text] = number
+                texts = [*map(bytes, map(_NODES, batch.lines))]
+                for text in {*texts} - lists.keys():
+                    lists[text] = batch.first + texts.index(text)
         except OSError as error:
             raise AssayError(f"{path}: cannot be read: {error}") from error
         self._refuse_impossible()
-        for text, self._line in lists.items():
+        for text, self._line in sorted(lists.items(), key=itemgetter(1)):
             nodes = self._decoded(msgspec.Raw(text), list[str], "nodes")
             if fault := nodes_fault(nodes):
                 raise self._error(fault)
@@ -133,16 +133,22 @@ class Reader:
         self._take_values(
             [line.metrics if kind else [] for line, kind in zip(lines, valid, strict=True)], batch
         )
+        self._take_told(batch, valid)
+
+    def _take_told(self, batch: Batch, valid: list[int]) -> None:
+        """Keep what pages tell of launches of a batch, and the files of their scans."""
         for number, (line, case, kind) in enumerate(
-            zip(lines, batch.cases, valid, strict=True), batch.first
+            zip(batch.lines, batch.cases, valid, strict=True), batch.first
         ):
             if kind != 1 or case < KEEP_ARTIFACTS_OF_CASES:
                 self._line = number
                 self._tell(line)
-        for number, text in enumerate(map(bytes, map(_ARTIFACTS, lines)), batch.first):
-            if _SCANNED in text and valid[number - batch.first] == 1:
+        if _SCANNED not in batch.text:
+            return
+        for number, (line, kind) in enumerate(zip(batch.lines, valid, strict=True), batch.first):
+            if kind == 1 and _SCANNED in bytes(line.artifacts):
                 self._line = number
-                artifacts = self._artifacts(lines[number - batch.first])
+                artifacts = self._artifacts(line)
                 if ARTIFACT in artifacts:
                     checksum = checksum_of(artifacts, ARTIFACT)
                     self._scanned[number - 1] = artifacts[ARTIFACT], checksum

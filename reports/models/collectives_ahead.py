@@ -52,7 +52,7 @@ class Ahead:
         return math.hypot(luck.count, luck.time)
 
     def drawn_s(self, message_bytes: float, p: float, generator: np.random.Generator) -> Vector:
-        """T(m, p) in each resample with law and errors drawn; empty where no law gives a time.
+        """T(m, p) in each resample with law and errors drawn; the best law must give a time there.
 
         A law that its errors have made impossible there, of no time or less, is drawn again.
         """
@@ -61,8 +61,6 @@ class Ahead:
             for fit in self.model.fits
             if fit.bic - self.model.best.bic <= MOST_DELTA_BIC and fit.time_s(message_bytes, p) > 0
         ]
-        if not laws:
-            return np.empty(0)
         weights = np.exp([(laws[0].bic - fit.bic) / 2 for fit in laws])
         drawn = generator.choice(len(laws), len(self.time_s), p=weights / weights.sum())
         there = Points(np.array([p]), np.array([message_bytes]), np.ones(1))

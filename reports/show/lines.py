@@ -187,9 +187,6 @@ def lines_picture(
         means.setdefault(row.unit, []).append(row.summary.mean)
     units = {si: readable_unit(si, found) for si, found in means.items()}
     metrics = {item.rows[0].series.metric for item in curves}
-    shown = curves[:MOST_PANELS]
-    hidden = any(sum(row.summary.n for row in item.rows) > MOST_POINTS for item in shown)
-    thin = any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves)
 
     def panel(item: Curves) -> Panel:
         first = item.rows[0]
@@ -212,13 +209,6 @@ def lines_picture(
             _draw_line_rate(axes, lines, line_rate / unit.factor, unit.label)
         return finish(figure, f"{title}, {heading}: {ranges_text(lines, unit.label)}")
 
-    dots = (
-        f"panels of over {MOST_POINTS} launches show no dots" if hidden else "dots: single launches"
-    )
-    caption += f" Lines: means; bands: ± s; {dots}."
-    caption += _above_line_rate(analysis, [row for item in shown for row in item.rows], line_rate)
-    if thin:
-        caption += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
     return picture_of(
         analysis,
         curves,
@@ -226,8 +216,23 @@ def lines_picture(
         lambda item: (analysis.case(row).environment for row in item.rows),
         anchor=anchor,
         title=title,
-        caption=caption,
+        caption=caption + _drawn(analysis, curves, line_rate),
     )
+
+
+def _drawn(analysis: Analysis, curves: Sequence[Curves], line_rate: float | None) -> str:
+    """What of curves is drawn, and which values are above the line rate, in sentences."""
+    shown = curves[:MOST_PANELS]
+    hidden = any(sum(row.summary.n for row in item.rows) > MOST_POINTS for item in shown)
+    thin = any(len(item.rows) > MOST_LINE_POINTS * len(analysis.looks) for item in curves)
+    dots = (
+        f"panels of over {MOST_POINTS} launches show no dots" if hidden else "dots: single launches"
+    )
+    told = f" Lines: means; bands: ± s; {dots}."
+    told += _above_line_rate(analysis, [row for item in shown for row in item.rows], line_rate)
+    if thin:
+        told += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
+    return told
 
 
 def _over_network(analysis: Analysis, row: Row) -> bool:

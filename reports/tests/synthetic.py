@@ -241,9 +241,10 @@ def _pt2pt(item: dict[str, Any], rng: np.random.Generator, drift: float) -> list
     alpha = start.get(item["environment"], 50e-6)
     beta = 8 / 100e6 * {"mpich": 1.12, "lam-lamd": 1.3}.get(item["environment"], 1.05)
     half = 0.55 if item["params"].get("reply_before_wait") else 1.0
+    listed = [size for size in item["params"].get("sizes", ()) if isinstance(size, int)]
     metrics = []
     for place, construct in enumerate(item["params"]["constructs"]):
-        for size in SIZES:
+        for size in listed or SIZES:
             typical = half * (alpha * (1 + 0.03 * place) + beta * size) * drift
             value = float(typical * (1 + 0.015 * rng.standard_normal()))
             for suffix, factor in (("", 1.0), ("_best", 0.93), ("_mean", 1.04), ("_worst", 2.2)):

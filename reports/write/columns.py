@@ -76,15 +76,19 @@ def _cases(analysis: Analysis, taken: frozenset[str]) -> pl.DataFrame:
     """Each case of the plan: its run, its layout, its parameters."""
     run, cases = analysis.run, analysis.run.plan.cases
     run_id, campaign, site = map(csv_text, (run.run_id, run.plan.campaign, run.plan.site))
-    params = _frame([case.params for case in cases], taken)
+    unlike, which = np.unique(np.array(run.first_alike, dtype=np.int64), return_inverse=True)
+    every = [cases[place].params for place in unlike.tolist()]
     grids = [
-        f"{params['p']}x{params['q']}" if {"p", "q"} <= params.keys() else None
-        for params in (case.params for case in cases)
+        f"{params['p']}x{params['q']}" if {"p", "q"} <= params.keys() else None for params in every
     ]
-    named = params.select(pl.exclude(*_LAYOUT)).with_columns(
-        *(pl.lit(value).alias(name) for name, value in (("run_id", run_id), ("site", site))),
-        pl.lit(campaign).alias("campaign"),
-        pl.Series("grid", grids, dtype=pl.String),
+    params = _frame(every, taken).with_columns(pl.Series("grid", grids, dtype=pl.String))
+    named = (
+        params[which]
+        .select(pl.exclude(*_LAYOUT))
+        .with_columns(
+            *(pl.lit(value).alias(name) for name, value in (("run_id", run_id), ("site", site))),
+            pl.lit(campaign).alias("campaign"),
+        )
     )
     layout = (
         pl.Series(name, [getattr(case, name) for case in cases], dtype=pl.Int64) for name in _LAYOUT

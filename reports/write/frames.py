@@ -16,6 +16,7 @@ from polars.io.plugins import register_io_source
 
 from records.axes import axis_of
 from records.plain_text import plain
+from records.plan import PlannedCase
 from reports.analysis import Analysis, Row
 from reports.notation.labels import pairs_text
 from reports.write.columns import COMMON, axis_columns, better, csv_text
@@ -150,16 +151,18 @@ def _named(analysis: Analysis) -> pl.DataFrame:
     cases = analysis.run.plan.cases
     return pl.DataFrame(
         {
-            "check": [csv_text(case.check) for case in cases],
-            "environment": [csv_text(case.environment) for case in cases],
+            "check": _texts((case.check for case in cases), str),
+            "environment": _texts((case.environment for case in cases), str),
             "case_id": [csv_text(case.id) for case in cases],
-            "params": [
-                csv_text(pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists))
-                for case in cases
-            ],
+            "params": _texts(analysis.run.first_alike, lambda place: _params(cases[place])),
         },
         schema=dict.fromkeys(("check", "environment", "case_id", "params"), pl.String),
     )
+
+
+def _params(case: PlannedCase) -> str:
+    """The parameters of a case but those that list points."""
+    return pairs_text((k, v) for k, v in case.params.items() if not axis_of(k).lists)
 
 
 def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:

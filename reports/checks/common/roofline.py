@@ -90,7 +90,8 @@ def roofline_picture(check: str) -> Callable[[Analysis], Picture | None]:
     """The roofline in the section of the last of the programs that a run has."""
 
     def picture(analysis: Analysis) -> Picture | None:
-        roof, points = roof_of(analysis), list(reached(analysis))
+        roof = roof_of(analysis)
+        points = list(reached(analysis)) if roof else []
         if roof is None or not points or points[-1].check != check:
             return None
         told = "; ".join(

@@ -178,10 +178,8 @@ def refused(proof: Proof, what: str, ranks: int, text: str, part: str, *options:
     proof.say(f"refused: {what}, {ranks} ranks{detail}", holds)
 
 
-def prove_refusals(proof: Proof) -> None:
-    """Every kind of bad input."""
-    damaged = proof.work / "damaged"
-    good = (proof.work / "first").read_bytes()
+def _bad_inputs() -> dict[str, tuple[str, str]]:
+    """Inputs that are refused, by what is wrong with them, each with a part of the message."""
     texts = {
         "empty input": ("", "allowed is the keyword `prompt`"),
         "missing keyword": (sample_input().replace("nz 4\n", ""), "line 4: found 'nt'"),
@@ -220,9 +218,16 @@ def prove_refusals(proof: Proof) -> None:
             sample_input(nx="96", ny="96", nz="96", nt="72"),
             "bytes on host ",
         )
-    for what, (text, part) in texts.items():
+    return texts
+
+
+def prove_refusals(proof: Proof) -> None:
+    """Every kind of bad input, file and option."""
+    for what, (text, part) in _bad_inputs().items():
         for ranks in (1, 2):
             refused(proof, what, ranks, text, part)
+    damaged = proof.work / "damaged"
+    good = (proof.work / "first").read_bytes()
     files = {
         "damaged file": (good[:1000] + bytes([good[1000] ^ 1]) + good[1001:], "checksum"),
         "cut file": (good[:-5], "ends too early"),
