@@ -14,7 +14,7 @@ import stat
 import struct
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import nullcontext
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -72,12 +72,17 @@ class ArchiveWriter:
 
     What lies behind the last member that `recorded` knows by its name is cut off: `cut` bytes, the
     output of a launch whose record was not written. Raises AssayError for an archive that is
-    damaged before its end, OSError where it cannot be written.
+    damaged before its end or lacks a member of `named`, and changes nothing in it; OSError where it
+    cannot be written.
     """
 
-    def __init__(self, path: Path, recorded: Callable[[str], bool]) -> None:
+    def __init__(
+        self, path: Path, recorded: Callable[[str], bool], named: Set[str] = frozenset()
+    ) -> None:
         self.path, self.cut = path, 0
         new = kind_at(path) is None
+        if new:
+            self._refuse_without(named)
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         self._file = os.fdopen(os.open(path, flags, 0o600), "r+b")
         found = os.fstat(self._file.fileno())
@@ -88,17 +93,16 @@ class ArchiveWriter:
         self._end = 0
         if new:
             force_to_disk(path.parent)
-        else:
-            self._take_in(recorded, found.st_size)
+        try:
+            self._take_in(recorded, named, found.st_size)
+        except AssayError:
+            self._file.close()
+            raise
 
-    def _take_in(self, recorded: Callable[[str], bool], size: int) -> None:
+    def _take_in(self, recorded: Callable[[str], bool], named: Set[str], size: int) -> None:
         with os.fdopen(os.dup(self._file.fileno()), "rb") as file:
-            try:
-                members = list(walk(file, self.path))
-            except AssayError:
-                self._file.close()
-                raise
-            sealed = is_sealed(file)
+            members, sealed = list(walk(file, self.path)), is_sealed(file)
+        self._refuse_without(named - {member.filename for member in members})
         end = _end(members)
         while members and not recorded(members[-1].filename):
             members.pop()
@@ -106,10 +110,13 @@ class ArchiveWriter:
         self.cut = 0 if sealed and self._end == end else size - self._end
         os.ftruncate(self._file.fileno(), self._end)
 
-    @property
-    def names(self) -> set[str]:
-        """The names of all members."""
-        return {member.filename for member in self._members}
+    def _refuse_without(self, lacking: Set[str]) -> None:
+        """Raise AssayError where members are missing."""
+        if lacking:
+            raise AssayError(
+                f"{self.path}: {min(lacking)}, which a record names, and all behind it are missing;"
+                " put back a whole copy, or move the archive away: assay verify names what it held"
+            )
 
     def append(self, packed: Iterable[Packed]) -> None:
         """Write members and force them to disk; after an OSError the archive is as it was."""
@@ -123,18 +130,22 @@ class ArchiveWriter:
         self._end += len(text)
 
     def close(self) -> None:
-        """Write the directory; without it the archive can be read by us alone."""
-        try:
-            self._file.seek(0, os.SEEK_END)
-            with ZipFile(self._file, "w") as directory:
-                directory.filelist += self._members
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError:
-            os.ftruncate(self._file.fileno(), self._end)
-            raise
-        finally:
-            self._file.close()
+        """Write the directory; without it the archive can be read by us alone.
+
+        After an OSError the archive is as it was.
+        """
+        with os.fdopen(os.dup(self._file.fileno()), "r+b", buffering=0) as beside:
+            try:
+                with self._file:
+                    self._file.seek(0, os.SEEK_END)
+                    with ZipFile(self._file, "w") as directory:
+                        directory.filelist += self._members
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+            except OSError:
+                # Only now: closing the file has tried again to write what was left of it.
+                beside.truncate(self._end)
+                raise
 
 
 class RawFiles:

@@ -14,7 +14,7 @@ from assay.run.work_folder import WorkFolder
 from checks.common.outcome import Outcome
 from records.archive import ArchiveWriter, Packed, archive_name, archives, is_sealed
 from records.belonging import CHECKSUM
-from records.errors import AssayError, InfrastructureError
+from records.errors import InfrastructureError
 from records.files import replacing
 from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.input_files import opened
@@ -107,14 +107,9 @@ class RawArchives:
         path, above = self._run.raw / archive_name(block), f"raw/{archive_name(block)}/"
         mine = [entry for entry in self._ledger.entries if entry.block == block]
         stems = {launch_stem(entry.case_id, block, entry.attempt) for entry in mine}
-        made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems)
-        named = {entry.output for entry in mine if entry.output and entry.output.startswith(above)}
-        lacking = sorted(named - {above + name for name in made.names})
-        if lacking:
-            raise AssayError(
-                f"{path}: {lacking[0]}, which a record names, and all behind it are missing; put"
-                f" back a whole copy, or move the archive away: assay verify names what it held"
-            )
+        outputs = [entry.output for entry in mine if entry.output]
+        named = {name.removeprefix(above) for name in outputs if name.startswith(above)}
+        made = ArchiveWriter(path, lambda name: name.rpartition(".")[0] in stems, named)
         if made.cut:
             self._say(f"{path}: its last {made.cut} bytes, which no record names, were cut off")
         return made

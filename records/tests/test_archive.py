@@ -99,6 +99,24 @@ def test_a_closed_archive_that_is_damaged_before_its_end_is_not_cut(tmp_path: Pa
     assert path.read_bytes() == content
 
 
+def test_an_open_archive_without_a_named_member_is_not_cut(tmp_path: Path) -> None:
+    path = written(tmp_path, close=False)
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\3\4", 10) + 1] = 0
+    path.write_bytes(content)
+    with pytest.raises(AssayError, match="which a record names, and all behind it are missing"):
+        ArchiveWriter(path, known, {*TEXTS})
+    assert path.read_bytes() == content
+
+
+def test_an_archive_that_is_gone_is_not_begun_again(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.unlink()
+    with pytest.raises(AssayError, match="which a record names"):
+        ArchiveWriter(path, known, {*TEXTS})
+    assert not path.exists()
+
+
 def test_every_reading_behind_a_damage_says_so(tmp_path: Path) -> None:
     path = written(tmp_path)
     content = bytearray(path.read_bytes())
@@ -135,6 +153,27 @@ def test_a_full_disk_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     assert path.stat().st_size == size
     assert read(tmp_path) == TEXTS
+
+
+def test_a_disk_that_is_full_for_the_directory_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
+    path = written(tmp_path, close=False)
+    content = path.read_bytes()
+    ArchiveWriter(path, known).close()
+    directory = path.stat().st_size - len(content)
+    for room in range(1, directory, 9):
+        path.write_bytes(content)
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            limit = len(content) + room
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+            try:
+                ArchiveWriter(path, known).close()
+            except OSError:
+                os._exit(7)
+            os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        assert path.read_bytes() == content
 
 
 def flipped(content: bytearray) -> None:
