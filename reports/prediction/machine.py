@@ -2,14 +2,13 @@
 """What a run measured of a library's messages: α, β and the law of its global sums, resampled.
 
 One line for each protocol segment of the half round trip (models.point_to_point). Row 0 of each
-array is what was measured, the others are resamples of whole blocks: in one row all numbers of a
-library come from the same launches' blocks.
+array is what was measured, the others are resamples of whole blocks.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,27 +17,19 @@ import numpy as np
 from reports.analysis import Analysis
 from reports.checks.collectives.measured import measured
 from reports.checks.common.echo_times import ByBlock, echo_times
+from reports.models.collectives import CollectiveModel
+from reports.models.collectives_ahead import Ahead
 from reports.models.communication import Transfer
-from reports.models.launches import resampled_medians
 from reports.models.parts import LEAST_POINTS, line_of
 from reports.models.point_to_point import MOST_SIZES, segmented
+from reports.prediction.layouts import layouts_of
+from reports.prediction.resampled import SEED, Resampled, resampled_of
 from reports.statistics.descriptive import Matrix, Vector
 
 #: Fewer lengths give no line.
 LEAST_SIZES = 2
-SEED = 18
-
-
-@dataclass(frozen=True)
-class Resampled:
-    """Medians over launches and over resampled blocks; the same blocks in every call."""
-
-    blocks: tuple[int, ...]
-
-    def medians(self, values: Sequence[ByBlock]) -> Matrix:
-        """A column for each series: the median over its launches, then those of the resamples."""
-        rows = np.array([[one.get(block, np.nan) for block in self.blocks] for one in values])
-        return np.vstack([np.nanmedian(rows, axis=1), resampled_medians(rows, SEED)])
+#: A global sum of su3_rmd: four values of three 8-byte integers.
+SUM_BYTES = 96
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +70,13 @@ def link_of(times: dict[int, ByBlock], resampled: Resampled) -> Link | None:
 class Machine:
     """A library on the run's nodes; `inside` and `between` are None where nothing was measured.
 
-    `sum_law` is the time of the run's allreduce by bytes and ranks, where a law was fitted to it.
+    `sums` has the run's allreduce by ranks a node, where a law was fitted to it.
     """
 
     resampled: Resampled
     inside: Link | None
     between: Link | None
-    sum_law: Callable[[float, int], float] | None
+    sums: Mapping[int, Ahead]
 
     def lacks(self, transfers: Sequence[Transfer]) -> str | None:
         """The placement whose messages are needed and were not measured."""
@@ -103,35 +94,39 @@ class Machine:
             total = total + link.time_s(transfer)
         return total
 
-    def sums_s(self, count: int, message_bytes: int, ranks: int, *, between: bool) -> Vector:
+    def law_of_sums(self, ranks: int, nodes: int) -> Ahead | None:
+        """The law of global sums of so many ranks on full nodes; None where none gives a time."""
+        ahead = self.sums.get(ranks // nodes) if nodes > 1 else None
+        known = ahead is not None and ahead.model.best.time_s(SUM_BYTES, ranks) > 0
+        return ahead if known else None
+
+    def sums_s(self, count: int, ranks: int, nodes: int) -> Vector:
         """So many global sums: by the law of the run's allreduce, else ⌈log₂p⌉ messages each, as
         recursive doubling sends (R. Thakur, R. Rabenseifner and W. Gropp, Int. J. High Perform.
         Comput. Appl. 19, 2005)."""
-        if ranks == 1:
-            return np.zeros(1)
-        if self.sum_law is not None:
-            return np.array([count * self.sum_law(message_bytes, ranks)])
+        ahead = self.law_of_sums(ranks, nodes)
+        if ahead is not None:
+            one_s = ahead.model.best.time_s(SUM_BYTES, ranks)
+            drawn_s = ahead.drawn_s(SUM_BYTES, ranks, np.random.default_rng([SEED, ranks]))
+            drawn_s[0] = one_s
+            # A resample without a block of one of the law's points has no law.
+            return np.asarray(count * np.where(np.isfinite(drawn_s), drawn_s, one_s))
         starts = count * math.ceil(math.log2(ranks))
-        return self.messages_s([Transfer(starts, starts * message_bytes, between)])
+        between = nodes > 1
+        return self.messages_s([Transfer(starts, starts * SUM_BYTES, between)] if starts else [])
 
 
-def resampled_of(analysis: Analysis, environment: str) -> Resampled:
-    """The blocks of an environment's launches."""
-    mine = [row.series for row in analysis.rows if analysis.case(row).environment == environment]
-    return Resampled(tuple(sorted({int(b) for one in mine for b in one.blocks})))
-
-
-def machine_of(analysis: Analysis, environment: str) -> Machine:
-    """The library as the run measured it."""
+def machine_of(analysis: Analysis, environment: str, left_out: Collection[int]) -> Machine:
+    """The library as the run measured it; of global sums without the node counts `left_out`."""
     resampled = resampled_of(analysis, environment)
     inside, between = (
         link_of(echo_times(analysis, environment, placement=place), resampled)
         for place in ("within-node", "between-nodes")
     )
-    laws = [
-        one.model.best
-        for one in measured(analysis)
-        if (one.environment, one.operation) == (environment, "allreduce")
-        and not isinstance(one.model, str)
-    ]
-    return Machine(resampled, inside, between, laws[0].time_s if laws else None)
+    sums: dict[int, Ahead] = {}
+    for family in measured(analysis):
+        if (family.environment, family.operation) == (environment, "allreduce"):
+            for layout in layouts_of(analysis, family, left_out):
+                if layout.on_node not in sums and isinstance(layout.model, CollectiveModel):
+                    sums[layout.on_node] = layout.ahead(resampled)
+    return Machine(resampled, inside, between, sums)

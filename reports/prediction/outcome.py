@@ -11,6 +11,9 @@ import numpy as np
 from reports.prediction.subjects import Measured, Problem, Scaling, Subject
 from reports.statistics.descriptive import LEVEL, Vector
 
+#: What is left to do where no law serves.
+ADD_COUNT = "measure it on that node count"
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -71,6 +74,12 @@ class Missing:
     what: str
     why: str
     add: str
+
+
+def not_measured(check: str, environment: str, what: str) -> Missing:
+    """What was to be left out and is not there."""
+    why = "left out, but not measured on so many full nodes"
+    return Missing(check, environment, what, why, ADD_COUNT)
 
 
 @dataclass(frozen=True)

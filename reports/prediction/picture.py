@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
@@ -68,11 +70,10 @@ def _draw(axes: Axes, analysis: Analysis, item: Predicted, unit: ReadableUnit) -
     dashes = (0, look.dashes) if look.dashes else "-"
     axes.plot(nodes, centre, color=look.colour, linewidth=1.4, linestyle=dashes)
     for one in item.subject.measured:
-        values = sorted(one.time_s.values())
         learnt = one.problem.nodes in item.used
         axes.plot(
             [one.problem.nodes],
-            [values[len(values) // 2] / unit.factor],
+            [median(one.time_s.values()) / unit.factor],
             look.marker,
             markersize=5.2,
             markerfacecolor=look.colour if learnt else PAPER,

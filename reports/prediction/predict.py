@@ -16,7 +16,7 @@ from reports.analysis import Analysis
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
 from reports.models.scaling import Counts, Law, fit_law
 from reports.notation.units import count_text, three_digits
-from reports.prediction.machine import SEED, Machine, machine_of
+from reports.prediction.machine import Machine, machine_of
 from reports.prediction.operations import ADD_OPERATIONS, predicted_operations
 from reports.prediction.outcome import (
     Missing,
@@ -25,11 +25,12 @@ from reports.prediction.outcome import (
     Prediction,
     doubled,
     estimate_of,
+    not_measured,
     seen_of,
 )
+from reports.prediction.resampled import SEED
 from reports.prediction.subjects import (
     APPLICATIONS,
-    SUM_BYTES,
     Measured,
     Problem,
     Subject,
@@ -73,7 +74,11 @@ def predict(
             found, gaps = predicted_operations(analysis, environment, nodes, left_out)
             predicted += found
             missing += gaps
-    if not present:
+    planned = {case.check for case in analysis.run.plan.cases}
+    if not present and (failed := [check for check in checks if check in planned]):
+        why = f"no launch of {', '.join(failed)} gave a time; assay status says why"
+        missing.append(Missing(", ".join(failed), "", "anything", why, "run it again"))
+    elif not present:
         why = f"the run has none of {', '.join(checks)}"
         missing.append(Missing(", ".join(checks), "", "anything", why, _ADD_COUNTS[checks[0]]))
     elif not predicted and not missing:
@@ -97,7 +102,7 @@ def _applications(
         mine = subjects(analysis, environment, check) if check in checks else []
         if not mine:
             continue
-        machine = machine or machine_of(analysis, environment)
+        machine = machine or machine_of(analysis, environment, left_out)
         known = [one for one in mine if _why_not(one, machine, left_out) is None]
         for subject in known:
             found, gaps = _predicted(subject, machine, nodes, left_out)
@@ -109,6 +114,9 @@ def _applications(
             best = max(mine, key=lambda one: len(one.measured))
             why, add = _why_not(best, machine, left_out) or ("", "")
             missing.append(Missing(check, environment, best.title, why, add))
+        there = {at.problem.nodes for subject in mine for at in subject.measured}
+        for count in sorted(set(left_out) - there - set(nodes)) if known else ():
+            missing.append(not_measured(check, environment, f"{check} on {count} nodes"))
     return predicted, missing
 
 
@@ -161,7 +169,9 @@ def _predicted(
         assert not isinstance(problem, str)
         found.append(model.prediction(problem, seen.get(count), left_out))
     counts = tuple(one.problem.nodes for one in used)
-    notes = [*_notes(subject, machine, left_out), *_bends(subject, machine, used)]
+    problems = [*(one.problem for one in used), *(one.problem for one in found)]
+    notes = [*_not_learnt_from(subject, left_out), *_sums_taken(problems, machine)]
+    notes += _bends(subject, machine, used)
     curve = tuple(model.curve(max([*nodes, *seen], default=1)) if found else ())
     return Predicted(subject, counts, tuple(found), curve, model.law.scales, tuple(notes)), gaps
 
@@ -181,11 +191,20 @@ def _bends(subject: Subject, machine: Machine, used: Sequence[Measured]) -> Iter
         )
 
 
-def _notes(subject: Subject, machine: Machine, left_out: Collection[int]) -> Iterator[str]:
-    """What else to know of a subject."""
-    yield from _not_learnt_from(subject, left_out)
-    if subject.check == "su3_rmd" and machine.sum_law is None:
-        yield "global sums as ⌈log₂p⌉ messages: no law of allreduce in this run"
+def _sums_taken(problems: Sequence[Problem], machine: Machine) -> Iterator[str]:
+    """On which node counts global sums have no law of their own."""
+    without = sorted(
+        {
+            one.nodes
+            for one in problems
+            if one.sums and one.ranks > 1 and machine.law_of_sums(one.ranks, one.nodes) is None
+        }
+    )
+    if without:
+        yield (
+            f"global sums as ⌈log₂p⌉ messages on {', '.join(map(str, without))}"
+            f" node{'s' * (without != [1])}: no law of allreduce, with so many ranks a node, there"
+        )
 
 
 class _Model:
@@ -211,11 +230,7 @@ class _Model:
     def _messages_s(self, problem: Problem) -> Vector:
         """What α and β say of the problem's messages, in each resample."""
         total = self.machine.messages_s(problem.transfers)
-        if problem.sums:
-            between = problem.nodes > 1
-            total = total + self.machine.sums_s(
-                problem.sums, SUM_BYTES, problem.ranks, between=between
-            )
+        total = total + self.machine.sums_s(problem.sums, problem.ranks, problem.nodes)
         return np.broadcast_to(total, (len(self.time_s),)).copy()
 
     def prediction(

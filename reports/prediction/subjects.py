@@ -32,8 +32,6 @@ Scaling = Literal["strong", "weak"]
 APPLICATIONS = ("su3_rmd", "hpl")
 #: Problems whose memory a rank differs by less are of one size a rank: N is a multiple of NB.
 ALIKE = 1.1
-#: A global sum of su3_rmd: four values of three 8-byte integers.
-SUM_BYTES = 96
 #: How far a count is looked for that cuts a lattice.
 _MOST_TRIED = 4096
 _GRID = frozenset({"p", "q", "n", "ranks_per_node", "threshold", "mpi_profile"})
