@@ -176,6 +176,10 @@ def test_every_metric_of_the_dashboard_is_exported_and_every_export_is_on_the_pa
     assert len(used) > 15
     assert without_unit(used) <= told
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])
+    # What is now: over a range each state that ever held would stand there.
+    stats = [panel for panel in dashboard["panels"] if panel["type"] == "stat"]
+    asked = [(one["instant"], one["range"]) for panel in stats for one in panel["targets"]]
+    assert {*asked} == {(True, False)}
     page = (ROOT / "docs/monitoring.md").read_text()
     lines = re.findall(r"^\| `assay_.*", page, re.MULTILINE)
     assert told == {name for line in lines for name in re.findall(r"`(assay_\w+)`", line)}
