@@ -143,15 +143,17 @@ def _records(run_dir: Path, plan: Plan, records: list[_Named], *, accepted: bool
 
 
 def _raw_faults(run_dir: Path, records: list[_Named]) -> Iterator[str]:
+    told: set[str] = set()  # all behind a damage have one message
     with RawFiles(run_dir) as files:
-        named = yield from _changed(files, records)
-        yield from _further(run_dir, files, named)
+        named = yield from _changed(files, records, told)
+        yield from _further(run_dir, files, named, told)
 
 
-def _changed(files: RawFiles, records: Sequence[_Named]) -> Generator[str, None, set[str]]:
+def _changed(
+    files: RawFiles, records: Sequence[_Named], told: set[str]
+) -> Generator[str, None, set[str]]:
     """Raw files that are not what records say; gives the names of all that they name."""
     named: set[str] = set()
-    told: set[str] = set()
     for record in sorted(records, key=attrgetter("block")):
         where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
         paths = raw_paths(record.artifacts)
@@ -170,13 +172,18 @@ def _changed(files: RawFiles, records: Sequence[_Named]) -> Generator[str, None,
                         elif hashlib.file_digest(file, "sha256").hexdigest() != wanted:
                             yield f"{name} is not what the record of {where} says"
                 except AssayError as error:
-                    if str(error) not in told:  # all behind a damage have one message
-                        yield str(error)
-                    told.add(str(error))
+                    yield from _once(error, told)
     return named
 
 
-def _further(run_dir: Path, files: RawFiles, named: set[str]) -> Iterator[str]:
+def _once(error: AssayError, told: set[str]) -> Iterator[str]:
+    """The message of an error that has not been told."""
+    if str(error) not in told:
+        yield str(error)
+    told.add(str(error))
+
+
+def _further(run_dir: Path, files: RawFiles, named: set[str], told: set[str]) -> Iterator[str]:
     """What lies beside the raw files that records name."""
     raw = run_dir / "raw"
     archives = {name.rpartition("/")[0] for name in named}
@@ -186,8 +193,9 @@ def _further(run_dir: Path, files: RawFiles, named: set[str]) -> Iterator[str]:
         if name in archives:
             try:
                 members = [f"{name}/{member}" for member in files.members(name)]
-            except AssayError:
-                continue  # told where its members were read
+            except AssayError as error:  # behind the last member that records name
+                yield from _once(error, told)
+                continue
             yield from (f"{one} belongs to no record" for one in members if one not in named)
         elif name not in named and not unfinished:
             yield f"{name} belongs to no record"

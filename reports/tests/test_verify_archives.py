@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`assay verify` on archives of raw output: what lies behind the members that records name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import msgspec
+
+from records.archive import ArchiveWriter, Packed
+from reports.acceptance.verify import _Named, _raw_faults
+
+STEM = "hpl-1.b1.a1"
+TEXTS = {f"{STEM}.out": b"rate 1\n" * 40, f"{STEM}.err": b""}
+
+
+def written(folder: Path) -> list[_Named]:
+    """A run directory with the archive of one launch, and its record."""
+    (folder / "raw").mkdir(parents=True)
+    writer = ArchiveWriter(folder / "raw/b1.zip", lambda _: True)
+    writer.append([Packed(name, [text]) for name, text in TEXTS.items()])
+    writer.close()
+    artifacts = {}
+    for kind, (name, text) in zip(("stdout", "stderr"), TEXTS.items(), strict=True):
+        artifacts[kind] = f"raw/b1.zip/{name}"
+        artifacts[f"{kind}_sha256"] = hashlib.sha256(text).hexdigest()
+    record = {"case_id": "hpl-1", "block": 1, "attempt": 1, "status": "ok", "artifacts": artifacts}
+    return [msgspec.json.decode(json.dumps(record), type=_Named)]
+
+
+def put_before_the_directory(path: Path, foreign: bytes) -> None:
+    content = path.read_bytes()
+    at = content.index(b"PK\1\2")
+    path.write_bytes(content[:at] + foreign + content[at:])
+
+
+def test_a_whole_archive_has_no_fault(tmp_path: Path) -> None:
+    records = written(tmp_path)
+    assert list(_raw_faults(tmp_path, records)) == []
+
+
+def test_what_stands_behind_the_named_members_is_told_once(tmp_path: Path) -> None:
+    records = written(tmp_path)
+    put_before_the_directory(tmp_path / "raw/b1.zip", b"foreign bytes of no member")
+    (fault,) = _raw_faults(tmp_path, records)
+    assert "is damaged at byte" in fault
+
+
+def test_a_damage_before_named_members_is_told_once(tmp_path: Path) -> None:
+    records = written(tmp_path)
+    path = tmp_path / "raw/b1.zip"
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\3\4", 10) + 1] = 0
+    path.write_bytes(content)
+    (fault,) = _raw_faults(tmp_path, records)
+    assert "is damaged at byte" in fault
