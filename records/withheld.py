@@ -39,13 +39,14 @@ _HEX = re.compile(r"(?i)(?=\w*\d)(?=\w*[a-f])[0-9a-f]{32,}")
 #: In running text only what certainly is one: a token, or what a telling name is set to.
 _IN_TEXT = re.compile(
     r"(?P<name>\b\w*(?:TOKEN|JWT|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY)\w*\s*[=:]\s*)"
-    rf"[^\s;,]+|{_LOOKS}",
+    rf"(?!{re.escape(WITHHELD)})[^\s;,]+|{_LOOKS}",
     re.IGNORECASE,
 )
 
 
 def masked(text: str) -> str:
-    """A program's text with its tokens and passwords withheld; their names stay."""
+    """A program's text with its tokens and passwords withheld; their names stay. Masked text stays
+    as it is."""
     return _IN_TEXT.sub(lambda found: (found["name"] or "") + WITHHELD, text)
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from assay.nightly.silence import campaigns_of
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.history.model import History, Missed
@@ -15,11 +18,21 @@ from records.history.store import Store
 from records.run_directory import open_run
 from reports.analysis import analyse
 from reports.export.families import Families
-from reports.export.of_history import add_night, night_points
+from reports.export.of_history import add_counts, add_night, missed_points, night_points
 from reports.export.of_run import run_families, run_points
-from reports.export.points import line_protocol
+from reports.export.points import Point, line_protocol
 from reports.load.loading import load_run
 from reports.nightly.check import newest_night
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A campaign on a site with its nights, None where it never had one."""
+
+    site: str
+    campaign: str
+    history: History | None
+    missed: list[Missed]
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,15 +69,26 @@ def _history(arguments: argparse.Namespace, source: Path) -> str:
     if not groups:
         raise AssayError(f"{source} holds no nights of this; see: assay history show")
     if arguments.format == "influx":
-        return "".join(line_protocol(night_points(*group)) for group in groups)
+        points = chain.from_iterable(map(_points, groups))
+        return line_protocol(points)
     families = Families()
-    for history, missed in groups:
-        add_night(families, newest_night(history, str(source)), missed)
+    for group in groups:
+        nights = len(group.history.nights) if group.history else 0
+        add_counts(families, group.site, group.campaign, nights, len(group.missed))
+        if group.history:
+            add_night(families, newest_night(group.history, str(source)))
     return families.text()
 
 
-def _groups(arguments: argparse.Namespace, store: Store) -> Iterator[tuple[History, list[Missed]]]:
-    """Each history in the file that is meant, with its nights that could not run."""
-    for site, campaign, _ in store.groups():
-        if arguments.site in (None, site) and arguments.campaign in (None, campaign):
-            yield read_history(store, site, campaign), store.missed(site, campaign)
+def _points(group: _Group) -> Iterator[Point]:
+    if group.history:
+        yield from night_points(group.history)
+    yield from missed_points(group.missed)
+
+
+def _groups(arguments: argparse.Namespace, store: Store) -> Iterator[_Group]:
+    """Each campaign in the file that is meant."""
+    with_nights = {(site, campaign) for site, campaign, _ in store.groups()}
+    for whose in campaigns_of(store, arguments.site, arguments.campaign):
+        history = read_history(store, *whose) if whose in with_nights else None
+        yield _Group(*whose, history, store.missed(*whose))

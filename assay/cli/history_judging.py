@@ -4,20 +4,23 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from assay.cli.pictures import tell_pictures
 from assay.machine.nights import HistoryShown, HistorySilent
-from assay.nightly.judging import judge_nights
-from assay.nightly.notifying import Notifier, notices_of
-from assay.nightly.silence import duration, heard, silence_notices
+from assay.nightly.judging import judge_nights, tell_night
+from assay.nightly.notifying import Notifier, failure_notice, notices_of
+from assay.nightly.silence import Heard, duration, heard, silence_notices
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
 from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
+from records.withheld import masked
 from reports.nightly.listing import changes_text, missed_text, nights_text
 from reports.nightly.pages import pictures_of
 from reports.show.slides import write_pictures
@@ -39,39 +42,57 @@ def judge(
     arguments: argparse.Namespace,
     notifier: Notifier | None,
 ) -> int:
-    """Judge the nights as the options of `add_judging` say; gives the exit status."""
-    checked = judge_nights(
+    """Judge the nights as the options of `add_judging` say; gives the exit status.
+
+    Notices go out before the pages are written. A re-run that failed gives its own exit status.
+    """
+    checked, failure = judge_nights(
         store,
         site,
         campaign,
         alarms_a_month=arguments.alarms_a_month,
         rerun=arguments.rerun,
-        out=arguments.out,
-        json=arguments.json,
+        quiet=arguments.json,
     )
+    if failure is not None:
+        print(f"assay: not run again: {failure}", file=sys.stderr)
     if notifier is not None:
-        notifier.send(notices_of(checked))
+        notifier.send(notices_of(checked, failure))
+    status = checked.status if failure is None else failure.status
+    tell_night(checked, arguments.out, status, json=arguments.json)
     if arguments.pictures is not None:
         written = write_pictures(pictures_of(checked), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
-    return checked.status
+    return status
 
 
 def silent(arguments: argparse.Namespace) -> int:
     """`assay history silent`: which nights did not come; FAIL where one did not."""
-    after, now = duration(arguments.after), datetime.now(UTC)
-    with Store(arguments.history) as store:
-        found = list(heard(store, arguments.site, arguments.campaign, after, now))
-    if not found:
-        raise AssayError(f"{arguments.history} holds no nights of this; see: assay history show")
+    after = duration(arguments.after)
+    notifier = Notifier(arguments.history) if arguments.notify else None
+    try:
+        found = _heard(arguments, after)
+    except AssayError as error:
+        if notifier is not None:
+            notifier.send([failure_notice("history: no night to be found", error, "")])
+        raise
     if arguments.json:
         silent_for = after.total_seconds()
         print(HistorySilent.of(after_s=silent_for, campaigns=found).text())
     else:
         say("\n".join(one.sentence for one in found))
-    if arguments.notify:
-        Notifier(arguments.history).send(silence_notices(found))
+    if notifier is not None:
+        notifier.send(silence_notices(found))
     return ExitStatus.FAIL if any(one.silent for one in found) else ExitStatus.PASS
+
+
+def _heard(arguments: argparse.Namespace, after: timedelta) -> list[Heard]:
+    """The campaigns that are meant. Raises AssayError when the history tells of none."""
+    with Store(arguments.history) as store:
+        found = list(heard(store, arguments.site, arguments.campaign, after, datetime.now(UTC)))
+    if not found:
+        raise AssayError(f"{arguments.history} holds no nights of this; see: assay history show")
+    return found
 
 
 def show(arguments: argparse.Namespace) -> int:
@@ -112,7 +133,10 @@ def _shown(arguments: argparse.Namespace, store: Store) -> HistoryShown:
             }
             for night in nights
         ],
-        missed=store.missed(arguments.site, arguments.campaign),
+        missed=[
+            replace(one, reason=masked(one.reason))
+            for one in store.missed(arguments.site, arguments.campaign)
+        ],
         changes=[_change(history, change) for change in history.changes] if history else [],
     )
 

@@ -2,7 +2,7 @@
 """`assay nightly run`: runs the campaign, adds the run to the history and judges it.
 
 A night that cannot run is kept in the history with its reason. Those whom the history names are
-notified.
+notified, also of a night that ran and could not be added or judged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.cli.history_judging import judge
-from assay.nightly.notifying import Notice, Notifier
+from assay.nightly.notifying import Notifier, failure_notice
 from assay.run.start import start_run
 from assay.schema import load_campaign
 from records.errors import AssayError
@@ -27,27 +27,38 @@ from reports.nightly.night import read_night
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
-    notifier = Notifier(arguments.history)  # first: no job gets the addresses
+    notifier = Notifier(arguments.history)
     try:
         status = start_run(arguments.campaign, arguments.site, False)
     except Exception as error:
         missed = _keep_reason(arguments, str(error) or type(error).__name__)
-        title = f"{missed.campaign} on {missed.site}: no night"
-        notifier.send([Notice("silence", title, f"{missed.date} UTC: {masked(missed.reason)}")])
+        name, when = f"{missed.campaign} on {missed.site}", f"{missed.date} UTC."
+        notifier.send([failure_notice(f"{name}: no night", missed.reason, when)])
         raise
-    night, values = read_night(open_run(status.run_id).path)
-    with Store(arguments.history, create=True) as store:
-        store.add(night, values)
-        return judge(store, night.site, night.campaign, arguments, notifier)
+    try:
+        night, values = read_night(open_run(status.run_id).path)
+        with Store(arguments.history, create=True) as store:
+            store.add(night, values)
+            return judge(store, night.site, night.campaign, arguments, notifier)
+    except Exception as error:
+        site, campaign = _whose(arguments)
+        title = f"{campaign} on {site}: night not finished"
+        notifier.send([failure_notice(title, error, f"Run {status.run_id}.")])
+        raise
+
+
+def _whose(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Site and campaign of the night; where the campaign cannot be read its file's name."""
+    site, campaign = arguments.site.partition(":")[0], Path(arguments.campaign).stem
+    with suppress(AssayError):
+        campaign = load_campaign(arguments.campaign).name
+    return site, campaign
 
 
 def _keep_reason(arguments: argparse.Namespace, reason: str) -> Missed:
     """Keep in the history that the night could not run; what ended it is what is reported."""
-    site, campaign = arguments.site.partition(":")[0], Path(arguments.campaign).stem
-    with suppress(AssayError):
-        campaign = load_campaign(arguments.campaign).name
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-    missed = Missed(site, campaign, now, reason)
+    missed = Missed(*_whose(arguments), now, masked(reason))
     try:
         with Store(arguments.history, create=True) as store:
             store.add_missed(missed)

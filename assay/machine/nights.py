@@ -134,9 +134,9 @@ class CampaignHeard(Part):
     campaign: str
     """The campaign."""
     newest: str
-    """When the newest night began (UTC)."""
+    """When the newest night began (UTC); empty: there never was one."""
     age_s: float
-    """How long ago that is, s."""
+    """How long ago that is, or the first night that could not run, s."""
     silent: bool
     """Whether that is longer than it may be."""
     why: str

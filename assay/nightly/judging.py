@@ -10,6 +10,7 @@ import yaml
 
 from assay.run.start import start_run
 from assay.terminal import say
+from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.files import write_whole
 from records.history.store import Store
 from records.rerun import rerun_campaign
@@ -31,38 +32,55 @@ def judge_nights(
     *,
     alarms_a_month: float,
     rerun: bool,
-    out: Path | None,
-    json: bool,
-) -> Checked:
-    """Judge; run suspicious cases again if asked; write the pages and print what was found.
+    quiet: bool,
+) -> tuple[Checked, AssayError | None]:
+    """Judge; run suspicious cases again if asked, and say so unless `quiet`.
 
-    `out`: folder of the pages; None: beside the history. `json`: print the machine form.
+    A re-run that fails leaves the judgement as it was before; the error is given beside it.
     """
     checked = check_history(store, site, campaign, alarms_a_month)
-    if rerun:
-        # First the suspects; then, on other nodes, what the re-run has just confirmed.
-        for elsewhere in (False, True):
-            cases = {
-                checked.history.series[item.series].case_id
-                for item in checked.judgement.of("regression" if elsewhere else "suspect")
-                if not elsewhere or (item.rerun is not None and item.elsewhere is None)
-            }
-            if cases and _run_again(store, checked, cases, elsewhere=elsewhere, quiet=json):
-                checked = check_history(store, site, campaign, alarms_a_month)
-    elif checked.judgement.of("suspect"):
-        print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
-    page = write_pages(checked, out or store.path.parent / f"{campaign}-nightly-{site}")
+    if not rerun:
+        if checked.judgement.of("suspect"):
+            print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
+        return checked, None
+    # First the suspects; then, on other nodes, what the re-run has just confirmed.
+    for elsewhere in (False, True):
+        cases = {
+            checked.history.series[item.series].case_id
+            for item in checked.judgement.of("regression" if elsewhere else "suspect")
+            if not elsewhere or (item.rerun is not None and item.elsewhere is None)
+        }
+        try:
+            told = _run_again(store, checked, cases, elsewhere=elsewhere) if cases else None
+        except AssayError as error:
+            return checked, error
+        except OSError as error:
+            return checked, InfrastructureError(str(error))
+        if told is None:
+            continue
+        if not quiet:
+            say(told)
+        checked = check_history(store, site, campaign, alarms_a_month)
+    return checked, None
+
+
+def tell_night(checked: Checked, out: Path | None, status: ExitStatus, *, json: bool) -> None:
+    """Write the pages and print what was found, as the machine form if `json`.
+
+    `out`: folder of the pages; None: beside the history. `status`: what the command ends with.
+    """
+    night = checked.night
+    beside = Path(checked.history_file).parent / f"{night.campaign}-nightly-{night.site}"
+    page = write_pages(checked, out or beside)
     if json:
-        print(as_json(checked))
+        print(as_json(checked, status))
     else:
         say(short_text(checked, f"Trends: {page}"))
-    return checked
 
 
-def _run_again(
-    store: Store, checked: Checked, cases: set[str], *, elsewhere: bool, quiet: bool
-) -> bool:
-    """Run cases of the newest night again and add that; False when no other nodes are there."""
+def _run_again(store: Store, checked: Checked, cases: set[str], *, elsewhere: bool) -> str | None:
+    """Run cases of the newest night again and add that; what was run, None when no other nodes are
+    there."""
     run = open_run(checked.night.run_path)
     site, plan = run.provenance().site, run.plan()
     left_out = {
@@ -79,7 +97,7 @@ def _run_again(
             f"{len(cases)} cases not run on other nodes: there are {max(others, 0)} of them",
             file=sys.stderr,
         )
-        return False
+        return None
     content = rerun_campaign(
         plan,
         dict.fromkeys(fitting, ()),
@@ -94,7 +112,5 @@ def _run_again(
     status = start_run(str(file), asked_as, False, site.builds, left_out)
     night, values = read_night(open_run(status.run_id).path)
     store.add(night, values, checked.night.id, elsewhere=elsewhere)
-    if not quiet:
-        where = f" on other nodes ({' '.join(night.nodes)})" if elsewhere else ""
-        say(f"run again{where}: {len(fitting)} cases as run {night.run_id}")
-    return True
+    where = f" on other nodes ({' '.join(night.nodes)})" if elsewhere else ""
+    return f"run again{where}: {len(fitting)} cases as run {night.run_id}"

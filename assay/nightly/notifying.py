@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from assay.sites.slurm import ADDRESSES
 from records.errors import AssayError
 from records.plain_text import one_line
+from records.withheld import masked
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 
 Event = Literal["regression", "recovery", "silence"]
 EVENTS: tuple[Event, ...] = get_args(Event)
-#: The variable that holds addresses, separated by blanks.
-VARIABLE = "ASSAY_NOTIFY"
 #: Ends the name of the file beside a history that holds addresses, one a line.
 SUFFIX = ".notify"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?=:)")
@@ -57,10 +57,10 @@ class Notice:
 def targets_of(history: Path) -> list[Target]:
     """Where a history's notices go: the variable ASSAY_NOTIFY and the file HISTORY.notify.
 
-    The variable is taken out of the environment, so that no job gets it. A line of the file is
+    The variable is taken out of the environment. A line of the file is
     `[EVENT,…] ADDRESS`. Raises AssayError for a file that others may read, or a line that is none.
     """
-    found = [Target(word) for word in os.environ.pop(VARIABLE, "").split()]
+    found = [Target(word) for word in os.environ.pop(ADDRESSES, "").split()]
     file = history.with_suffix(SUFFIX)
     try:
         status = file.stat()
@@ -93,8 +93,17 @@ def _target(line: str, place: str) -> Target:
     return Target(address, frozenset(one for one in EVENTS if not events or one in events))
 
 
-def notices_of(checked: Checked) -> list[Notice]:
-    """What of a judged night is told: regressions found that night, recoveries, silent series."""
+def failure_notice(title: str, error: Exception | str, where: str) -> Notice:
+    """That a night, or a part of it, did not come; secrets in the error are withheld."""
+    text = masked(str(error) or type(error).__name__)
+    return Notice("silence", title, f"{text}\n{where}".strip())
+
+
+def notices_of(checked: Checked, failure: AssayError | None = None) -> list[Notice]:
+    """What of a judged night is told: regressions found that night, recoveries, silent series.
+
+    `failure`: why suspicious cases could not be run again.
+    """
     night, found = checked.night, checked.judgement.of
     name, sentence = f"{night.campaign} on {night.site}", answer_of_night(checked).sentence
     where = f"Night of {night.date} UTC, run {night.run_id}."
@@ -107,6 +116,8 @@ def notices_of(checked: Checked) -> list[Notice]:
     if silent := found("silent"):
         text = f"{len(silent)} series have no value tonight."
         notices.append(Notice("silence", f"{name}: silent series", f"{text}\n{where}"))
+    if failure is not None:
+        notices.append(failure_notice(f"{name}: not run again", failure, where))
     return notices
 
 

@@ -6,13 +6,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from assay.nightly.notifying import Notice
 from records.errors import AssayError
 from records.history.model import Missed
 from records.history.store import Store
 from records.plain_text import one_line
+from records.withheld import masked
+from reports.export.points import time_of
 
 _DURATION = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
@@ -21,7 +23,11 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 @dataclass(frozen=True, slots=True)
 class Heard:
     """A campaign on a site, when its newest night began, how long ago, and whether that is too
-    long; `why`: the newest night that could not run since then, and its reason."""
+    long; `why`: the newest night that could not run since then, and its reason.
+
+    Where it never had a night `newest` is empty and the age counts from the first that could not
+    run.
+    """
 
     site: str
     campaign: str
@@ -34,6 +40,8 @@ class Heard:
     def sentence(self) -> str:
         """ "nightly on a-site: no night for 50 h, since 2026-11-20 02:30 UTC"."""
         name = f"{self.campaign} on {self.site}"
+        if not self.newest:
+            return f"{name}: no night yet, for {self.age_s / 3600:.0f} h; {self.why}"
         when = f"{self.newest[:16].replace('T', ' ')} UTC"
         hours = f"{self.age_s / 3600:.0f} h"
         if not self.silent:
@@ -52,26 +60,33 @@ def duration(text: str) -> timedelta:
 def heard(
     store: Store, site: str | None, campaign: str | None, after: timedelta, now: datetime
 ) -> Iterator[Heard]:
-    """Each history of the file that is meant; newest nights by their start, in UTC."""
-    for its_site, its_campaign, _ in store.groups():
-        if site in (None, its_site) and campaign in (None, its_campaign):
-            newest = store.nights(its_site, its_campaign)[-1].started_at
-            age = now - datetime.fromisoformat(newest).astimezone(UTC)
-            later = [one for one in store.missed(its_site, its_campaign) if one.at > newest]
-            yield Heard(
-                its_site,
-                its_campaign,
-                newest,
-                age.total_seconds(),
-                age > after,
-                _reason(later),
-            )
+    """Each history of the file that is meant; newest nights by their start, in UTC.
+
+    Raises AssayError for a night without a time.
+    """
+    for whose in campaigns_of(store, site, campaign):
+        newest = max((night.started_at for night in store.nights(*whose)), default="")
+        later = [one for one in store.missed(*whose) if one.at > newest]
+        age = now - time_of(newest or min(one.at for one in later))
+        yield Heard(*whose, newest, age.total_seconds(), age > after, _reason(later))
+
+
+def campaigns_of(store: Store, site: str | None, campaign: str | None) -> list[tuple[str, str]]:
+    """Site and campaign of each history of the file that is meant, the one added last at the end;
+    before them those that never had a night."""
+    known = [(its_site, its_campaign) for its_site, its_campaign, _ in store.groups()]
+    tried = dict.fromkeys((one.site, one.campaign) for one in store.missed(None, None))
+    return [
+        whose
+        for whose in [*(one for one in tried if one not in known), *known]
+        if site in (None, whose[0]) and campaign in (None, whose[1])
+    ]
 
 
 def _reason(missed: list[Missed]) -> str:
     if not missed:
         return ""
-    return f"{missed[-1].date} UTC it could not run: {one_line(missed[-1].reason)}"
+    return f"{missed[-1].date} UTC it could not run: {one_line(masked(missed[-1].reason))}"
 
 
 def silence_notices(found: list[Heard]) -> list[Notice]:

@@ -22,6 +22,8 @@ CALLERS_OPTIONS = {
     "SBATCH_QOS": "--qos",
     "SBATCH_RESERVATION": "--reservation",
 }
+#: The variable that holds addresses of notifications, separated by blanks; they hold passwords.
+ADDRESSES = "ASSAY_NOTIFY"
 
 
 def callers_access() -> list[str]:
@@ -40,8 +42,13 @@ def callers_access() -> list[str]:
 
 
 def environment_of_commands() -> dict[str, str]:
-    """The caller's environment without options of sbatch, which ReFrame submits without, too."""
-    return {name: v for name, v in os.environ.items() if not name.startswith("SBATCH_")}
+    """The caller's environment without options of sbatch, which ReFrame submits without, too, and
+    without addresses of notifications."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name != ADDRESSES and not name.startswith("SBATCH_")
+    }
 
 
 class SlurmSite(Site):

@@ -18,6 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families as older_tex
 
 from assay import ROOT
 from assay.cli import main
+from records.history.model import Change, Missed
+from records.history.store import Store
 from records.units import UNITS
 from reports.export.families import Families
 from reports.export.points import Point, line_protocol
@@ -37,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         history = folder / "results/history.sqlite"
         assert main(["history", "add", str(run), "--history", str(history)]) == 0
     params = {"p": 1, "q": 2, "n": 1000, "nb": 100, "ranks_per_node": 1}
-    sizes = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [8]}
+    sizes = {"placement": "between-nodes", "constructs": ["Send/Recv"], "sizes": [*range(8, 20)]}
     cases = [case("hpl", "mpich", params), case("pt2pt", "mpich", sizes)]
     run = write_run(folder / "results/quick/run", cases, blocks=7)
     (run / "campaign.yaml").write_text("schema: 1\n")
@@ -138,6 +140,73 @@ def test_a_run_without_its_time_is_not_exported_as_of_1970(
     assert main(["export", str(run)]) == 0
     assert main(["export", str(run), "--format", "influx"]) == 2
     assert "started_at" in capsys.readouterr().err
+
+
+def told_of(capsys: pytest.CaptureFixture[str], history: Path, *words: str) -> dict[str, float]:
+    """The samples of a history, by name and labels but site and campaign."""
+    whose = {"site", "campaign"}
+    return {
+        " ".join([sample.name, *(v for k, v in sorted(sample.labels.items()) if k not in whose)]): (
+            sample.value
+        )
+        for family in openmetrics(exported(history.parent, capsys, str(history), *words))
+        for sample in family.samples
+    }
+
+
+@pytest.mark.parametrize("found", [True, False])
+def test_what_a_night_found_with_its_own_limits_is_what_is_exported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], found: bool
+) -> None:
+    """The limits of the export are those of one alarm a month: they would say the contrary."""
+    history = tmp_path / "history.sqlite"
+    words = ["--history", str(history)]
+    for number in range(1, 13):
+        assert main(["history", "add", str(write_night(tmp_path, number)), *words]) == 0
+    slow = write_night(tmp_path, 13, slower=1.2)
+    again = write_night(tmp_path, 13, slower=1.0 if found else 1.2, suffix="b")
+    main(["history", "add", str(slow), *words])
+    main(["history", "add", str(again), "--rerun-of", slow.name, *words])
+    assert main(["history", "check", *words]) == (0 if found else 1)
+    with Store(history) as store:
+        night = store.find(slow.name)
+        change = Change(1, "regression", "tonight", night.id, night.id, 1e9, 8e8, 12)
+        store.keep_judgement(night, [(1, change)] if found else [])
+    told = told_of(capsys, history)
+    assert told["assay_night_findings regression"] == found
+    assert told["assay_night_state FAIL"] == found
+    assert told["assay_night_state PASS"] == (not found)
+
+
+def test_nights_missed_of_a_campaign_that_never_had_one(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "history.sqlite"
+    shutil.copy(history_of(folder), history)
+    with Store(history) as store:
+        store.add_missed(Missed("new", "quick", "2026-01-02T02:00:00Z", "no nodes"))
+    told = told_of(capsys, history, "--site", "new")
+    assert told == {"assay_nights": 0, "assay_nights_missed": 1}
+    text = exported(folder, capsys, str(history), "--format", "influx", "--site", "new")
+    assert text.startswith('assay_night_missed,campaign=quick,site=new reason="no nodes" 17673')
+    assert told_of(capsys, history, "--site", "virtual")["assay_nights_missed"] == 0
+
+
+def test_a_night_without_a_time_is_one_message(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history = tmp_path / "history.sqlite"
+    shutil.copy(history_of(folder), history)
+    with Store(history) as store:
+        store.database.execute("UPDATE night SET started_at=run_id")
+    capsys.readouterr()
+    for words in (
+        ["export", str(history)],
+        ["export", str(history), "--format", "influx"],
+        ["history", "silent", "--history", str(history)],
+    ):
+        assert main(words) == 2
+        assert "T020000Z-0005' as the time of" in capsys.readouterr().err.replace("0001'", "0005'")
 
 
 def test_a_file_is_written_whole(folder: Path, tmp_path: Path) -> None:

@@ -10,14 +10,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from assay.cli import main
-from assay.nightly.notifying import VARIABLE, Notice, Notifier, targets_of
+from assay.nightly import judging
+from assay.nightly.notifying import Notice, Notifier, targets_of
 from assay.nightly.silence import duration, heard
-from records.errors import AssayError
+from assay.sites.slurm import ADDRESSES
+from records.errors import AssayError, InfrastructureError
 from records.history.model import Missed
 from records.history.store import Store
 from reports.tests.test_nightly_history import write_night
@@ -66,7 +69,7 @@ def webhook() -> Iterator[Webhook]:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(ADDRESSES, raising=False)
     return tmp_path
 
 
@@ -110,6 +113,135 @@ def test_a_regression_reaches_a_webhook_and_a_broken_one_changes_no_status(
     assert "geheim" not in said.out + said.err
 
 
+def slow_night(place: Path, nodes: int = 2) -> Path:
+    """Twelve nights, then a slow one on a site of so many nodes, whose re-run is slow, too."""
+    for number in range(1, 13):
+        add(place, number)
+    slow: Path = write_night(place, 13, slower=1.2)
+    provenance = json.loads((slow / "provenance.json").read_bytes())
+    provenance["site"]["nodes"] = nodes
+    (slow / "provenance.json").write_text(json.dumps(provenance))
+    assert main(["history", "add", str(slow)]) == 0
+    return slow
+
+
+@pytest.mark.parametrize("error", [InfrastructureError("n3: drained"), OSError(28, "disk full")])
+def test_a_regression_is_told_though_it_cannot_be_run_again_elsewhere(
+    place: Path,
+    webhook: Webhook,
+    capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    def no_start(*_: object) -> None:
+        raise error
+
+    slow_night(place, nodes=8)
+    add(place, 13, slower=1.2, suffix="b")
+    addressed(place, f"{webhook.address}\n")
+    monkeypatch.setattr(judging, "start_run", no_start)
+    capsys.readouterr()
+    assert main(["history", "check", "--rerun", "--notify", "--json"]) == 4
+    told = capsys.readouterr()
+    assert [one["title"] for one in webhook.posted] == [
+        "quick on virtual: regression",
+        "quick on virtual: not run again",
+    ]
+    reason = str(error)
+    assert told.err == f"assay: not run again: {reason}\n"
+    assert reason in webhook.posted[1]["message"]
+    night = json.loads(told.out)
+    assert (night["verdict"], night["exit_status"]) == ("FAIL", 4)
+    assert (place / "results/quick-nightly-virtual/index.html").is_file()
+
+
+def test_a_regression_is_told_though_its_pages_cannot_be_written(
+    place: Path, webhook: Webhook
+) -> None:
+    slow_night(place)
+    add(place, 13, slower=1.2, suffix="b")
+    addressed(place, f"{webhook.address}\n")
+    (place / "file").touch()
+    assert main(["history", "check", "--notify", "--out", "file/x"]) == 4
+    assert [one["title"] for one in webhook.posted] == ["quick on virtual: regression"]
+
+
+def test_a_night_that_ran_and_cannot_be_added_is_told(
+    place: Path, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = write_night(place, 1)
+    (run / "records.jsonl").write_bytes(b"{\n" * 2)
+    started = SimpleNamespace(run_id=run.name)
+    monkeypatch.setattr("assay.cli.nightly_run.start_run", lambda *_: started)
+    addressed(place, f"{webhook.address}\n")
+    assert main(["nightly", "run", "--campaign", "quick", "--site", "virtual"]) == 2
+    (told,) = webhook.posted
+    assert told["title"] == "quick on virtual: night not finished"
+    assert "records.jsonl" in told["message"]
+    assert run.name in told["message"]
+
+
+def test_a_secret_in_the_reason_of_a_missed_night_is_withheld_everywhere(
+    place: Path, webhook: Webhook, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_start(*_: object) -> None:
+        raise InfrastructureError("sbatch: HUB_TOKEN=geheim was not taken")
+
+    monkeypatch.setattr("assay.cli.nightly_run.start_run", no_start)
+    addressed(place, f"{webhook.address}\n")
+    words = ["--campaign", "quick", "--site", "virtual"]
+    assert main(["nightly", "run", *words]) == 4
+    with Store(Path("results/history.sqlite")) as store:
+        (missed,) = store.missed(None, None)
+        # A history written before keeps the text as it was.
+        store.add_missed(Missed("virtual", "quick", "2026-01-01T02:00:00Z", "HUB_TOKEN=geheim"))
+    assert missed.reason == "sbatch: HUB_TOKEN=(withheld: looks like a secret) was not taken"
+    capsys.readouterr()
+    main(["history", "silent", "--after", "1m", "--notify"])
+    main(["history", "silent", "--json"])
+    main(["history", "show"])
+    main(["history", "show", "--json"])
+    main(["export", "results/history.sqlite", "--format", "influx"])
+    said = " ".join((capsys.readouterr().out + json.dumps(webhook.posted)).split())
+    assert said.count("HUB_TOKEN=(withheld: looks like a secret)") == 10
+    assert "geheim" not in said
+    assert "secret) looks" not in said
+
+
+def test_a_campaign_that_never_had_a_night_is_silent(
+    place: Path, webhook: Webhook, capsys: Capture
+) -> None:
+    add(place, 1)
+    addressed(place, f"{webhook.address}\n")
+    history = Path("results/history.sqlite")
+    with Store(history) as store:
+        for hour in (2, 3):
+            at = f"2026-01-02T{hour:02d}:00:00Z"
+            store.add_missed(Missed("new", "quick", at, "no nodes"))
+        now = datetime(2026, 1, 2, 5, tzinfo=UTC)
+        (early,) = heard(store, "new", None, timedelta(hours=4), now)
+    assert (early.silent, early.newest, early.age_s) == (False, "", 3 * 3600)
+    capsys.readouterr()
+    assert main(["history", "silent", "--site", "new", "--notify"]) == 1
+    assert "quick on new: no night yet, for" in capsys.readouterr().out
+    assert webhook.posted[-1]["message"].endswith("2026-01-02 03:00 UTC it could not run: no nodes")
+    assert main(["history", "silent", "--notify"]) == 1
+    assert len(webhook.posted) == 3
+
+
+@pytest.mark.parametrize("content", [None, b"no history" * 100])
+def test_silence_is_told_where_the_history_is_gone_or_damaged(
+    place: Path, webhook: Webhook, content: bytes | None
+) -> None:
+    addressed(place, f"{webhook.address}\n")
+    if content is not None:
+        Path("results/history.sqlite").write_bytes(content)
+    assert main(["history", "silent", "--notify"]) == 2
+    (told,) = webhook.posted
+    assert told["title"] == "history: no night to be found"
+    assert "history.sqlite" in told["message"]
+
+
 def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys: Capture) -> None:
     add(place, 1)
     addressed(place, f"silence {webhook.address}\n")
@@ -119,6 +251,8 @@ def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys
     assert main(["history", "silent", "--after", "99999d", "--notify"]) == 0
     assert len(webhook.posted) == 1
     assert main(["history", "silent", "--site", "other"]) == 2
+    assert main(["history", "silent", "--site", "other", "--notify"]) == 2
+    assert len(webhook.posted) == 2
     with Store(Path("results/history.sqlite")) as store:
         store.add_missed(Missed("virtual", "quick", "2026-01-02T02:00:00Z", "no nodes"))
         now = datetime(2026, 1, 2, 15, tzinfo=UTC)
@@ -151,9 +285,9 @@ def test_addresses_are_ones_own_and_never_shown(
         assert "geheim" not in str(error.value)
         assert "history.notify:1" in str(error.value)
     file.unlink()
-    monkeypatch.setenv(VARIABLE, "nonsense://geheim json://geheim:geheim@127.0.0.1:9")
+    monkeypatch.setenv(ADDRESSES, "nonsense://geheim json://geheim:geheim@127.0.0.1:9")
     notifier = Notifier(history)
-    assert VARIABLE not in os.environ
+    assert ADDRESSES not in os.environ
     assert notifier.send(notice) == 0
     said = capsys.readouterr().err
     assert said.count("not notified") == 2

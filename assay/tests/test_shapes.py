@@ -11,7 +11,7 @@ from assay.run.own_job import refuse_own_nodes
 from assay.run.shapes import partition_limits, refuse_unfit_shapes
 from assay.schema import campaign_from_text
 from assay.sites.site_file import chosen, read_site_file
-from assay.sites.slurm import SlurmSite
+from assay.sites.slurm import ADDRESSES, SlurmSite
 from assay.tests.test_driver import SITE
 from records.errors import AssayError
 
@@ -102,6 +102,14 @@ def test_account_qos_and_reservation_of_the_caller_become_options_and_nothing_el
     monkeypatch.setenv("SBATCH_QOS", "a b")
     with pytest.raises(AssayError, match=r"SBATCH_QOS: found 'a b', allowed are letters"):
         SlurmSite(described)
+
+
+def test_no_command_of_a_site_gets_the_addresses_of_notifications(site, monkeypatch):
+    """They hold passwords, and what sbatch inherits a job inherits."""
+    monkeypatch.setenv(ADDRESSES, "slack://geheim")
+    say(site, "sbatch", "env | grep geheim >&2; echo")
+    for answer in (ask(site, ["sbatch"]), asked(site, "sbatch")):
+        assert (answer.status, answer.stderr) == (0, "")
 
 
 def test_the_job_fits_the_longest_of_the_partition(site):

@@ -10,6 +10,7 @@ from typing import get_args
 import numpy as np
 
 from records.history.model import History, Missed, SeriesKey
+from records.withheld import masked
 from reports.answer.model import State
 from reports.export.families import Families
 from reports.export.points import Point, time_of
@@ -21,7 +22,14 @@ from reports.notation.labels import pairs_text
 STATES = (State.PASS, State.FAIL, State.SUSPECT, State.LEARNING, State.INCONCLUSIVE)
 
 
-def add_night(families: Families, checked: Checked, missed: Sequence[Missed]) -> None:
+def add_counts(families: Families, site: str, campaign: str, nights: int, missed: int) -> None:
+    """Gauges of a campaign that may have had no night yet."""
+    whose = {"site": site, "campaign": campaign}
+    families.of("nights", "Nights in the history.").add(nights, **whose)
+    families.of("nights_missed", "Nights that could not run.").add(missed, **whose)
+
+
+def add_night(families: Families, checked: Checked) -> None:
     """Gauges of a campaign's newest night."""
     history, night = checked.history, checked.night
     whose = {"site": night.site, "campaign": night.campaign}
@@ -29,8 +37,6 @@ def add_night(families: Families, checked: Checked, missed: Sequence[Missed]) ->
     families.of("night_started_timestamp", "When the newest night began.", "seconds").add(
         time_of(night.started_at).timestamp(), **whose
     )
-    families.of("nights", "Nights in the history.").add(len(history.nights), **whose)
-    families.of("nights_missed", "Nights that could not run.").add(len(missed), **whose)
     state = families.of("night_state", "1 for the state that the newest night is in.")
     for one in STATES:
         state.add(float(checked.state is one), **whose, state=one.name)
@@ -55,8 +61,8 @@ def add_night(families: Families, checked: Checked, missed: Sequence[Missed]) ->
                 families.valued(name, text, key.unit).add(float(value), **labels)
 
 
-def night_points(history: History, missed: Sequence[Missed]) -> Iterator[Point]:
-    """Every night and each of its medians, with its time; nights that could not run."""
+def night_points(history: History) -> Iterator[Point]:
+    """Every night and each of its medians, with its time."""
     for place, night in enumerate(history.nights):
         whose = {"site": night.site, "campaign": night.campaign}
         at = time_of(night.started_at)
@@ -68,9 +74,13 @@ def night_points(history: History, missed: Sequence[Missed]) -> Iterator[Point]:
                 n = int(history.counts[series, place])
                 tags = {**whose, **_labels(key), "unit": key.unit}
                 yield Point("assay_night_value", tags, {"median": value, "n": n}, at)
+
+
+def missed_points(missed: Sequence[Missed]) -> Iterator[Point]:
+    """Nights that could not run, each with its reason and its time."""
     for one in missed:
         whose = {"site": one.site, "campaign": one.campaign}
-        yield Point("assay_night_missed", whose, {"reason": one.reason}, time_of(one.at))
+        yield Point("assay_night_missed", whose, {"reason": masked(one.reason)}, time_of(one.at))
 
 
 def _labels(key: SeriesKey) -> dict[str, str]:

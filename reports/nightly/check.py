@@ -118,10 +118,16 @@ def check_history(store: Store, site: str, campaign: str, alarms_a_month: float 
 
 
 def newest_night(history: History, history_file: str = "") -> Checked:
-    """The newest night by what the history holds; nothing is kept."""
+    """The newest night by what the history holds; nothing is kept.
+
+    A night that was judged has the changes that were found then, whatever its limits were.
+    """
     rules = rules_for(len(history.series))
     place = len(history.nights) - 1
-    judgement = NightJudge(history, rules).judge(place, _before(history.changes, history, place))
+    night, changes = history.nights[place], history.changes
+    found = [item for item in changes if item.found == night.id and item.accepted is None]
+    judge, before = NightJudge(history, rules), _before(changes, history, place)
+    judgement = judge.judge(place, before, found if night.judged else None)
     return Checked(history, judgement, rules, history_file)
 
 

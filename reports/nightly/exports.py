@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from records.errors import ExitStatus
 from records.plain_text import plain
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
@@ -16,8 +17,11 @@ from reports.nightly.findings import Finding
 from reports.nightly.wording import case_names, group_line, point_name
 
 
-def as_json(checked: Checked) -> str:
-    """night.json: verdict, findings, changes of context, what was not judged."""
+def as_json(checked: Checked, status: ExitStatus | None = None) -> str:
+    """night.json: verdict, findings, changes of context, what was not judged.
+
+    `status`: what the command ends with; None: with the judgement's.
+    """
     night, answer = checked.night, answer_of_night(checked)
     content = {
         "schema": 1,
@@ -26,7 +30,7 @@ def as_json(checked: Checked) -> str:
         "run_id": night.run_id,
         "started_at": night.started_at,
         "verdict": answer.state.name,
-        "exit_status": int(checked.status),
+        "exit_status": int(checked.status if status is None else status),
         "answer": answer.as_json(),
         "summary": answer.sentence,
         "nodes": list(night.nodes),

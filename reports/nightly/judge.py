@@ -65,10 +65,15 @@ class NightJudge:
         """Nodes and weekday of each night."""
         return night_terms(self.history.nights)
 
-    def judge(self, place: int, changes: Sequence[Change]) -> Judgement:
+    def judge(
+        self, place: int, changes: Sequence[Change], found: Sequence[Change] | None = None
+    ) -> Judgement:
         """The verdicts of the night at `place`, given the changes known before it; later nights
-        are not looked at."""
-        return _Tonight(self, place, changes).judgement()
+        are not looked at. `found`: the changes that are known to be of this night; None: not
+        known."""
+        tonight = _Tonight(self, place, changes)
+        judgement = tonight.judgement()
+        return judgement if found is None else tonight.with_changes(judgement, found)
 
     def stage_a(self, place: int, changes: Sequence[Change]) -> StageA:
         """Stage A of the night at `place`."""
@@ -140,6 +145,21 @@ class _Tonight:
             sum(reason in self._young for reason in reasons),
             int(self.stage_a.reference.n.max(initial=0)),
         )
+
+    def with_changes(self, judgement: Judgement, found: Sequence[Change]) -> Judgement:
+        """The judgement with these changes of tonight in place of those of its own."""
+        series = {change.series for change in found}
+        findings = [
+            item
+            for item in judgement.findings
+            if item.verdict not in ("regression", "improvement")
+            and (item.series not in series or item.verdict in ("open", "recovered", "silent"))
+        ]
+        self.findings = []
+        for change in found:
+            self._say(change.series, change.kind, change, change.before)
+        kept = [item for item in judgement.changes if item.found != self.night_id or item.accepted]
+        return replace(judgement, findings=findings + self.findings, changes=[*kept, *found])
 
     @property
     def _young(self) -> tuple[str, ...]:

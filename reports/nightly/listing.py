@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from records.history.model import Change, History, Missed
 from records.plain_text import one_line
+from records.withheld import masked
 from reports.nightly.wording import amount, case_names, causes_of, point_name, since_text
 
 _MOST_NIGHTS = 30
@@ -26,7 +27,7 @@ def nights_text(history: History) -> str:
 def missed_text(missed: Sequence[Missed]) -> str:
     """The last nights that could not run, a line each; "" where there were none."""
     lines = [
-        f"  {one.date}  {one.campaign} on {one.site} could not run: {one_line(one.reason)}"
+        f"  {one.date}  {one.campaign} on {one.site} could not run: {one_line(masked(one.reason))}"
         for one in missed[-_MOST_NIGHTS:]
     ]
     return "\n".join(lines)

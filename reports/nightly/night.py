@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
+from records.errors import AssayError
 from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
 from records.plain_text import one_line
@@ -21,7 +23,8 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
     Of each check its deciding metric and those beside it are kept, all metrics where none decides.
     A metric that is not
     positive (and may not be zero) is left out with a warning. Raises AssayError for a directory
-    that is no run or whose records are damaged: nothing of it may then enter a history.
+    that is no run, whose records are damaged, or that tells no time: nothing of it may then enter
+    a history.
     """
     run = load_run(directory)
     warnings = list(run.warnings)
@@ -53,8 +56,6 @@ def read_night(directory: Path) -> tuple[Night, list[NightValues]]:
 
 def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
     counted = list(run.counted())
-    starts = (told.started_at for told in run.launches.told.values() if told.started_at)
-    begun = run.provenance.started_at or min(starts, default=run.run_id)
     failures = [
         f"{run.case(launch).id} {run.case(launch).environment} block {launch.block}:"
         f" {launch.status}: {one_line(launch.reason or 'no reason recorded')}"
@@ -65,7 +66,7 @@ def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
         run_id=run.run_id,
         site=run.plan.site,
         campaign=run.plan.campaign,
-        started_at=begun,
+        started_at=_begun(run),
         context=context_of(run.provenance, run.nodes),
         nodes=run.nodes,
         statuses=dict(Counter(launch.status for launch in counted)),
@@ -73,3 +74,17 @@ def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
         warnings=tuple(warnings),
         run_path=str(directory),
     )
+
+
+def _begun(run: Run) -> str:
+    """When the run began, or else its first launch, or else as its id says."""
+    starts = (told.started_at for told in run.launches.told.values() if told.started_at)
+    begun = run.provenance.started_at or min(starts, default=run.run_id.partition("-")[0])
+    try:
+        moment = datetime.fromisoformat(begun)
+    except ValueError as error:
+        raise AssayError(
+            f"{run.directory / 'provenance.json'}: `started_at`: found {begun!r:.100}, allowed is a"
+            " time such as 2026-11-20T23:50:11Z; put back the file that `assay run` wrote"
+        ) from error
+    return moment.isoformat().replace("+00:00", "Z")

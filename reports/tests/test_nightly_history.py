@@ -260,6 +260,25 @@ def test_damaged_records_add_nothing(folder, capsys, damage, said):
     assert not Path("results/history.sqlite").exists()
 
 
+def test_a_run_without_its_time_has_that_of_its_id_or_enters_no_history(folder, capsys):
+    path = write_night(folder, 1, edit=lambda record: record | {"started_at": None})
+    provenance = json.loads((path / "provenance.json").read_bytes())
+
+    def added(run_id, started_at):
+        changed = provenance | {"run_id": run_id, "started_at": started_at}
+        (path / "provenance.json").write_text(json.dumps(changed))
+        lines = (path / "records.jsonl").read_text().replace(path.name, run_id)
+        (path / "records.jsonl").write_text(lines)
+        return main(["history", "add", str(path)])
+
+    assert added(path.name, "yesterday") == 2
+    assert "`started_at`: found 'yesterday'" in capsys.readouterr().err
+    assert added(path.name, None) == 0
+    with Store(Path("results/history.sqlite")) as store:
+        assert store.find(path.name).started_at == "2026-01-01T02:00:00Z"
+    assert added("by-hand", None) == 2
+
+
 def test_half_a_last_line_is_said_and_does_not_count(folder, capsys):
     path = write_night(folder, 1)
     records = path / "records.jsonl"
