@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.analysis import Analysis
-from reports.load.launches import BESIDE, NOT_DRAWN
+from reports.load.launches import BESIDE, NOT_DRAWN, Launches
 from reports.notation.units import count_text
 from reports.show.headline import deciding_metric
-from reports.statistics.stratified import LEAST_OF_EACH, Shift, stratified_shift
+from reports.statistics.stratified import LEAST_OF_EACH, Shift, comparable, stratified_shift
 
 #: Two-sided error below which neighbours are said to have mattered.
 ALPHA = 0.05
@@ -27,12 +27,12 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Launches `alone` and `beside` others, and by what factor these were worse; `why` there is
-    none. `drawn`: which is which was drawn, else it is what happened."""
+    """By what factor launches beside others were worse than those alone; `why` there is none.
+    `drawn`: which is which was drawn, else it is what happened. `ran_beside`: of those that are
+    compared as beside others, how many others ran meanwhile."""
 
-    alone: int
-    beside: int
     drawn: bool
+    ran_beside: int
     worse: Shift | None
     why: str | None
 
@@ -45,24 +45,33 @@ class Neighbours:
         """One sentence with number and interval, or why it cannot be tested."""
         if self.worse is None:
             return f"Whether neighbours mattered cannot be tested: {self.why}."
+        n, drawn = self.worse.n, "drawn to run " * (self.ran_beside < self.worse.n)
         alone = count_text(self.worse.others, "launch", "launches")
         said = "Neighbours mattered" if self.mattered else "No effect of neighbours was resolved"
         rest = "; as they were drawn by the seed, no environment gains by it" * self.mattered
+        beside = f"{n} {drawn}beside others{f', of which {self.ran_beside} did' * bool(drawn)}"
         return (
-            f"{said}: launches beside others were {self.percent()} than the same cases alone"
-            f" ({self._interval()}, n = {alone} alone, {self.worse.n} beside others)"
+            f"{said}: launches {drawn}beside others were {self.percent()} than the same cases"
+            f" alone ({self._interval()}, n = {alone} alone, {beside})"
             f"{rest if self.drawn else '; which ran alone was not drawn'}."
         )
 
     def percent(self) -> str:
         """ "3.1 % worse"."""
-        value = 0.0 if self.worse is None else 100 * math.expm1(self.worse.value)
+        value = 0.0 if self.worse is None else _percent(self.worse.value)
         return f"{abs(value):.1f} % {'worse' if value >= 0 else 'better'}"
 
     def _interval(self) -> str:
         assert self.worse is not None
-        ends = (100 * math.expm1(min(end, 50.0)) for end in (self.worse.low, self.worse.high))
-        return f"{' … '.join(f'{end:+.1f}' for end in ends)} %"
+        ends = (self.worse.low, self.worse.high)
+        low, high = (f"{_percent(end):+.1f}" if math.isfinite(end) else "" for end in ends)
+        if low and high:
+            return f"{low} … {high} %"
+        return " … ".join(f"{end} %" if end else "no bound" for end in (low, high))
+
+
+def _percent(shift: float) -> float:
+    return 100 * math.expm1(min(shift, 50.0))
 
 
 @lru_cache(maxsize=2)
@@ -76,23 +85,28 @@ def neighbours_of(analysis: Analysis) -> Neighbours | None:
     asked = good.part(good.drawn != NOT_DRAWN) if drawn else good
     marks = asked.drawn == BESIDE if drawn else asked.beside
     pairs = zip(asked.case.tolist(), asked.block.tolist(), strict=True)
-    kinds = dict(zip(pairs, marks.tolist(), strict=True))
+    kinds = dict(zip(pairs, zip(marks.tolist(), asked.beside.tolist(), strict=True), strict=True))
     values = {key: value for key, value in _launch_values(analysis) if key in kinds}
-    beside = int(good.beside.sum())
-    alone = len(good) - beside
+    cases, blocks = np.array([*values], dtype=np.int64).reshape(-1, 2).T
+    marked, beside = np.array([kinds[key] for key in values], dtype=bool).reshape(-1, 2).T
+    both = comparable(cases, marked)
+    ran_beside = int((both & marked & beside).sum())
+    enough = min(ran_beside, int((both & ~marked).sum())) >= LEAST_OF_EACH
     shift = None
-    if values:
-        cases, blocks = np.array(list(values), dtype=np.int64).T
-        marked = np.array([kinds[key] for key in values], dtype=bool)
-        shift = stratified_shift(cases, blocks, np.array(list(values.values())), marked)
-    return Neighbours(alone, beside, drawn, shift, None if shift else _why(alone, beside))
+    if enough:
+        shift = stratified_shift(cases, blocks, np.array([*values.values()]), marked)
+    return Neighbours(drawn, ran_beside, shift, None if shift else _why(good, enough))
 
 
-def _why(alone: int, beside: int) -> str:
-    if not beside:
-        return f"all {count_text(alone, 'launch', 'launches')} ran alone"
-    if not alone:
-        return f"all {count_text(beside, 'launch', 'launches')} ran beside others"
+def _why(good: Launches, enough: bool) -> str:
+    """Why launches alone and beside others cannot be compared."""
+    if enough:
+        return "which ran alone went with the block"
+    count = count_text(len(good), "launch", "launches")
+    if not good.beside.any():
+        return f"all {count} ran alone"
+    if good.beside.all():
+        return f"all {count} ran beside others"
     return f"it takes {LEAST_OF_EACH} launches alone and beside others, in cases that have both"
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
+import numpy as np
+
 from records.criteria import (
     Criteria,
     Criterion,
@@ -18,7 +20,8 @@ from records.criteria import (
 )
 from records.plan import PlannedCase
 from reports.acceptance.bounds import Bounds, decide, median_bounds
-from reports.acceptance.model import Item, JudgedCriterion, judged, limit_text
+from reports.acceptance.kept_rows import telling_rows
+from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, judged, limit_text
 from reports.acceptance.values import Evidence, Values
 from reports.notation.labels import CheckLabels, check_labels
 
@@ -37,6 +40,14 @@ class Context:
     def labels(self) -> dict[str, CheckLabels]:
         """Short names of the cases of each check."""
         return check_labels(self.evidence.planned)
+
+    @cached_property
+    def _launches(self) -> dict[str, list[LaunchKey]]:
+        """The launches of each case."""
+        found: dict[str, list[LaunchKey]] = {}
+        for key in self.evidence.launches:
+            found.setdefault(key[0], []).append(key)
+        return found
 
     def metric_title(self, name: str) -> str:
         """Readable name of a metric."""
@@ -109,8 +120,6 @@ class Context:
         self, criterion: Criterion, case: PlannedCase, subject: str, place: tuple[str, ...] = ()
     ) -> Item:
         """An item for what was planned to have a value and has none."""
-        evidence = self.evidence
-        ran = tuple(key for key in evidence.launches if key[0] == case.id)
         return Item(
             subject=subject,
             environment=case.environment,
@@ -120,7 +129,7 @@ class Context:
             at_most=None,
             verdict="INCONCLUSIVE",
             note=f"planned, but no launch has its {self.metric_title(criterion.metric)}",
-            launches=ran,
+            launches=tuple(self._launches.get(case.id, ())),
             place=place,
             metric=criterion.metric,
             state="missing",
@@ -180,13 +189,39 @@ def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     """Every selected value against a limit in its own unit."""
     limits = criterion.at_least, criterion.at_most
     limit = limit_text(*limits, criterion.unit)
+    chosen, further = _telling(criterion, context, limits)
     items = [
         context.item(values, values.values.tolist(), limits, unit=criterion.unit)
-        for values in context.evidence.selected(criterion)
+        for values in chosen
     ]
     items += context.absent(criterion)
     statement = f"{context.metric_title(criterion.metric)} {limit}"
-    return replace(context.judged(criterion, statement, items), absolute=True)
+    return replace(context.judged(criterion, statement, items, further=further), absolute=True)
+
+
+def _telling(
+    criterion: LimitCriterion | EfficiencyCriterion, context: Context, limits: Limits
+) -> tuple[list[Values], int]:
+    """The values that get an item, and how many more there are: of very many pairs of a scan those
+    that plainly pass are counted. Limits of an efficiency are shares of the nominal rate."""
+    evidence, criteria = context.evidence, context.criteria
+    chosen: list[Values] = []
+    further = 0
+    for environment in evidence.environments_of(criterion):
+        chosen += evidence.inside(criterion, environment)
+        for scan in evidence.scans_of(criterion, environment):
+            values = scan.columns.values.astype(np.float64)
+            if isinstance(criterion, EfficiencyCriterion):
+                values /= evidence.nominal_rate(scan.row(0)) or 1.0
+            rows = telling_rows(
+                values,
+                *limits,
+                confidence=criteria.confidence,
+                least_n=criteria.least_launches,
+            ).tolist()
+            chosen += [scan.row(row) for row in rows]
+            further += len(values) - len(rows)
+    return chosen, further
 
 
 def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
@@ -236,7 +271,7 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
 
 def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
     """A rate over the nominal one that the site states: an absolute limit."""
-    chosen = context.evidence.selected(criterion)
+    chosen, further = _telling(criterion, context, (criterion.at_least, None))
     key = context.evidence.nominal_key(criterion.metric, chosen)
     statement = (
         f"{context.metric_title(criterion.metric)} of {criterion.check} over nominal peak at least"
@@ -251,7 +286,7 @@ def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCr
         peaks = dict.fromkeys(values.by_block(), peak)
         items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), ()))
     items += context.absent(criterion)
-    return replace(context.judged(criterion, statement, items), absolute=True)
+    return replace(context.judged(criterion, statement, items, further=further), absolute=True)
 
 
 def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:

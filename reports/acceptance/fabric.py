@@ -83,6 +83,7 @@ def fabric_of(
     groups, single = _groups(deviations, gap, error)
     parts = [_link(node, groups, deviations) for node in single]
     parts += _cuts(deviations, _with_single(groups, single, deviations, gap), gap)
+    parts = [part for part in parts if np.isfinite(centres[part.pairs]).any()]
     explained = _explained(parts, level - centres, nodes, gap)
     slow = (explained < 0) & (level - centres > gap)
     for part in _further_cuts(slow, level - centres, nodes):
@@ -138,11 +139,9 @@ def _matrix(values: Matrix, nodes: int) -> Matrix:
 def _groups(deviations: Matrix, gap: float, error: float) -> tuple[list[Nodes], list[int]]:
     """Groups of nodes that reach each other within `gap`, and the nodes that are in none."""
     nodes = len(deviations)
-    known = np.where(np.isfinite(deviations), np.clip(deviations, 0, _CLIP * gap), 0.0)
-    np.fill_diagonal(known, 0.0)
     if nodes < 3:
         return [tuple(range(nodes))], []
-    tree = hierarchy.linkage(squareform(known, checks=False), "average")
+    tree = hierarchy.linkage(squareform(_distances(deviations, gap), checks=False), "average")
     labels = hierarchy.fcluster(tree, gap, criterion="distance")
     found = [tuple(np.flatnonzero(labels == label).tolist()) for label in np.unique(labels)]
     found.sort(key=len, reverse=True)
@@ -159,6 +158,17 @@ def _groups(deviations: Matrix, gap: float, error: float) -> tuple[list[Nodes], 
         else:
             single += group  # as slow among themselves: each has a slow link
     return kept, sorted(single)
+
+
+def _distances(deviations: Matrix, gap: float) -> Matrix:
+    """Deviations from 0 to 1.4 gaps; a pair that was not measured has the median of the slower of
+    its nodes."""
+    clipped = np.clip(deviations, 0, _CLIP * gap)
+    known = np.isfinite(clipped)
+    own = np.array([_median(row) if np.isfinite(row).any() else 0.0 for row in clipped])
+    found = np.where(known, clipped, np.maximum(own[:, None], own))
+    np.fill_diagonal(found, 0.0)
+    return np.asarray(found)
 
 
 def _link(node: int, groups: Sequence[Nodes], deviations: Matrix) -> Part:
@@ -193,9 +203,8 @@ def _cuts(deviations: Matrix, groups: Sequence[Nodes], gap: float) -> Iterator[P
     count, nodes = len(groups), len(deviations)
     between = np.zeros((count, count))
     for one, other in combinations(range(count), 2):
-        between[one, other] = between[other, one] = max(
-            gap, _median(deviations[np.ix_(groups[one], groups[other])].ravel())
-        )
+        apart = _median(deviations[np.ix_(groups[one], groups[other])].ravel())
+        between[one, other] = between[other, one] = max(gap, apart) if np.isfinite(apart) else gap
     tree = hierarchy.linkage(squareform(between, checks=False), "average")
     heights = tree[:, 2]
     edges = [0, *(np.flatnonzero(np.diff(heights) > gap) + 1).tolist(), len(heights)]

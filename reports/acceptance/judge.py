@@ -25,12 +25,13 @@ from reports.acceptance.model import (
     Judgement,
     LaunchKey,
     WaiverState,
+    judged,
     with_waivers,
 )
 from reports.acceptance.peers import judge_nodes
 from reports.acceptance.reruns import cases_to_rerun
 from reports.acceptance.spreads import judge_spread
-from reports.acceptance.values import Evidence
+from reports.acceptance.values import Evidence, TooManyPairsError
 from reports.notation.units import readable_unit
 
 _ANSWERS = "answers"
@@ -52,7 +53,7 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
     """
     context = Context(criteria, evidence)
     valid = [w for w in criteria.waivers if date.fromisoformat(w.expires) >= day]
-    every = [(c, _JUDGES[c.kind](c, context)) for c in criteria.criteria]
+    every = [(c, _judged(c, context)) for c in criteria.criteria]
     left_out = [(r.id, r.note) for c, r in every if _left_out(c, r)]
     results = [_answers(context), *(r for c, r in every if not _left_out(c, r))]
     results = [with_waivers(result, valid) for result in results]
@@ -70,6 +71,14 @@ def judge(criteria: Criteria, evidence: Evidence, day: date, rerun_count: int) -
         absolute=absolute,
         proposals=() if absolute else tuple(_proposals(evidence)),
     )
+
+
+def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
+    """The criterion judged; without items where it would judge too many pairs one by one."""
+    try:
+        return _JUDGES[criterion.kind](criterion, context)
+    except TooManyPairsError as error:
+        return judged(criterion, context.metric_title(criterion.metric), (), str(error))
 
 
 def _left_out(criterion: Criterion, result: JudgedCriterion) -> bool:

@@ -11,8 +11,11 @@ import numpy as np
 
 from records.criteria import LinksCriterion
 from records.pair_places import Indices
+from records.pair_scans import sample_told
+from records.rerun import CHECKS_OF_PAIRS, ONLY
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.fabric import Fabric, Part, fabric_of
+from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT
 from reports.acceptance.levels import Peers, peers_of, reach_of
 from reports.acceptance.model import (
     EXPLAINED,
@@ -24,8 +27,6 @@ from reports.acceptance.model import (
 from reports.acceptance.peer_groups import PeerGroup, Place, positions
 from reports.acceptance.peers import (
     LEAST_GAP,
-    LOWEST_KEPT,
-    MOST_KEPT,
     Made,
     Standing,
     first_blocks,
@@ -35,8 +36,9 @@ from reports.acceptance.peers import (
 from reports.acceptance.sparse_fabric import sparse_fabric_of
 from reports.statistics.descriptive import Matrix
 
-#: Of more nodes, or fewer of all pairs, no matrix of all pairs is made.
-MOST_DENSE, LEAST_KNOWN = 2000, 0.5
+#: Of more nodes no matrix of all pairs is made, nor of a smaller share of the pairs; the greater
+#: share holds where three switches or more are declared, whose medians then tell more.
+MOST_DENSE, LEAST_KNOWN, LEAST_KNOWN_BY_SWITCH = 2000, 0.5, 0.9
 
 
 def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
@@ -44,12 +46,25 @@ def judge_links(criterion: LinksCriterion, context: Context) -> JudgedCriterion:
     limits = criterion.at_least, criterion.at_most
     other = "best pair's" if criterion.of == "best" else "good pairs' median"
     title = context.metric_title(criterion.metric).removesuffix(" of the pair")
-    statement = f"{title} of every pair of nodes {limit_text(*limits, '1')} × the {other}"
+    every, samples = _measured(criterion, context)
+    limit = limit_text(*limits, "1")
+    statement = "; ".join([f"{title} of every {every} of nodes {limit} × the {other}", *samples])
 
     def items_of(group: PeerGroup) -> Made:
         return _pair_items(group, criterion, context)
 
     return judged_peers(criterion, context, statement, 2, items_of)
+
+
+def _measured(criterion: LinksCriterion, context: Context) -> tuple[str, list[str]]:
+    """What is judged, every pair or every measured one, and what the samples among it can miss."""
+    cases = {case.id: case for case in context.evidence.cases_of(criterion)}
+    scans = [case for case in cases.values() if case.check in CHECKS_OF_PAIRS]
+    told = dict.fromkeys(sample_told(case.nodes, case.params) for case in scans)
+    samples = [f"each launch measured {text}" for text in told if text]
+    nodes = len(context.evidence.nodes)
+    some = samples or any(case.params.get(ONLY) or case.nodes < nodes for case in scans)
+    return "measured pair" if some else "pair", samples
 
 
 def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -> Made:
@@ -60,13 +75,16 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
     first = first_blocks(group, context)
     before = None
     if first is not None:
-        level = _fabric(first, group, gap, criterion).level
-        before = reach_of(first, level, context.criteria.confidence)
+        accused = _fabric(first, group, gap, criterion)
+        before = reach_of(first, accused.level, context.criteria.confidence)
+        if not _all_again(group, context):
+            fabric = replace(fabric, parts=accused.parts, explained=accused.explained)
     limits = criterion.at_least, criterion.at_most
     standing = Standing(group, context, limits, group.sign > 0, peers, fabric.level, before)
     parts = list(_part_items(standing, fabric))
     items, places, telling = [], group.places, standing.telling
     slow = {place for place, part in enumerate(parts) if part.verdict != "PASS"}
+    cleared = {place for place, part in enumerate(parts) if part.state and place not in slow}
     rows = telling if len(telling) <= MOST_KEPT else _fewer(telling, fabric, slow, peers)
     for row in rows:
         item = standing.item(row, places[row], "pair")
@@ -74,11 +92,21 @@ def _pair_items(group: PeerGroup, criterion: LinksCriterion, context: Context) -
         if number in slow and item.verdict != "PASS":
             note = f"{EXPLAINED}the {_what(parts[number])}"
             item = replace(item, verdict=parts[number].verdict, state=None, note=note)
+        elif number in cleared and item.verdict != "PASS" and not standing.again(row):
+            note = f"{EXPLAINED}the {_what(parts[number])}, which re-runs cleared"
+            item = replace(item, verdict="PASS", note=note)
         elif item.verdict == "FAIL":
             item = standing.suspect(item, row)
         items.append(item)
     told = [item for item in parts if item.verdict != "PASS" or item.state]
     return Made([*told, *items], len(places) - len(telling), len(telling) - len(rows))
+
+
+def _all_again(group: PeerGroup, context: Context) -> bool:
+    """Whether re-runs measured every pair; else the run alone tells what is slow, and they confirm
+    or clear it by the pairs that they have."""
+    fresh = np.asarray(group.blocks) >= context.evidence.fresh
+    return bool(np.isfinite(group.logs[:, fresh]).any(axis=1).all())
 
 
 def _fewer(telling: Sequence[int], fabric: Fabric, slow: set[int], peers: Peers) -> list[int]:
@@ -103,7 +131,8 @@ def _fabric(peers: Peers, group: PeerGroup, gap: float, criterion: LinksCriterio
     nodes, count = len(group.names), len(peers.centres)
     every, error = nodes * (nodes - 1) // 2, typical_error(peers)
     best = float(np.nanmax(peers.centres)) if criterion.of == "best" else None
-    if nodes > MOST_DENSE or count < LEAST_KNOWN * every:
+    least = LEAST_KNOWN_BY_SWITCH if len({*group.switches}) > 2 else LEAST_KNOWN
+    if nodes > MOST_DENSE or count < least * every:
         return sparse_fabric_of(
             peers.centres, group.ends, nodes, gap, error, level=best, switches=group.switches
         )

@@ -11,7 +11,8 @@ import numpy as np
 
 from records.criteria import Criterion
 from records.pair_places import Indices, positions_of
-from records.pair_scans import NODE, PEER
+from records.pair_scans import NODE, PEER, chance_node_missed
+from records.rerun import CHECKS_OF_PAIRS, ONLY
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.model import Item, LaunchKey
 from reports.acceptance.values import ScanValues, Values
@@ -19,6 +20,8 @@ from reports.notation.natural import natural_order
 from reports.statistics.descriptive import Matrix
 
 Place = tuple[str, ...]
+#: Of more pairs without a value one item tells their number.
+MOST_MISSING = 100
 
 
 class Places(Sequence[Place]):
@@ -72,19 +75,46 @@ class PeerGroup:
         return tuple((self.first.case.id, block) for block in self.blocks)
 
     def missing(self, criterion: Criterion, context: Context) -> Iterator[Item]:
-        """Nodes and pairs that were planned to have a value here and have none."""
-        case, names, size = self.first.case, self.names, len(self.first.place)
-        ran = context.evidence.nodes
-        if case.nodes == len(ran) and {*names} <= {*ran}:
-            names = natural_order(ran)
-        alone = {*names} - {*self.names}
-        lost: list[Place] = [(name,) for name in names if name in alone]
-        if size == 2 and not case.params.get("rounds"):  # a launch has all pairs of its rounds
-            lost += self._lost_pairs()
-        for place in lost:
+        """Nodes and pairs that were planned to have a value here and have none; of more pairs than
+        MOST_MISSING their number. None where the criterion names a node."""
+        if {NODE, PEER} & criterion.where.keys():
+            return
+        case, size, known = self.first.case, len(self.first.place), {*self.names}
+        only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
+        names = self.names if only else self._planned_names(context.evidence.nodes)
+        lost = [(name,) for name in names if name not in known]
+        further = 0 if only else case.nodes - len(names)
+        if size == 2 and len(lost) + further == 1 and self._one_is_idle:
+            lost, further = [], 0
+        pairs: Sequence[Place] = self._lost_of(only) if only else ()
+        # A launch has all pairs of its rounds; launches on other nodes each have others.
+        if size == 2 and not only and not case.params.get("rounds") and case.nodes >= len(names):
+            pairs = self._lost_pairs()
+        if len(pairs) > MOST_MISSING:
+            yield context.missing(criterion, case, f"{len(pairs)} pairs of nodes")
+            pairs = ()
+        for place in (*lost, *pairs):
             yield context.missing(criterion, case, "–".join(place), place)
-        if case.nodes > len(names):
-            yield context.missing(criterion, case, f"{case.nodes - len(names)} nodes")
+        if further > 0:
+            yield context.missing(criterion, case, f"{further} nodes")
+
+    def _planned_names(self, ran: Sequence[str]) -> Place:
+        """All nodes that the run was on where the case needs as many, else those with a value."""
+        if self.first.case.nodes == len(ran) and {*self.names} <= {*ran}:
+            return natural_order(ran)
+        return self.names
+
+    @property
+    def _one_is_idle(self) -> bool:
+        """Whether the sample leaves a node without a partner."""
+        rounds = self.first.case.params.get("rounds")
+        return isinstance(rounds, int) and chance_node_missed(self.first.case.nodes, rounds) > 0
+
+    def _lost_of(self, listed: Sequence[str]) -> list[Place]:
+        """The listed pairs, as n1:n2, that have no row."""
+        known = {*self.places}
+        asked = dict.fromkeys(natural_order({*pair.split(":")}) for pair in listed)
+        return [pair for pair in asked if pair not in known]
 
     def _lost_pairs(self) -> Places:
         """The pairs of the nodes that have no row."""
@@ -108,6 +138,7 @@ def peer_groups(criterion: Criterion, context: Context, size: int) -> list[PeerG
                 members = groups.setdefault((values.case.id, point), {})
                 members.setdefault(natural_order(values.place), []).append(values)
     scans = evidence.scans_of(criterion) if size == 2 else []
+    scans = [scan for scan in scans if len(scan.columns.low) > 1]
     sign = -1 if (groups or scans) and context.lower_is_better(criterion.metric) else 1
     found = [_group(key[1], members, sign) for key, members in groups.items() if len(members) > 1]
     return [*found, *(_scan_group(scan, context, sign) for scan in scans)]

@@ -6,6 +6,7 @@ What drifts for all nodes alike in a block speaks against none of them.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import LinksCriterion, NodesCriterion
+from records.pair_scans import NODE, PEER
 from reports.acceptance.bounds import Bounds, bound_rank, decide, median_bounds
 from reports.acceptance.criteria_judges import Context, Limits
+from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT
 from reports.acceptance.levels import Peers, Reach, peers_of, reach_of, top_of
 from reports.acceptance.model import Item, JudgedCriterion, Subject, listed_nodes
 from reports.acceptance.peer_groups import PeerGroup, Place, peer_groups
@@ -25,8 +28,6 @@ from reports.statistics.descriptive import Matrix
 
 #: In machines up to this size one better node leaves open whether the others are slow.
 SMALL_MACHINE = 16
-#: Of more peers than these the open and the bad ones are kept, and the lowest of the others.
-MOST_KEPT, LOWEST_KEPT = 3000, 50
 #: A smaller shortfall is none by which groups are told apart.
 LEAST_GAP = 0.005
 
@@ -140,25 +141,31 @@ class Standing:
         self, rows: Sequence[int], subject: str, place: Place, about: Subject, *, at_once: bool
     ) -> Item:
         """One item for what several rows have in common: the median of them in each block."""
-        logs = np.nanmedian(self.peers.logs[list(rows)], axis=0) - self.level
+        logs = _of_blocks(self.peers.logs[list(rows)]) - self.level
         known = np.isfinite(logs)
         criteria = self.context.criteria
         shares = self.shown(logs[known]).tolist()
         bounds = median_bounds(shares or [0.0], criteria.confidence, criteria.least_launches)
-        measured = np.exp(self.group.sign * np.nanmedian(self.group.logs[list(rows)], axis=0))[
-            known
-        ]
+        measured = np.exp(self.group.sign * _of_blocks(self.group.logs[list(rows)]))[known]
         item = replace(
             self._item(subject, place, about, bounds, shares),
             measured=float(np.median(measured)) if measured.size else None,
         )
+        again = self.shown(logs[known & self.fresh]).tolist()
         if item.verdict != "FAIL":
-            return item
+            suspected = again and self._suspected(self.shown(logs[known & ~self.fresh]).tolist())
+            return settled(item, again) if suspected else item
         if bounds.method != "order":
             note = f"beyond the limit, but n = {bounds.n} is too few to suspect anything"
             return replace(item, verdict="INCONCLUSIVE", note=note)
-        again = self.shown(logs[known & self.fresh]).tolist()
         return settled(item, again, at_once=at_once)
+
+    def _suspected(self, shares: Sequence[float]) -> bool:
+        """Whether shares of the run's launches alone are beyond the limit."""
+        criteria = self.context.criteria
+        bounds = median_bounds(shares or [0.0], criteria.confidence, criteria.least_launches)
+        verdict, _ = decide(bounds, *self.limits, criteria.least_launches)
+        return verdict == "FAIL" and bounds.method == "order"
 
     def _item(
         self, subject: str, place: Place, about: Subject, bounds: Bounds, shares: Sequence[float]
@@ -182,6 +189,13 @@ class Standing:
             about=about,
             shares=tuple(shares),
         )
+
+
+def _of_blocks(logs: Matrix) -> Matrix:
+    """The median of each column; NaN where it has no value."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanmedian(logs, axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +255,25 @@ def judged_peers(
     for group in peer_groups(criterion, context, size):
         made = items_of(group)
         found, more = kept(made.items)
-        items += [*found, *group.missing(criterion, context)]
+        items += [*found, *_missing_of(group, criterion, context)]
         further += made.passed + more
         explained += made.explained
     items += context.absent(criterion)
     needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
     result = context.judged(criterion, statement, items, needs, further)
     return replace(result, explained=explained)
+
+
+def _missing_of(
+    group: PeerGroup, criterion: NodesCriterion | LinksCriterion, context: Context
+) -> list[Item]:
+    """What has no value; where the criterion names a node, of its pairs alone."""
+    named = {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}
+    return [
+        item
+        for item in group.missing(criterion, context)
+        if not named or len(item.place) == 1 or (item.place and named <= {*item.place})
+    ]
 
 
 def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> list[Item]:

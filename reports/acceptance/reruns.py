@@ -7,17 +7,20 @@ block shares is told from what one pair has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from records.pair_places import positions_of
+from records.pair_places import Indices, positions_of
 from records.rerun import CHECKS_OF_PAIRS, MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
 from reports.acceptance.model import Item, JudgedCriterion
 from reports.acceptance.values import Evidence
 
-#: Good pairs that are measured beside undecided ones, at least; else as many as those.
+#: Good pairs that are measured beside undecided ones, at least; else twice as many as those, or as
+#: many where no more fit.
 LEAST_GOOD = 20
+#: A node's link is measured again over this many of its pairs where it has so many.
+SAMPLED_PAIRS, SAMPLED_FROM = 50, 250
 #: Where more of all pairs would be run, the whole case is.
 MOST_SHARE = 0.5
 
@@ -52,29 +55,41 @@ def _undecided(results: Sequence[JudgedCriterion]) -> Iterator[Item]:
                 yield item
 
 
-def _pairs(items: Iterable[Item], evidence: Evidence, case_id: str) -> tuple[str, ...]:
+def _pairs(items: Sequence[Item], evidence: Evidence, case_id: str) -> tuple[str, ...]:
     """The pairs that the items are about and good ones beside them; none: the whole case."""
     names, node, peer = evidence.pairs_of(case_id)
     number = {name: place for place, name in enumerate(names)}
+    links = {number.get(item.place[0], -1) for item in items if item.about == "link"}
     wanted: list[list[int]] = []
-    ends: list[int] = []
     for item in items:
-        place = [number.get(name, -1) for name in item.place]
-        if len(place) == 2 and item.about != "cut":
-            wanted.append(sorted(place))
-        elif item.about == "link":
-            ends.append(place[0])
-        else:
+        if item.about == "link":
+            continue
+        if len(item.place) != 2 or item.about == "cut":
             return ()
-    places = positions_of(np.minimum(node, peer), np.maximum(node, peer), len(names))
-    known = np.array([pair for pair in wanted if pair[0] >= 0], dtype=np.int64).reshape(-1, 2)
-    asked = np.isin(places, positions_of(known[:, 0], known[:, 1], len(names)))
-    asked |= np.isin(node, ends) | np.isin(peer, ends)
-    found, good = np.flatnonzero(asked), np.flatnonzero(~asked)
-    count = min(len(good), max(LEAST_GOOD, len(found)))
-    if len(found) + count > min(MOST_PAIRS, MOST_SHARE * len(asked)):
-        return ()
-    beside = good[np.arange(count) * len(good) // max(count, 1)]
-    rows = np.sort(np.concatenate([found, beside])).tolist()
+        place = sorted(number.get(name, -1) for name in item.place)
+        if place[0] >= 0 and not (item.charged_to and links & {*place}):
+            wanted.append(place)
+    codes = positions_of(np.minimum(node, peer), np.maximum(node, peer), len(names))
+    known = np.array(wanted, dtype=np.int64).reshape(-1, 2)
+    asked = np.isin(codes, positions_of(known[:, 0], known[:, 1], len(names)))
+    good = ~asked
+    for link in links:
+        mine = np.flatnonzero((node == link) | (peer == link))
+        good[mine] = False
+        step = np.arange(SAMPLED_PAIRS) * len(mine) // SAMPLED_PAIRS
+        asked[mine[step] if len(mine) >= SAMPLED_FROM else mine] = True
+    rows = _with_good(np.flatnonzero(asked), np.flatnonzero(good), len(codes))
     pairs = tuple(f"{names[node[row]]}:{names[peer[row]]}" for row in rows)
     return pairs if argument_bytes(pairs) <= MOST_BYTES_OF_PAIRS else ()
+
+
+def _with_good(found: Indices, good: Indices, every: int) -> list[int]:
+    """The rows that are asked for, and good ones; none where the whole case is as well run."""
+    most = int(min(MOST_PAIRS, MOST_SHARE * every)) - len(found)
+    least, count = (min(len(good), max(LEAST_GOOD, n * len(found))) for n in (1, 2))
+    if least > most:
+        return []
+    count = min(count, most)
+    beside = good[np.arange(count) * len(good) // max(count, 1)]
+    rows: list[int] = np.sort(np.concatenate([found, beside])).tolist()
+    return rows

@@ -153,8 +153,10 @@ def _cuts_of_switches(
     for start, end in zip(edges, [*edges[1:], len(found)], strict=True):
         if end - start >= _LEAST_PAIRS:
             medians[found[start]] = -float(np.median(short[start:end]))
-    between = fabric_of(_filled(medians, count), count, gap, error, 0.0)
-    for part in between.parts:
+    parts = fabric_of(_filled(medians, count), count, gap, error, 0.0).parts
+    if count == 2 and -medians[0] > gap:
+        parts = (Part("cut", ((0,), (1,)), np.zeros(1, dtype=np.int64)),)
+    for part in parts:
         side = np.full(sample.nodes, len(part.groups) if part.kind == "link" else -1)
         for place, group in enumerate(part.groups):
             side[np.isin(own, group)] = place

@@ -8,8 +8,8 @@ when its own is beyond it by a test over all items. Re-runs confirm what is beyo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from scipy import special  # type: ignore[import-untyped]
 from records.criteria import SpreadCriterion
 from reports.acceptance.bounds import Bounds, decide, spread_bounds, spread_factors
 from reports.acceptance.criteria_judges import Context
+from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT
 from reports.acceptance.levels import (
     EFFICIENCY,
     Flags,
@@ -25,10 +26,9 @@ from reports.acceptance.levels import (
     peers_of,
     typical_deviation,
 )
-from reports.acceptance.model import Item, JudgedCriterion
-from reports.acceptance.peers import kept
+from reports.acceptance.model import Item, JudgedCriterion, LaunchKey
 from reports.acceptance.suspects import settled
-from reports.acceptance.values import Values
+from reports.acceptance.values import ScanValues, Values
 from reports.statistics.descriptive import Matrix
 
 #: Peers of one launch from which on what all have in common in a block is taken off.
@@ -45,24 +45,69 @@ def judge_spread(criterion: SpreadCriterion, context: Context) -> JudgedCriterio
         f"{context.metric_title(criterion.metric)}: coefficient of variation over the launches"
         f" at most {criterion.cv_at_most:g}"
     )
-    groups: dict[object, list[Values]] = {}
-    for values in context.evidence.selected(criterion):
-        alike = (values.case.id, len(values.place)) if values.place else None
-        groups.setdefault(alike, []).append(values)
     items: list[Item] = []
     further = 0
-    for members in groups.values():
-        judged = _alone if len(members) == 1 else _together
-        found, left_out = kept(judged(members, criterion, context))
+    for alike in _groups(criterion, context):
+        if alike.count == 1:
+            items += _alone(alike.row(0), criterion, context)
+            continue
+        found, left_out = _together(alike, criterion, context)
         items += found
         further += left_out
     items += context.absent(criterion)
     return context.judged(criterion, statement, items, further=further)
 
 
-def _alone(members: Sequence[Values], criterion: SpreadCriterion, context: Context) -> list[Item]:
+@dataclass(frozen=True)
+class _Alike:
+    """Items that should scatter alike: `logs` have an item a row and a block a column."""
+
+    blocks: NDArray[np.int64]
+    logs: Matrix
+    row: Callable[[int], Values]
+    launches: tuple[LaunchKey, ...]
+    environments: frozenset[str]
+
+    @property
+    def count(self) -> int:
+        """How many items."""
+        return len(self.logs)
+
+
+def _groups(criterion: SpreadCriterion, context: Context) -> Iterator[_Alike]:
+    """What is judged together: nodes or pairs of a case, all cases without nodes."""
+    evidence = context.evidence
+    groups: dict[object, list[Values]] = {}
+    scans: list[ScanValues] = []
+    for environment in evidence.environments_of(criterion):
+        for values in evidence.inside(criterion, environment):
+            alike = (values.case.id, len(values.place)) if values.place else None
+            groups.setdefault(alike, []).append(values)
+        scans += evidence.scans_of(criterion, environment)
+    yield from (_of_values(members) for members in groups.values())
+    yield from (_of_scan(scan) for scan in scans)
+
+
+def _of_values(members: Sequence[Values]) -> _Alike:
+    blocks = np.unique(np.concatenate([values.blocks for values in members]))
+    logs = np.full((len(members), len(blocks)), np.nan)
+    for row, values in enumerate(members):
+        logs[row, np.searchsorted(blocks, values.blocks)] = np.log(values.values)
+    launches = dict.fromkeys((v.case.id, block) for v in members for block in v.blocks.tolist())
+    environments = frozenset(values.case.environment for values in members)
+    return _Alike(blocks, logs, members.__getitem__, tuple(launches), environments)
+
+
+def _of_scan(scan: ScanValues) -> _Alike:
+    columns = scan.columns
+    logs = np.log(columns.values.astype(np.float64))
+    launches = tuple((scan.case.id, block) for block in columns.blocks)
+    blocks = np.array(columns.blocks, dtype=np.int64)
+    return _Alike(blocks, logs, scan.row, launches, frozenset([scan.case.environment]))
+
+
+def _alone(values: Values, criterion: SpreadCriterion, context: Context) -> list[Item]:
     """A value that has no peers: the interval of its own deviation."""
-    (values,) = members
     confidence, least_n = context.criteria.confidence, context.criteria.least_launches
     numbers = values.values.tolist()
     item = context.item(
@@ -77,30 +122,31 @@ def _alone(members: Sequence[Values], criterion: SpreadCriterion, context: Conte
 
 
 def _together(
-    members: Sequence[Values], criterion: SpreadCriterion, context: Context
-) -> list[Item]:
-    """An item for all together, whose noisy ones do not count in it, and one for each.
+    alike: _Alike, criterion: SpreadCriterion, context: Context
+) -> tuple[list[Item], int]:
+    """An item for all together, whose noisy ones do not count in it, and one for each, of very
+    many for the noisy and the widest; how many steady ones have none.
 
     Who is noisy is asked of the blocks of the run, whether he still is of re-runs.
     """
     limit, criteria = criterion.cv_at_most, context.criteria
-    blocks, logs = _matrix(members)
-    shared = bool(members[0].place) and len(members) >= LEAST_PEERS
-    logs = peers_of(logs).logs if shared else logs
-    fresh = blocks >= context.evidence.fresh
+    shared = bool(alike.row(0).place) and alike.count >= LEAST_PEERS
+    logs = peers_of(alike.logs).logs if shared else alike.logs
+    fresh = alike.blocks >= context.evidence.fresh
     counts = np.isfinite(logs).sum(axis=1)
     found = deviations_of(logs, shared=shared)
-    again = deviations_of(logs[:, fresh], shared=shared)
     noisy = _beyond(
         *deviations_of(logs[:, ~fresh], shared=shared),
         limit,
         NOISY_CHANCE * (1 - criteria.confidence),
     )
+    told = (counts >= criteria.least_launches) & (found[1] > 0)
+    rows = _rows(noisy, told, found[0])
     items = []
-    for row, values in enumerate(members):
+    for row in rows:
         bounds = _bounds(int(counts[row]), found[0][row], found[1][row], context)
-        item = context.item(values, (), (None, limit), bounds=bounds)
-        if bounds.low is not None and bounds.n >= criteria.least_launches:
+        item = context.item(alike.row(row), (), (None, limit), bounds=bounds)
+        if told[row]:
             item = replace(item, verdict="PASS", note="")
         if noisy[row]:
             away = np.abs(logs[row, fresh] - np.nanmedian(logs[row]))
@@ -108,32 +154,36 @@ def _together(
             item = settled(item, away[np.isfinite(away)].tolist())
         items.append(item)
     counted = ~noisy if 2 * noisy.sum() < len(noisy) else np.ones(len(noisy), dtype=bool)
-    n = int(counts[counted].min())
-    whole = context.item(
-        members[0], (), (None, limit), bounds=_bounds(n, *_pooled(found, counted), context)
-    )
-    alike = len({item.environment for item in items}) == 1
-    whole = replace(
-        whole,
-        subject=f"{int(counted.sum())} of {len(members)} together",
-        environment=whole.environment if alike else "all",
-        place=(),
-        launches=tuple(dict.fromkeys(key for item in items for key in item.launches)),
-    )
+    again = deviations_of(logs[:, fresh], shared=shared)
+    whole = _whole(alike, int(counts[counted].min()), _pooled(found, counted), limit, context)
+    whole = replace(whole, subject=f"{int(counted.sum())} of {alike.count} together")
     if whole.verdict == "FAIL":
         deviation, freedom = _pooled(again, counted)
         since = _bounds(LEAST_FRESH, deviation, freedom, context) if freedom else None
         whole = _held_again(whole, since)
-    return [whole, *items]
+    steady = told & ~noisy
+    return [whole, *items], int(steady.sum() - steady[rows].sum())
 
 
-def _matrix(members: Sequence[Values]) -> tuple[NDArray[np.int64], Matrix]:
-    """The blocks, and logarithms with an item a row and a block a column."""
-    blocks = np.unique(np.concatenate([values.blocks for values in members]))
-    logs = np.full((len(members), len(blocks)), np.nan)
-    for row, values in enumerate(members):
-        logs[row, np.searchsorted(blocks, values.blocks)] = np.log(values.values)
-    return blocks, logs
+def _rows(noisy: Flags, told: Flags, deviations: Matrix) -> list[int]:
+    """The rows that get an item: all, or of very many the noisy ones, and the widest of the others,
+    those with a verdict and those without apart."""
+    if len(noisy) <= MOST_KEPT:
+        return list(range(len(noisy)))
+    order = np.argsort(-deviations, kind="stable")
+    groups = [order[(known & ~noisy)[order]][:LOWEST_KEPT] for known in (told, ~told)]
+    return sorted({*np.flatnonzero(noisy).tolist(), *np.concatenate(groups).tolist()})
+
+
+def _whole(
+    alike: _Alike, n: int, pooled: tuple[float, float], limit: float, context: Context
+) -> Item:
+    """The item for all together."""
+    whole = context.item(alike.row(0), (), (None, limit), bounds=_bounds(n, *pooled, context))
+    (environment, *others) = alike.environments
+    return replace(
+        whole, environment="all" if others else environment, place=(), launches=alike.launches
+    )
 
 
 def _beyond(deviations: Matrix, freedom: Matrix, limit: float, chance: float) -> Flags:

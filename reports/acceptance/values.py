@@ -31,6 +31,10 @@ Blocks = NDArray[np.int64]
 MOST_LISTED = 1_000_000
 
 
+class TooManyPairsError(AssayError):
+    """A criterion would judge each pair of a scan by itself, and they are too many."""
+
+
 @dataclass(frozen=True)
 class Values:
     """One metric at one point of one case: `values[i]` is the launch of `blocks[i]`, SI units.
@@ -90,22 +94,39 @@ class ScanValues:
             columns.values[row][known].astype(np.float64),
         )
 
-    def chosen(self, where: Mapping[str, Any]) -> list[Values]:
-        """The values of the pair that `where` names, of a node, or of all pairs. Raises AssayError
-        where they are too many for an item each."""
+    def narrowed(self, where: Mapping[str, Any]) -> ScanValues:
+        """The same of the pair that `where` names, of a node's pairs, or of all."""
+        wanted = [where[end] for end in (NODE, PEER) if end in where]
+        if not wanted:
+            return self
         columns = self.columns
         rows = np.ones(len(columns.low), dtype=bool)
-        for name in (where[end] for end in (NODE, PEER) if end in where):
+        for name in wanted:
             number = columns.names.index(name) if name in columns.names else -1
             rows &= (columns.low == number) | (columns.high == number)
-        found = np.flatnonzero(rows)
-        if len(found) > MOST_LISTED:
-            raise AssayError(
-                f"a criterion judges each of {len(found)} pairs by itself; allowed are"
+        low, high = columns.low[rows], columns.high[rows]
+        nodes = np.unique(np.concatenate([low, high]))
+        part = PairColumns(
+            tuple(columns.names[node] for node in nodes.tolist()),
+            tuple(columns.switches[node] for node in nodes.tolist()),
+            np.searchsorted(nodes, low),
+            np.searchsorted(nodes, high),
+            columns.blocks,
+            columns.values[rows],
+        )
+        return ScanValues(self.case, self.metric, [(part, 0)])
+
+    def listed(self) -> list[Values]:
+        """The values of each pair. Raises TooManyPairsError where they are too many for an item
+        each."""
+        count = len(self.columns.low)
+        if count > MOST_LISTED:
+            raise TooManyPairsError(
+                f"a criterion judges each of {count} pairs by itself; allowed are"
                 f" {MOST_LISTED}. Ask with kind: links, with where: {{{SUMMARY}: least}} for the"
                 " least of all, or name a pair"
             )
-        return [self.row(row) for row in found.tolist()]
+        return [self.row(row) for row in range(count)]
 
 
 @dataclass(frozen=True)
@@ -157,16 +178,17 @@ class Evidence:
         ]
 
     def scans_of(self, chosen: Selection, environment: str | None = None) -> list[ScanValues]:
-        """The scans of which a selection names all pairs or some."""
+        """The scans of which a selection names all pairs or some, of these pairs alone."""
         environment = environment or getattr(chosen, "environment", None)
         params = {k: v for k, v in chosen.where.items() if k not in (NODE, PEER)}
-        return [
-            scan
+        found = [
+            scan.narrowed(chosen.where)
             for scan in self.scans
             if (scan.case.check, scan.metric) == (chosen.check, chosen.metric)
             and environment in (None, scan.case.environment)
             and all(scan.case.params.get(name) == wanted for name, wanted in params.items())
         ]
+        return [scan for scan in found if len(scan.columns.low)]
 
     def cases_of(self, criterion: Criterion) -> list[PlannedCase]:
         """The case of every value in records, and of every scan, that a criterion names."""
@@ -178,7 +200,7 @@ class Evidence:
         scans = self.scans_of(chosen, environment)
         return [
             *self.inside(chosen, environment),
-            *(values for scan in scans for values in scan.chosen(chosen.where)),
+            *(values for scan in scans for values in scan.listed()),
         ]
 
     def environments_of(self, criterion: Criterion) -> list[str]:

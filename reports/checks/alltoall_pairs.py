@@ -42,7 +42,7 @@ MOST_LISTED = 200
 @dataclass(frozen=True)
 class Seen:
     """The pairs of one case and environment: medians over `launches` in SI units, by the numbers of
-    their nodes; `switches` where they are known. A row of `sample` tells what was not measured."""
+    their nodes; `switches` where they are known. `sample` tells what was not measured."""
 
     title: str
     launches: int
@@ -103,7 +103,7 @@ def seen(analysis: Analysis, metric: str) -> list[Seen]:
     definition = analysis.register.metrics.get(metric)
     if definition is None:
         return []
-    found = [_in_records(title, rows, definition) for title, rows in groups.items()]
+    found = [_in_records(analysis, title, rows, definition) for title, rows in groups.items()]
     scans = [scan for scan in analysis.run.scans if metric in scan.metrics]
     return [*found, *(_in_file(analysis, scan, definition) for scan in scans)]
 
@@ -113,20 +113,29 @@ def _title(analysis: Analysis, place: int) -> str:
     return joined(*analysis.labels[_CHECK].parts(case), case.environment)
 
 
-def _in_records(title: str, rows: Sequence[Row], metric: MetricDefinition) -> Seen:
+def _sample(analysis: Analysis, place: int) -> str:
+    """What a launch of a case leaves out; "" where it measures all of its pairs."""
+    case = analysis.run.plan.cases[place]
+    return sample_told(case.nodes, case.params) or ""
+
+
+def _in_records(
+    analysis: Analysis, title: str, rows: Sequence[Row], metric: MetricDefinition
+) -> Seen:
     ends = [[str(row.series.at_value(end)) for end in (NODE, PEER)] for row in rows]
     names = natural_order({node for pair in ends for node in pair})
     number = {name: place for place, name in enumerate(names)}
     pairs = np.array([sorted(number[name] for name in pair) for pair in ends], dtype=np.int64)
     values = np.array([row.summary.median for row in rows])
     launches = max(row.summary.n for row in rows)
+    sample = _sample(analysis, rows[0].series.case)
+    higher = metric.better == "higher"
     low, high = pairs.T
-    return Seen(title, launches, names, (), low, high, values, metric.better == "higher", False)
+    return Seen(title, launches, names, (), low, high, values, higher, False, sample)
 
 
 def _in_file(analysis: Analysis, scan: Scan, metric: MetricDefinition) -> Seen:
     columns = scan.columns(metric.name)
-    case = analysis.run.plan.cases[scan.case]
     return Seen(
         _title(analysis, scan.case),
         len(columns.blocks),
@@ -137,7 +146,7 @@ def _in_file(analysis: Analysis, scan: Scan, metric: MetricDefinition) -> Seen:
         np.nanmedian(columns.values, axis=1).astype(np.float64),
         metric.better == "higher",
         True,
-        sample_told(len(columns.names), case.params) or "",
+        _sample(analysis, scan.case),
     )
 
 

@@ -18,7 +18,8 @@ _LEAST_IN_BLOCK = 5
 @dataclass(frozen=True, slots=True)
 class Shift:
     """By how much the values of one kind are above those of the other, with its 95 % interval;
-    `n` and `others` count the launches of both in the `cases` that have both, `p` is two-sided."""
+    an end without a bound is infinite. `n` and `others` count the launches of both in the `cases`
+    that have both, `p` is two-sided."""
 
     value: float
     low: float
@@ -35,7 +36,8 @@ def stratified_shift(
     values: NDArray[np.float64],
     marked: NDArray[np.bool_],
 ) -> Shift | None:
-    """The shift of the `marked` values, one a launch; None below LEAST_OF_EACH of either kind.
+    """The shift of the `marked` values, one a launch; None below LEAST_OF_EACH of either kind, and
+    where no shift levels the two, as when the marks go with the block.
 
     Cases are compared within themselves, after the median of what a block's launches have in
     common is taken off: the rank-sum test with strata [van Elteren, Bull. Inst. Int. Statist. 37
@@ -43,7 +45,7 @@ def stratified_shift(
     statistic is 0 and ±1.96 [Hodges and Lehmann, Ann. Math. Statist. 34 (1963) 598]. Where marks
     were drawn independently of everything else the test is right whatever the values are like.
     """
-    both = np.isin(cases, np.intersect1d(cases[marked], cases[~marked]))
+    both = comparable(cases, marked)
     strata = np.unique_inverse(cases[both])[1]
     n, others = int(marked[both].sum()), int((~marked[both]).sum())
     if min(n, others) < LEAST_OF_EACH:
@@ -58,14 +60,22 @@ def stratified_shift(
 
     reach = float(np.ptp(values)) + 1e-9
     limit = float(special.ndtri(0.975))
+    most, least = z(-reach), z(reach)
+    if not most > 0 > least:
+        return None
     value, low, high = (
         float(optimize.brentq(lambda s, at=at: z(s) - at, -reach, reach, xtol=1e-7))
-        if z(-reach) > at > z(reach)
+        if most > at > least
         else (-np.inf if at > 0 else np.inf)
         for at in (0.0, limit, -limit)
     )
     p = 2 * float(special.ndtr(-abs(z(0.0))))
     return Shift(value, low, high, p, n, others, len(np.unique(strata)))
+
+
+def comparable(cases: NDArray[np.int64], marked: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The launches of the cases that have both kinds."""
+    return np.isin(cases, np.intersect1d(cases[marked], cases[~marked]))
 
 
 def _aligned(

@@ -116,6 +116,18 @@ def test_many_slow_links_among_sampled_pairs_each_take_the_pairs_that_are_left(r
     assert ((fabric.explained >= 0) == (centres < 0)).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("rounds", [8, 20])
+def test_a_slow_trunk_between_two_declared_switches_is_a_cut_in_a_sample_too(rounds, seed):
+    low, high = sampled_pairs(64, rounds, seed)
+    order = np.lexsort((high, low))
+    ends = np.stack([low[order], high[order]], axis=1)
+    centres = np.where((ends[:, 0] < 24) != (ends[:, 1] < 24), -0.3, 0.0)
+    switches = ["a"] * 24 + ["b"] * 40
+    (part,) = sparse_fabric_of(centres, ends, 64, 0.07, 0.01, switches=switches).parts
+    assert (part.kind, part.groups) == ("cut", (tuple(range(24)), tuple(range(24, 64))))
+
+
 @pytest.mark.parametrize("share", [0.5, 0.88])
 @pytest.mark.parametrize(
     ("nodes", "group"), [(4, (0, 1)), (16, range(8)), (16, (3, 9)), (9, range(4))]

@@ -2,6 +2,7 @@
 """Whether launches side by side disturbed each other, from runs whose truth is known."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -9,27 +10,29 @@ import pytest
 from reports.analysis import analyse
 from reports.answer.run import answer_of
 from reports.load.loading import load_run
-from reports.neighbours import neighbours_of
-from reports.statistics.stratified import stratified_shift
+from reports.neighbours import Neighbours, neighbours_of
+from reports.statistics.stratified import Shift, stratified_shift
 from reports.tests.synthetic import case, write_run
 from reports.write.summary import summary_sentences
 
 CASES = [case("startup", "mpich", {"ranks": ranks, "ranks_per_node": 1}) for ranks in range(1, 9)]
 
 
-def found(folder, alone, worse=1.0, *, in_one_job=True, drawn=True):
-    """What a run says whose launches ran alone where `alone` of their place is true."""
+def found(folder, alone, worse=1.0, *, in_one_job=True, drawn=True, ran=None, blocks=8):
+    """What a run says whose launches ran alone where `alone` of their place is true; `ran`: which
+    really did, where not these."""
     places = iter(range(10_000))
 
     def edit(record):
-        lonely = alone(next(places))
-        if not lonely:
+        place = next(places)
+        lonely = alone(place)
+        if not (ran or alone)(place):
             record["neighbours"] = [{"case_id": "x-1", "block": 1, "nodes": ["n9"]}]
             for metric in record["metrics"]:
                 metric["value"] *= worse
         return {**record, "drawn_alone": lonely} if drawn else record
 
-    run = write_run(folder / "run", CASES, blocks=8, edit=edit)
+    run = write_run(folder / "run", CASES, blocks=blocks, edit=edit)
     provenance = json.loads((run / "provenance.json").read_text())
     provenance["site"]["in_one_job"] = in_one_job
     (run / "provenance.json").write_text(json.dumps(provenance))
@@ -66,6 +69,42 @@ def test_neighbours_that_cost_nothing_are_not_accused(tmp_path):
 def test_what_cannot_be_tested_is_said(tmp_path, alone, said):
     told = neighbours_of(found(tmp_path, alone, drawn=False))
     assert told.told().startswith("Whether neighbours mattered cannot be tested: " + said)
+
+
+@pytest.mark.parametrize("ran", [lambda _: True, lambda place: place != 7])
+def test_a_draw_that_nobody_ran_beside_says_nothing_of_neighbours(tmp_path, ran):
+    told = neighbours_of(found(tmp_path, lambda place: place % 3 == 0, ran=ran))
+    assert not told.mattered
+    why = "all 64 launches ran alone" if ran(7) else "it takes 5 launches alone and beside others"
+    assert told.told().startswith(f"Whether neighbours mattered cannot be tested: {why}")
+
+
+def test_a_draw_that_was_kept_in_part_says_how_many_ran_beside_others(tmp_path):
+    analysis = found(tmp_path, lambda place: place % 3 == 0, 1.1, ran=lambda place: place % 3 != 1)
+    said = neighbours_of(analysis).told()
+    assert "launches drawn to run beside others were" in said
+    assert "n = 22 launches alone, 42 drawn to run beside others, of which 21 did)" in said
+
+
+def test_marks_that_go_with_the_block_give_no_number(tmp_path):
+    first = len(CASES)
+    analysis = found(tmp_path, lambda place: place >= first, 1.1, drawn=False, blocks=2)
+    said = neighbours_of(analysis).told()
+    assert said.endswith("cannot be tested: which ran alone went with the block.")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (0.01, 0.03, "(+1.0 … +3.0 %, n"),
+        (-math.inf, 0.03, "(no bound … +3.0 %, n"),
+        (0.01, math.inf, "(+1.0 % … no bound, n"),
+        (-math.inf, math.inf, "(no bound … no bound, n"),
+    ],
+)
+def test_an_end_without_a_bound_is_no_number(low, high, said):
+    shift = Shift(0.02, low, high, 0.5, 6, 6, 3)
+    assert said in Neighbours(True, 6, shift, None).told()
 
 
 def test_launches_with_jobs_of_their_own_say_nothing_of_neighbours(tmp_path):

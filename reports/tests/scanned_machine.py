@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans of pairs with known truth in memory, their values in columns; no measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from records.criteria import Criteria
+from records.limits import Nominal
+from records.metric import MetricDefinition, Register
+from records.pair_places import Indices, sampled_pairs
+from records.plan import PlannedCase
+from reports.acceptance.values import Evidence, LaunchRef, ScanValues
+from reports.load.scans import PairColumns
+
+LEVEL, CV, CASE = 1e10, 0.01, "alltoall_pairs-1"
+REGISTER = Register.of(
+    [MetricDefinition("pair_bandwidth", "bytes/s", "higher", "bandwidth", limit="link")], []
+)
+
+
+def criteria(*asked: Mapping[str, Any]) -> Criteria:
+    """Criteria on the bandwidth of pairs."""
+    same = {"check": "alltoall_pairs", "metric": "pair_bandwidth", "title": "T"}
+    found = [{"id": f"c{place}", **same, **one} for place, one in enumerate(asked)]
+    return Criteria.model_validate({"schema": 1, "name": "c", "title": "C", "criteria": found})
+
+
+def measured(
+    ends: tuple[Indices, Indices],
+    nodes: int,
+    blocks: Sequence[int],
+    *,
+    seed: int = 1,
+    slow: Mapping[int, float] | None = None,
+    noisy: Sequence[int] = (),
+) -> PairColumns:
+    """Values of pairs in some blocks; `slow` are shares of nodes' interfaces by number, and pairs
+    of `noisy` rows scatter twentyfold."""
+    low, high = ends
+    order = np.lexsort((high, low))
+    low, high = low[order], high[order]
+    rng = np.random.default_rng([seed, blocks[0]])
+    logs = CV * rng.standard_normal((len(low), len(blocks)))
+    logs[list(noisy)] *= 20
+    level = np.ones(nodes)
+    level[[*(slow or {})]] = [*(slow or {}).values()]
+    values = LEVEL * np.minimum(level[low], level[high])[:, None] * np.exp(logs)
+    names = tuple(f"n{number + 1}" for number in range(nodes))
+    switches = ("",) * nodes
+    return PairColumns(names, switches, low, high, (*blocks,), values.astype(np.float32))
+
+
+def scan(
+    nodes: int,
+    rounds: int = 0,
+    *,
+    again: Sequence[PairColumns] = (),
+    nominal: bool = False,
+    **made: Any,
+) -> Evidence:
+    """The evidence of a scan of five blocks; `again` are parts of its re-runs, later blocks."""
+    params = {"rounds": rounds, "seed": 1}
+    case = PlannedCase(
+        id=CASE,
+        check="alltoall_pairs",
+        environment="mpich",
+        params=params,
+        ranks=nodes,
+        ranks_per_node=1,
+        nodes=nodes,
+        memory_bytes_per_node=0,
+        estimate_s=1.0,
+        skipped=None,
+    )
+    first = measured(sampled_pairs(nodes, rounds, 1), nodes, range(1, 6), **made)
+    parts = [(part, 0) for part in (first, *again)]
+    blocks = [block for part, _ in parts for block in part.blocks]
+    launches = {(CASE, block): LaunchRef("r", CASE, block, "ok", (), {}) for block in blocks}
+    return Evidence(
+        [],
+        launches,
+        [case],
+        REGISTER,
+        Nominal(link_bytes_per_s=1.1 * LEVEL if nominal else None),
+        first.names,
+        6,
+        (ScanValues(case, "pair_bandwidth", parts),),
+    )

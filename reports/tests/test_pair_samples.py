@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scans that measure some pairs only: what they can miss is said, what was not planned is not."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from records.criteria import Criteria
+from records.pair_places import sampled_pairs
+from reports.acceptance.judge import judge
+from reports.acceptance.peer_groups import MOST_MISSING
+from reports.acceptance.values import gather
+from reports.analysis import analyse
+from reports.checks.alltoall_pairs import bandwidth_matrix, seen
+from reports.load.loading import load_run
+from reports.load.scans import joined, pair_columns
+from reports.show.canvas import styled
+from reports.tests import acceptance_runs as runs
+from reports.tests.synthetic import case, write_run
+
+DAY = date(2026, 11, 21)
+NODES = tuple(f"n{number}" for number in range(1, 13))
+LINKS = {"check": "alltoall_pairs", "metric": "pair_bandwidth"}
+CRITERIA = Criteria.model_validate(
+    {
+        "schema": 1,
+        "name": "c",
+        "title": "C",
+        "criteria": [
+            {"id": "links", "kind": "links", "title": "L", "at_least": 0.9, **LINKS},
+            {"id": "p", "kind": "limit", "title": "P", "at_least": 1, "unit": "bytes/s", **LINKS},
+        ],
+    }
+)
+
+
+def scan(folder, measured, *, nodes=NODES, asked_nodes=None, **params):
+    """A scan of good pairs, of which a block has those that `measured(block)` names."""
+    run = runs.write_run(folder, nodes=nodes, checks=("alltoall_pairs",))
+    plan = json.loads((run / "plan.json").read_text())
+    plan["cases"][0]["params"] |= params
+    plan["cases"][0]["nodes"] = asked_nodes or len(nodes)
+    (run / "plan.json").write_text(json.dumps(plan))
+    records = [json.loads(line) for line in (run / "records.jsonl").read_text().splitlines()]
+    for record in records:
+        record["params"] |= params
+        kept = {frozenset(pair) for pair in measured(record["block"])}
+        record["metrics"] = [m for m in record["metrics"] if frozenset([*m["at"].values()]) in kept]
+        record["nodes"] = [n for n in nodes if any(n in pair for pair in kept)]
+    (run / "records.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in records))
+    return gather(load_run(run), [])
+
+
+def rounds_of(nodes, rounds):
+    low, high = sampled_pairs(len(nodes), rounds, 1)
+    return [(nodes[a], nodes[b]) for a, b in zip(low, high, strict=True)]
+
+
+def links_of(evidence):
+    result = judge(CRITERIA, evidence, DAY, 0)
+    return result, next(one for one in result.criteria if one.id == "links")
+
+
+def test_an_acceptance_by_a_sample_says_what_it_can_miss(tmp_path):
+    found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 5), rounds=5)
+    result, links = links_of(found)
+    assert links.statement.startswith("bandwidth of every measured pair of nodes at least 0.9 ×")
+    assert "; each launch measured 5 of 11 rounds: 30 of 66 pairs of 12 nodes;" in links.statement
+    assert "the chance to miss a single bad link is 54.5 %" in links.statement
+    assert not result.named and links.verdict == "PASS"
+
+
+def test_an_acceptance_by_all_pairs_speaks_of_every_pair(tmp_path):
+    found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 0))
+    assert links_of(found)[1].statement == (
+        "bandwidth of every pair of nodes at least 0.9 × the good pairs' median"
+    )
+
+
+def test_of_listed_pairs_those_alone_can_be_missing(tmp_path):
+    listed = [("n2", "n1"), ("n3", "n4"), ("n5", "n6"), ("n7", "n12")]
+    only = [":".join(pair) for pair in listed]
+    found = scan(tmp_path / "run", lambda _: listed, asked_nodes=12, only=only)
+    result, links = links_of(found)
+    assert not result.named and links.verdict == "PASS"
+    assert "of every measured pair of nodes" in links.statement
+    less = scan(tmp_path / "less", lambda _: listed[:-1], asked_nodes=12, only=only)
+    result, _ = links_of(less)
+    assert [(one.state, one.nodes) for one in result.named] == [("missing", ("n7", "n12"))]
+
+
+@pytest.mark.parametrize("rounds", [0, 2])
+def test_scans_of_other_nodes_in_each_block_miss_no_pair(tmp_path, rounds):
+    def measured(block):
+        return rounds_of([NODES[(5 * block + step) % 12] for step in range(4)], rounds)
+
+    params = {"rounds": rounds} if rounds else {}
+    result, links = links_of(scan(tmp_path / "run", measured, asked_nodes=4, **params))
+    assert not [one for one in result.named if one.state == "missing"]
+    assert "every measured pair of nodes" in links.statement
+
+
+@pytest.mark.parametrize("ran", [11, 10])
+def test_the_node_that_a_single_round_leaves_out_is_not_missing(tmp_path, ran):
+    nodes = NODES[:11]
+    pairs = rounds_of(nodes, 1)
+    found = scan(tmp_path / "run", lambda _: pairs, nodes=nodes, rounds=1)
+    result, _ = links_of(replace(found, nodes=nodes[:ran]))
+    assert not result.named
+
+
+def test_of_a_node_s_pairs_those_of_others_are_not_missing(tmp_path):
+    found = scan(tmp_path / "run", lambda _: rounds_of(NODES, 0))
+    links = CRITERIA.criteria[0].model_copy(update={"where": {"node": "n3"}})
+    criteria = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
+    result = judge(criteria, found, DAY, 0)
+    assert not result.named
+    assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
+
+
+def test_very_many_missing_pairs_are_counted(tmp_path):
+    nodes = tuple(f"n{number}" for number in range(1, 21))
+    result, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(nodes, 3), nodes=nodes))
+    (missing,) = (item for item in links.items if item.state == "missing")
+    assert missing.subject == "160 pairs of nodes" and not missing.place
+    assert MOST_MISSING < 160 and len(missing.launches) == 5
+    assert [one.name for one in result.named] == ["160 pairs of nodes (pair bandwidth, mpich)"]
+    assert [*result.rerun.values()] == [()]
+
+
+def test_launches_are_looked_through_once_whatever_is_missing(tmp_path):
+    class Counting(dict):
+        passes = 0
+
+        def __iter__(self):
+            Counting.passes += 1
+            return super().__iter__()
+
+    passes = []
+    for rounds in (10, 6):  # 6 and 30 missing pairs
+        found = scan(tmp_path / f"run{rounds}", lambda _, k=rounds: rounds_of(NODES, k))
+        Counting.passes = 0
+        _, links = links_of(replace(found, launches=Counting(found.launches)))
+        assert sum(item.state == "missing" for item in links.items) == 66 - 6 * rounds
+        passes.append(Counting.passes)
+    assert passes[0] == passes[1]
+
+
+@pytest.fixture
+def sampled(tmp_path):
+    """A run whose case measures two rounds of four nodes each launch, on other nodes each."""
+    planned = case("alltoall_pairs", "lam", {"ranks": 4, "rounds": 2}, 4) | {"nodes": 4}
+
+    def edit(record):
+        nodes = [NODES[(5 * record["block"] + step) % 12] for step in range(4)]
+        unit = {"name": "pair_bandwidth", "unit": "bytes/s", "better": "higher", "value": 1e7}
+        pairs = rounds_of(nodes, 2)
+        record["metrics"] = [{**unit, "at": {"node": a, "peer": b}} for a, b in pairs]
+        return record
+
+    return analyse(load_run(write_run(tmp_path / "run", [planned], blocks=3, edit=edit)))
+
+
+SAMPLE = "2 of 3 rounds: 4 of 6 pairs of 4 nodes; the chance to miss a single bad link is 33.3 %"
+
+
+def test_a_sample_in_records_is_told_below_its_matrix(sampled):
+    with styled():
+        picture = bandwidth_matrix(sampled)
+    assert SAMPLE in picture.caption
+
+
+def test_a_sample_in_files_is_one_of_the_nodes_of_a_launch(sampled):
+    blocks = [
+        pair_columns(names, ([0, 2], [1, 3]), block, np.full(2, 1e7))
+        for block, names in enumerate((NODES[:4], NODES[4:8]), 1)
+    ]
+    every = joined(blocks)
+    scan = SimpleNamespace(case=0, metrics=("pair_bandwidth",), columns=lambda _: every)
+    run = replace(sampled.run, scans=(scan,))
+    found = seen(replace(sampled, run=run), "pair_bandwidth")
+    (one,) = (one for one in found if one.in_file)
+    assert len(one.names) == 8
+    assert one.sample.startswith(SAMPLE)
