@@ -126,7 +126,7 @@ class AlltoallPairsParameters(ProfiledParameters):
 
     @property
     def pairs(self) -> int:
-        """How many pairs are measured."""
+        """How many pairs are measured; of listed ones at most, for hosts may be absent."""
         return len(self.only) or pairs_measured(self.nodes, self.rounds)
 
     @property
@@ -255,7 +255,8 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     ) -> str | None:
         """What is wrong where a summary's medians take longer than the launch."""
         middle = [metric for metric in metrics if (metric.at or {}).get(SUMMARY) == "median"]
-        spent_s = params.pairs * self.least_duration_s(params, middle)
+        (pairs,) = (metric.value for metric in metrics if metric.name == SCANNED.name)
+        spent_s = pairs * self.least_duration_s(params, middle)
         return longer_than_launch(spent_s, output)
 
     def notes(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> Mapping[str, Any]:

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Latency and bandwidth of every pair of nodes, or of some, in rounds of disjoint pairs: all pairs
  * of a round at the same time, which loads the links, or one pair after the other while the other
- * ranks sleep. Several ranks on each node send side by side; their rates are added. */
+ * ranks sleep. Of a list of pairs those beside them in a round load the links too, unreported.
+ * Several ranks on each node send side by side; their rates are added. */
 #include "assay/args.h"
+#include "assay/barrier.h"
 #include "assay/buffer.h"
 #include "assay/fail.h"
 #include "assay/json.h"
@@ -41,7 +43,8 @@ static const struct arg options[] = {
     {"rounds", ARG_INTEGER, &settings.rounds, 0, 1000000, NULL,
      "so many rounds, in each of which a node has one partner (default 0: all)"},
     {"only", ARG_TEXT, &settings.only, 0, 0, NULL,
-     "these pairs of hosts, as n1:n2, joined by commas (default: all)"},
+     "these pairs of hosts, as n1:n2, joined by commas; those of absent hosts are left out"
+     " (default: all)"},
     {"file", ARG_TEXT, &settings.file, 0, 0, NULL,
      "write the values into this file instead of lines (default: lines)"},
     {"turns", ARG_FLAG, &settings.turns, 0, 0, NULL,
@@ -87,10 +90,11 @@ static void prepare(void *context) {
 }
 
 /* Median half round trip of the messages of all lanes or of this one, s, valid on the first rank of
- * comm. Collective over comm. */
+ * comm. Without turns every pair begins at the same time. Collective over comm; without turns over
+ * all ranks, of which some have no comm. */
 static double half_round_trip(struct run *run, const struct link *link, MPI_Comm comm,
                               long long bytes, long long times) {
-    int together = comm != link->lane;
+    int takes_part = comm != MPI_COMM_NULL, together = comm != link->lane;
     struct pingpong pingpong = {.construct = &constructs[0],
                                 .comm = link->lane,
                                 .side = together ? &run->side : NULL,
@@ -100,22 +104,30 @@ static double half_round_trip(struct run *run, const struct link *link, MPI_Comm
                                 .inject_fault = settings.inject_fault};
     struct timing_plan plan = {(int)settings.warmup, (int)times,
                                together ? TIMING_MAXIMUM : TIMING_RANK0};
-    MPI_Comm_rank(link->lane, &pingpong.rank);
-    pingpong_verify(&pingpong, (uint64_t)settings.seed);
+    if (takes_part) {
+        MPI_Comm_rank(link->lane, &pingpong.rank);
+        pingpong_verify(&pingpong, (uint64_t)settings.seed);
+    }
+    if (!settings.turns)
+        barrier_disseminate(MPI_COMM_WORLD);
+    if (!takes_part)
+        return 0;
     timing_run(&world.timer, &plan, comm, pingpong_round_trip, &pingpong, run->samples);
     return 0.5 * timing_summarise(run->samples, (int)times).median;
 }
 
 /* The latency is that of the first ranks of both nodes, the others wait; messages of the bandwidth
- * go between all ranks at the same time, one way at a time. */
+ * go between all ranks at the same time, one way at a time. Collective over the pair; without turns
+ * over all ranks, of which some are in no pair, and no pair goes on until the latency of all is
+ * known. */
 static struct pair_times measure_pair(struct run *run, const struct link *link) {
     struct pair_times times = {0, 0};
-    int several = run->pairs.on_node > 1;
-    if (run->pairs.rank_on_node == 0)
-        times.latency_s = half_round_trip(run, link, link->lane, settings.latency_bytes,
-                                          settings.latency_iterations);
-    if (several)
-        rest_until_all(link->all);
+    int first = run->pairs.rank_on_node == 0, several = run->pairs.on_node > 1;
+    if (first || !settings.turns)
+        times.latency_s = half_round_trip(run, link, first ? link->lane : MPI_COMM_NULL,
+                                          settings.latency_bytes, settings.latency_iterations);
+    if (several || !settings.turns)
+        rest_until_all(settings.turns ? link->all : MPI_COMM_WORLD);
     times.bandwidth_s = half_round_trip(run, link, several ? link->all : link->lane,
                                         settings.bandwidth_bytes, settings.bandwidth_iterations);
     return times;
@@ -127,9 +139,9 @@ static struct pair_times take_round(struct run *run, int round, int partner,
                                     const struct link *link) {
     struct pair_times times = {0, 0};
     int own = run->pairs.node;
-    if (!settings.turns && partner >= 0)
-        times = measure_pair(run, link);
-    for (int lower = 0; settings.turns && lower < run->pairs.nodes; lower++) {
+    if (!settings.turns)
+        return measure_pair(run, link);
+    for (int lower = 0; lower < run->pairs.nodes; lower++) {
         if (pairs_partner(&run->pairs, round, lower) < lower)
             continue; /* alone, or the higher node of its pair */
         if (partner >= 0 && (own == lower || partner == lower))
@@ -173,20 +185,26 @@ static void link_free(struct link *link) {
         MPI_Comm_free(&link->all);
 }
 
+static void report_round(const struct run *run, int round) {
+    for (int node = 0; node < run->pairs.nodes; node++) {
+        int peer = pairs_partner(&run->pairs, round, node);
+        if (peer > node)
+            report_pair(run, node, peer);
+    }
+}
+
 static void measure(void *context) {
     struct run *run = context;
+    int (*partner_of)(const struct pairs *, int, int) = settings.turns ? pairs_partner : pairs_met;
     for (int round = 0; round < run->pairs.rounds; round++) {
-        int partner = pairs_partner(&run->pairs, round, run->pairs.node);
+        int partner = partner_of(&run->pairs, round, run->pairs.node);
         struct link link = link_make(run, partner);
         rest_until_all(MPI_COMM_WORLD);
         struct pair_times times = take_round(run, round, partner, &link);
         rest_until_all(MPI_COMM_WORLD);
         MPI_Gather(&times, 2, MPI_DOUBLE, run->times, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        for (int node = 0; world.rank == 0 && node < run->pairs.nodes; node++) {
-            int peer = pairs_partner(&run->pairs, round, node);
-            if (peer > node)
-                report_pair(run, node, peer);
-        }
+        if (world.rank == 0)
+            report_round(run, round);
         link_free(&link);
     }
     if (run->file)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define WHERE "alltoall_pairs"
+#define LIST_SHOWN 60 /* bytes of --only in a message */
 
 static uint64_t code_of(int one, int other) {
     int low = one < other ? one : other, high = one < other ? other : one;
@@ -35,17 +36,19 @@ static int node_of(const struct hosts *hosts, const char *name, size_t length) {
     return -1;
 }
 
-/* Rank 0: the codes of the listed pairs; returns where the first wrong one stands in the text, or
- * -1. */
+/* Rank 0: the codes of the listed pairs that the launch has; returns where the first that is none
+ * stands in the text, or -1. */
 static int read_list(struct pairs *pairs, const char *only) {
     for (const char *pair = only; *pair;) {
         size_t length = strcspn(pair, ","), first = strcspn(pair, ":,");
-        int one = node_of(&pairs->hosts, pair, first), other = -1;
-        if (first < length)
-            other = node_of(&pairs->hosts, pair + first + 1, length - first - 1);
-        if (one < 0 || other < 0 || one == other)
+        if (first == 0 || first + 1 >= length)
             return (int)(pair - only);
-        pairs->listed[pairs->listed_count++] = code_of(one, other);
+        int one = node_of(&pairs->hosts, pair, first);
+        int other = node_of(&pairs->hosts, pair + first + 1, length - first - 1);
+        if (one >= 0 && one == other)
+            return (int)(pair - only);
+        if (one >= 0 && other >= 0)
+            pairs->listed[pairs->listed_count++] = code_of(one, other);
         pair += length + (pair[length] == ',');
     }
     qsort(pairs->listed, (size_t)pairs->listed_count, sizeof *pairs->listed, by_code);
@@ -65,6 +68,10 @@ static void choose_listed(struct pairs *pairs, const char *only) {
              "option --only: found %.*s, allowed are two hosts of this launch as n1:n2",
              (int)strcspn(pair, ","), pair);
     MPI_Bcast(&pairs->listed_count, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    fail_all(pairs->listed_count == 0, WHERE,
+             "option --only: found %.*s, of which this launch has no pair; allowed is a list of"
+             " which it has one",
+             LIST_SHOWN, only);
     MPI_Bcast(pairs->listed, pairs->listed_count * (int)sizeof *pairs->listed, MPI_BYTE, 0,
               MPI_COMM_WORLD);
 }
@@ -121,15 +128,17 @@ void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const ch
     }
 }
 
-int pairs_partner(const struct pairs *pairs, int round, int node) {
+int pairs_met(const struct pairs *pairs, int round, int node) {
     int number = pairs->listed ? pairs->listed_rounds[round] : round;
     int player = tournament_partner(pairs->nodes, number, (int)pairs->place[node]);
-    if (player < 0)
-        return -1;
-    int partner = (int)pairs->order[player];
+    return player < 0 ? -1 : (int)pairs->order[player];
+}
+
+int pairs_partner(const struct pairs *pairs, int round, int node) {
+    int partner = pairs_met(pairs, round, node);
+    if (!pairs->listed || partner < 0)
+        return partner;
     uint64_t code = code_of(node, partner);
-    if (pairs->listed &&
-        !bsearch(&code, pairs->listed, (size_t)pairs->listed_count, sizeof code, by_code))
-        return -1;
-    return partner;
+    size_t count = (size_t)pairs->listed_count;
+    return bsearch(&code, pairs->listed, count, sizeof code, by_code) ? partner : -1;
 }

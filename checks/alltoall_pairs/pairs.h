@@ -22,9 +22,14 @@ struct pairs {
 
 /* The pairs of all nodes of MPI_COMM_WORLD: players in the order of seed; the first `rounds` rounds
  * (0: all), or the pairs of hosts in `only` ("n1:n2,…"; "": all), in whichever rounds they meet.
- * Where all ranks share one node, each counts as a node. Collective; unequal ranks on nodes, fewer
- * than two ranks and names of other hosts end the run (fail_all). */
+ * Pairs with a host that the launch lacks are left out. Where all ranks share one node, each counts
+ * as a node. Collective; unequal ranks on nodes, fewer than two ranks, what is no pair, and a list
+ * of which no pair is left, end the run (fail_all). */
 void pairs_choose(struct pairs *pairs, uint64_t seed, long long rounds, const char *only);
 
-/* The partner of node in the measured round 0 … rounds-1, or -1. Local. */
+/* Whom node meets in the measured round 0 … rounds-1, whether that pair is listed or not; or -1.
+ * Local. */
+int pairs_met(const struct pairs *pairs, int round, int node);
+
+/* The same where that pair is listed, or none is; else -1. Local. */
 int pairs_partner(const struct pairs *pairs, int round, int node);

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from checks.alltoall_pairs import FILE, AlltoallPairsDefinition, AlltoallPairsParameters
+from checks.alltoall_pairs.listed_hosts import nodes_for_pairs
 from checks.common.answer import Reading
 from checks.common.base import OwnProgram
 from checks.common.json_lines import Output
@@ -20,6 +22,14 @@ class Run(OwnProgram):
     """Every pair of nodes, or some."""
 
     definition: AlltoallPairsDefinition
+
+    def nodes_asked(self) -> Sequence[str] | None:
+        """Those of listed pairs, to which Slurm adds others; in an allocation with others of it."""
+        asked = super().nodes_asked()
+        if asked or self.switches or not self.params.only:
+            return asked
+        partition, params = self.current_partition.extras["slurm_partition"], self.params
+        return nodes_for_pairs(params.only, params.nodes, partition, self.drawn_by)
 
     def read(self, output: Output, text: str) -> Reading:
         """The values asked for; those of a file as a table, with a summary of them."""

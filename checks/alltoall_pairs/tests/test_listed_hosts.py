@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of a launch of listed pairs: their hosts are among them, and absent ones do no harm."""
+
+from __future__ import annotations
+
+import subprocess
+
+import numpy as np
+import pytest
+
+from checks.alltoall_pairs import CHECK
+from checks.alltoall_pairs.listed_hosts import nodes_for_pairs
+from checks.common import slurm_answers
+from checks.common.allocation import ALLOCATION, Allocation
+from checks.common.json_lines import Output
+
+PAIRS = ["n2:n9", "n4:n2", "n7:n8"]
+#: As sinfo prints nodes and their states.
+STATES = """n0 idle
+n1 mixed-
+n2 allocated
+n3 drained
+n4 idle~
+n5 down*
+n6 reserved
+n7 completing
+n8 draining
+n9 planned
+"""
+
+
+@pytest.fixture
+def states(monkeypatch):
+    monkeypatch.delenv(ALLOCATION, raising=False)
+    told = [STATES]
+
+    def said(command):
+        return subprocess.CompletedProcess(command, 0, told[0], "")
+
+    monkeypatch.setattr(slurm_answers, "said", said)
+    return told
+
+
+def granted(monkeypatch, folder, *nodes):
+    file = folder / "allocation.json"
+    file.write_text(Allocation(job_id="12", nodes=list(nodes), ends_at=1e10).model_dump_json())
+    monkeypatch.setenv(ALLOCATION, str(file))
+
+
+def test_slurm_is_asked_for_hosts_of_pairs_that_it_gives(states):
+    assert nodes_for_pairs(PAIRS, 4, "", "a") == ["n2", "n4", "n9"]
+    states[0] = STATES.replace("n9 planned", "n9 drained")
+    assert nodes_for_pairs(PAIRS, 4, "", "a") == ["n2", "n4"]
+    states[0] = STATES.replace("n2 allocated", "n2 maint")
+    assert nodes_for_pairs(PAIRS, 4, "", "a") is None
+    states[0] = ""
+    assert nodes_for_pairs(PAIRS, 4, "", "a") is None
+
+
+def test_of_more_hosts_than_nodes_each_pair_has_its_turn(states):
+    found = [nodes_for_pairs(PAIRS, 2, "", f"launch {number}") for number in range(20)]
+    assert {tuple(nodes or ()) for nodes in found} == {("n2", "n9"), ("n2", "n4")}
+    assert nodes_for_pairs(PAIRS, 2, "", "launch 3") == found[3]
+
+
+def test_in_an_allocation_others_of_it_make_up_the_count_in_its_order(tmp_path, monkeypatch):
+    granted(monkeypatch, tmp_path, "n9", "n1", "n2", "n0", "n5")
+    launches = [nodes_for_pairs(PAIRS, 3, "", f"launch {number}") for number in range(20)]
+    assert {tuple(nodes or ()) for nodes in launches} == {
+        ("n9", "n1", "n2"),
+        ("n9", "n2", "n0"),
+        ("n9", "n2", "n5"),
+    }
+    assert nodes_for_pairs(PAIRS, 5, "", "a") == ["n9", "n1", "n2", "n0", "n5"]
+    assert nodes_for_pairs(PAIRS, 6, "", "a") is None, "which the scheduler refuses"
+    assert nodes_for_pairs(["n3:n4"], 3, "", "a") is None
+
+
+@pytest.mark.parametrize(
+    ("hosts", "pairs", "rounds"),
+    [(["n1", "n2", "n4", "n9"], 2, {1, 2}), (["n1", "n2", "n3", "n5"], 0, {0})],
+)
+def test_hosts_that_the_launch_lacks_are_left_out(hosts, pairs, rounds):
+    params = CHECK.parameters.model_validate({"ranks": 4, "only": PAIRS})
+    assert len(list(CHECK.expected(params, hosts))) == 2 * pairs
+    assert CHECK.notes(params, hosts)["rounds"] in rounds
+    assert len(CHECK.wanted(params, hosts)) == pairs
+    assert len(CHECK.joined(params, hosts)) == pairs
+
+
+def test_absent_pairs_take_no_time_of_the_launch():
+    asked = {"ranks": 4, "turns": True, "column_file": True, "only": PAIRS}
+    params = CHECK.parameters.model_validate(asked)
+    one = {"pair_latency": np.array([1e-3]), "pair_bandwidth": np.array([2.0**20])}
+    output = Output(stamps={"launch_begin": 0.0, "launch_end": 11.0})
+    assert CHECK.too_long(params, CHECK.summary(one), output) is None
+    two = {name: np.repeat(column, 2) for name, column in one.items()}
+    assert "took 20.2 s at least" in str(CHECK.too_long(params, CHECK.summary(two), output))
