@@ -13,7 +13,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import combinations, product
 from math import prod
@@ -38,20 +38,24 @@ class Topology(ABC):
         """Hops between two nodes; None where nothing declared joins them."""
 
     @abstractmethod
-    def pairs(self) -> Iterator[Pair]:
-        """Pairs of nodes, among them at least one of every hop count that there is."""
+    def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
+        """Pairs of nodes, among them at least one of every hop count that there is; `among`: of
+        these nodes alone."""
 
     @property
     def leaves(self) -> dict[str, list[str]]:
         """The nodes at each switch that has nodes, but those that are left out; none in a torus."""
         return {}
 
-    def pair_at(self, hops: int, cores: Mapping[str, list[int]]) -> Pair | None:
-        """Two nodes so many hops apart; None if there are none.
+    def pair_at(
+        self, hops: int, cores: Mapping[str, list[int]], among: Collection[str] | None = None
+    ) -> Pair | None:
+        """Two nodes so many hops apart, `among` these nodes if they are given; None if there are
+        none.
 
         `cores` are the cores of nodes that share one machine: a pair that shares none is preferred.
         """
-        found = [pair for pair in self.pairs() if self.hops(*pair) == hops]
+        found = [pair for pair in self.pairs(among) if self.hops(*pair) == hops]
         apart = (p for p in found if not set(cores.get(p[0], ())) & set(cores.get(p[1], ())))
         return next(apart, found[0] if found else None)
 
@@ -198,12 +202,9 @@ class SwitchTree(Topology):
             return None
         return first.index(shared) + second.index(shared) + 1
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
         """Pairs among the first two nodes of each switch: they stand for the others there."""
-        leaves = [
-            [node for node in nodes if node not in self._left_out][:2]
-            for nodes in self._leaves.values()
-        ]
+        leaves = [_kept(nodes, self._left_out, among)[:2] for nodes in self._leaves.values()]
         for nodes in leaves:
             yield from combinations(nodes, 2)
         for some, others in combinations(leaves, 2):
@@ -232,15 +233,21 @@ class Torus(Topology):
         apart = [abs(a - b) for a, b in zip(self._place[one], self._place[other], strict=True)]
         return sum(min(d, length - d) for d, length in zip(apart, self._rings, strict=True))
 
-    def pairs(self) -> Iterator[Pair]:
+    def pairs(self, among: Collection[str] | None = None) -> Iterator[Pair]:
         """The first node with each other one: every node of a torus sees the same distances.
 
         Where nodes are left out, every pair of the others.
         """
-        first, *others = (node for node in self._place if node not in self._left_out)
-        if self._left_out:
-            return combinations([first, *others], 2)
-        return ((first, other) for other in others)
+        nodes = _kept(self._place, self._left_out, among)
+        if len(nodes) < len(self._place):
+            return combinations(nodes, 2)
+        return ((nodes[0], other) for other in nodes[1:])
+
+
+def _kept(
+    nodes: Iterable[str], left_out: frozenset[str], among: Collection[str] | None
+) -> list[str]:
+    return [node for node in nodes if node not in left_out and (among is None or node in among)]
 
 
 def _expand(text: str, where: str) -> list[str]:

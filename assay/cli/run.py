@@ -9,8 +9,8 @@ from typing import Any
 
 from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.cli.options import DEFAULT_SITE, add_builder, add_campaign, add_json, add_site
+from assay.onboarding.slurm_text import seconds_of
 from assay.plan import WHOLE
-from assay.run.accounting import seconds_of
 from assay.run.start import resume_run, start_run
 from records.errors import AssayError, ExitStatus
 
@@ -74,6 +74,6 @@ def _time(text: str) -> float:
     seconds = 60 * int(text) if text.isascii() and text.isdigit() else seconds_of(text)
     if not seconds:
         raise argparse.ArgumentTypeError(
-            f"found {text!r:.40}; allowed are minutes, e.g. 30, or [D-]HH:MM:SS"
+            f"found {text!r:.40}; allowed are minutes, e.g. 30, or sbatch's forms, e.g. 1-12:30"
         )
     return float(seconds)

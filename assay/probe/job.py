@@ -270,7 +270,8 @@ class Step(Job):
         self._folder.put({file: script.encode()})
         step = self._allocation.step(
             str(folder / "launch/allocated.sh"),
-            self._allocation.nodes[:nodes],
+            # Not the first, which srun takes by itself: what starts ranks must heed the nodes.
+            self._allocation.nodes[-nodes:],
             nodes * ranks_per_node,
             ranks_per_node,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from assay.onboarding.slurm_text import seconds_of
 from assay.sites.site import Site
 
 _ACCOUNT = re.compile(r"--account=(.+)|-A\s*(.+)")
@@ -46,12 +47,3 @@ def _named(form: re.Pattern[str], access: Sequence[str]) -> str | None:
     """The value of the option of this form that counts: the last one."""
     found = [match[1] or match[2] for word in access if (match := form.fullmatch(word))]
     return found[-1] if found else None
-
-
-def seconds_of(slurm_limit: str) -> int | None:
-    """ "1-02:03:04" and "30:00" in seconds; None: no limit, or another notation."""
-    form = r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)"
-    if (match := re.fullmatch(form, slurm_limit)) is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds

@@ -9,21 +9,30 @@ job with enough nodes uses that one.
 from __future__ import annotations
 
 import shlex
+import socket
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.probe.job import Job, JobFolder, Waiter
-from assay.run.infrastructure import answer_of
-from assay.run.own_job import has_whole, own_job, running_job
+from assay.run.far_apart import too_near
+from assay.run.infrastructure import end_steps
+from assay.run.own_job import (
+    has_whole,
+    left_out,
+    named_nodes,
+    other_kind,
+    own_job,
+    running_job,
+)
 from assay.run.waiting import Waiting
 from assay.run.work_folder import BUILDS, WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import ENDING_S, Allocation
-from checks.common.slurm_answers import slurm_seconds
+from checks.common.slurm_answers import ends_at
 from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase
@@ -34,7 +43,7 @@ BEAT_S, SILENCE_S = 30, 900
 #: Seconds between two looks of the script.
 _LOOK_S = 10
 #: How much longer than estimated launches may take, and seconds for the start of an allocation.
-_SLACK, _START_S = 1.5, 60.0
+_SLACK, START_S = 1.5, 60.0
 
 
 def _script(folder: PurePosixPath) -> str:
@@ -52,14 +61,16 @@ done
 """
 
 
-def granted(site: Site, job: dict[str, str], seed: int) -> Allocation:
-    """The allocation of a job as Slurm describes it while it runs."""
-    nodes = answer_of(site, "scontrol", "show", "hostnames", job["NodeList"]).split()
+def granted(
+    site: Site, job: dict[str, str], seed: int, without: Collection[str] = ()
+) -> Allocation:
+    """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
+    nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]
     topology = site.description.topology
     return Allocation(
         job_id=job["JobId"],
         nodes=nodes,
-        ends_at=slurm_seconds(job.get("EndTime", "")) or sys.float_info.max,
+        ends_at=ends_at(job) or sys.float_info.max,
         seed=seed,
         at_once=site.description.concurrency,
         cores=site.description.shared_cores,
@@ -71,18 +82,50 @@ def granted(site: Site, job: dict[str, str], seed: int) -> Allocation:
     )
 
 
-def own_allocation(site: Site, nodes: int, seed: int) -> Allocation | None:
-    """The job that this process runs in, where launches of `nodes` nodes have room in it.
+def own_allocation(
+    site: Site, cases: Sequence[PlannedCase], seed: int, say: Callable[[str], None]
+) -> Allocation | None:
+    """The job that this process runs in, where launches of these cases have room in it.
 
-    None outside a job of the site's cluster, in one of fewer nodes, and in one that does not have
-    them whole: others' ranks could run beside the measured ones.
+    None outside a job of the site's cluster, in one of fewer nodes or of another kind, and in one
+    that does not have them whole: others' ranks could run beside the measured ones. The node that
+    this process runs on is left out where the others suffice.
     """
     job = own_job(site)
     if job is None or job.get("Partition") != site.description.slurm_partition:
         return None
-    found = granted(site, job, seed)
-    serves = len(found.nodes) >= nodes and has_whole(job, len(found.nodes), site)
-    return found if serves else None
+    named = f"job {job['JobId']}, in which assay runs,"
+    if (kind := other_kind(site, job)) is not None:
+        say(f"the nodes of {named} are not used: they were asked for without {kind}")
+        return None
+    nodes = named_nodes(site, job["NodeList"])
+    if not has_whole(job, len(nodes), site):
+        return None
+    out = left_out(site)
+    mine = {node for node in nodes if _short(node) == _short(socket.gethostname())} - out
+    for without in [out | mine, out] if mine else [out]:
+        if set(nodes) <= without:
+            continue
+        found = granted(site, job, seed, without)
+        near = without > out and too_near(cases, site, found)
+        if _has_room(found, cases) and not near:
+            if mine - without:
+                say(f"{named} has no node to spare: assay itself takes time of {min(mine)}")
+            return found
+    return None
+
+
+def _has_room(allocation: Allocation, cases: Sequence[PlannedCase]) -> bool:
+    """Whether the nodes suffice, and lie at switches as each case asks."""
+    shapes = {(case.nodes, case.switches) for case in cases}
+    return all(
+        allocation.drawn(count, allocation.nodes, "", switches) is not None
+        for count, switches in shapes
+    )
+
+
+def _short(host: str) -> str:
+    return host.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -116,7 +159,10 @@ def nodes_at_once(plan: Plan, site: Site) -> int:
 
 
 class Allocations:
-    """The allocation that launches are run in now; another one when it is over."""
+    """The allocation that launches are run in now; another one when it is over.
+
+    It is asked for with so many `nodes` at least, and these nodes `among_them`.
+    """
 
     def __init__(
         self,
@@ -128,15 +174,20 @@ class Allocations:
         *,
         seed: int,
         nodes: int,
+        among_them: Sequence[str] = (),
+        say: Callable[[str], None],
     ) -> None:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
         self._seed, self._nodes, self._limit_s = seed, nodes, asked.limit_s
+        self._say, self._among_them = say, among_them
         self._inherited = self._now = asked.inherited
         #: Why the job that the harness runs in serves no more, and the last step seen.
         self._over, self._last_step = "", -1
         self._held = ExitStack()
         self._folder: JobFolder | None = None
-        self._beats, self._beat_at = 0, 0.0
+        self._beats, self._beat_at, self._unheard = 0, 0.0, False
+        #: Jobs of this run whose nodes were given back; Slurm may still clear them.
+        self.given_back: set[str] = set()
 
     @property
     def job_id(self) -> str | None:
@@ -165,10 +216,29 @@ class Allocations:
         return self._now
 
     def beat(self) -> None:
-        """Tell the job that holds the nodes that they are still needed; call it often."""
-        if self._folder is not None and time.monotonic() - self._beat_at > BEAT_S:
-            self._beat_at, self._beats = time.monotonic(), self._beats + 1
-            self._folder.put({"beat": f"{self._beats}\n".encode()})
+        """Tell the job that holds the nodes that they are still needed; call it often.
+
+        A beat that fails is told once, and tried again: the job bears a long silence.
+        """
+        if self._folder is None or time.monotonic() - self._beat_at <= BEAT_S:
+            return
+        try:
+            self._put_beat(self._folder)
+            self._unheard = False
+        except (AssayError, OSError) as error:
+            if not self._unheard:
+                self._say(f"the job that holds the nodes hears nothing now, trying again: {error}")
+            self._beat_at, self._unheard = time.monotonic(), True
+
+    def _put_beat(self, folder: JobFolder) -> None:
+        self._beats += 1
+        folder.put({"beat": f"{self._beats}\n".encode()})
+        self._beat_at = time.monotonic()
+
+    def end_steps(self) -> None:
+        """End what launches that are over have left in the job."""
+        if self._now is not None:
+            end_steps(self._site, self._work.name, self._now.job_id)
 
     def saw(self, step: str) -> None:
         """A launch ran as this step, JOB.NUMBER."""
@@ -185,13 +255,14 @@ class Allocations:
 
     def end(self) -> None:
         """Give the nodes back, but those of the job that the harness runs in."""
-        if self.job_id is not None:
+        if (job := self.job_id) is not None:
+            self.given_back.add(job)
             self._now = None
         self._folder = None
         self._held.close()
 
     def _asked(self, longest_s: float, estimate_s: float) -> Allocation:
-        needed_s = longest_s + ENDING_S + _START_S
+        needed_s = longest_s + ENDING_S + START_S
         most_s = self._site.description.longest_job_s
         wanted_s = self._limit_s or max(needed_s, _SLACK * estimate_s + needed_s)
         if most_s is not None:
@@ -205,8 +276,7 @@ class Allocations:
         self._folder = self._held.enter_context(
             JobFolder(self._site, str(self._work.session / BUILDS))
         )
-        self._beat_at = -float(BEAT_S)
-        self.beat()
+        self._put_beat(self._folder)
         job = Job(self._folder, "allocation", Waiter(_silent, self._pause, self._heard))
         self._held.enter_context(job)
         job.submit(_script(self._folder.path), self._options(wanted_s))
@@ -220,10 +290,12 @@ class Allocations:
     def _options(self, wanted_s: float) -> list[str]:
         minutes, seconds = divmod(int(wanted_s), 60)
         comment = f"--comment=assay-{self._work.name}"
+        count = max(self._nodes, len(self._among_them))
         return [
             *self._site.description.access,
             *(comment, "--no-requeue", "--exclusive"),
-            *(f"--nodes={self._nodes}", f"--time={minutes}:{seconds:02}"),
+            *(f"--nodes={count}", f"--time={minutes}:{seconds:02}"),
+            *([f"--nodelist={','.join(self._among_them)}"] if self._among_them else []),
         ]
 
     def _heard(self, state: QueueState) -> None:

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from assay.plan import block_order, launch_limit_s, runs_alone
+from checks.common.outcome import Outcome
 from checks.common.switches import Switches
 from records.interims import Interim, asked_blocks
 from records.ledger import Entry
@@ -44,6 +46,31 @@ class Launch:
     def key(self) -> tuple[str, int]:
         """Case and block: what gets one record that counts."""
         return self.case_id, self.block
+
+
+class Attempts:
+    """How often one driver made each launch, of 1 + `retries` times.
+
+    A launch that is lost with its allocation was cut off by what ended that: the first time it
+    does not count. A second time the launch may be what ends allocations.
+    """
+
+    def __init__(self, retries: int) -> None:
+        self._most = 1 + retries
+        self._made: Counter[tuple[str, int]] = Counter()
+        self._cut_off: set[tuple[str, int]] = set()
+
+    def made(self, launch: Launch, outcome: Outcome) -> None:
+        """A launch was made, with this outcome."""
+        lost_with_it = outcome.status == "lost" and outcome.fault == "allocation"
+        if lost_with_it and launch.key not in self._cut_off:
+            self._cut_off.add(launch.key)
+        else:
+            self._made[launch.key] += 1
+
+    def left(self, launch: Launch) -> bool:
+        """Whether the launch may be made once more."""
+        return self._made[launch.key] < self._most
 
 
 def launches_to_come(

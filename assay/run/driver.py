@@ -9,14 +9,14 @@ from being run gets no record: it stays to be run.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
-from assay.run.allocation import Allocations, InOneJob, nodes_at_once
-from assay.run.coming import Launch, launches_to_come
+from assay.run.allocation import START_S, Allocations, InOneJob, nodes_at_once
+from assay.run.coming import Attempts, Launch, launches_to_come
 from assay.run.failed_builds import FailedBuilds
+from assay.run.far_apart import nodes_far_apart
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interims import judge
 from assay.run.interruption import Interruption
@@ -49,6 +49,8 @@ LAUNCHES_PER_SESSION = 2000
 PATIENCE_S = 900.0
 #: Seconds for which an allocation may wait until programs of a check are built.
 BUILD_S = 30.0
+#: Seconds for which a run that has ended waits until Slurm has cleared its nodes.
+LAST_CLEARING_S = 60.0
 #: After the same fault of the infrastructure at so many launches in a row the run pauses.
 FAULTS_IN_A_ROW = 3
 #: Seconds of the pause: within them Slurm notices that a node of a small cluster is gone.
@@ -92,14 +94,15 @@ class Driver:
                 *(site, self.work, self.waiting, interruption.sleep, in_one_job),
                 seed=self.plan.seed,
                 nodes=nodes_at_once(self.plan, site),
+                among_them=nodes_far_apart(self.plan.cases, site),
+                say=progress.say,
             )
             if (longest_s := site.description.longest_job_s) is not None:
-                # What a launch may take; the allocation's end is kept free of launches.
-                self.site = site.with_longest_job(int(longest_s - ENDING_S))
+                # What a launch may take; begin and end of the allocation are kept free of them.
+                self.site = site.with_longest_job(int(longest_s - ENDING_S - START_S))
         self._records = RecordMaker(run.run_id, self.plan, site)
-        #: Records made of each launch by this driver.
-        self._made: Counter[tuple[str, int]] = Counter()
-        #: How many of these are not lost.
+        self._attempts = Attempts(int(self.plan.limits.get("retries") or 0))
+        #: How many records of this driver are of launches that were not lost.
         self._results = 0
         #: The launches of the current session, by their places.
         self._batch: dict[int, Launch] = {}
@@ -112,7 +115,7 @@ class Driver:
         Raises InfrastructureError when something that the run stands on does not serve.
         """
         # A job of an earlier driver writes into the folder that is put away.
-        end_jobs(self.site, self.work.name)
+        self._end_other_jobs()
         with self.work:
             try:
                 if self.allocations is not None:
@@ -130,9 +133,12 @@ class Driver:
                 self.waiting.over()
                 if self.allocations is not None:
                     self.allocations.end()
+                    with suppress(InfrastructureError):
+                        self.allocations.end_steps()
                 # Where Slurm does not answer, the next driver ends them before it begins.
                 with suppress(InfrastructureError):
-                    end_jobs(self.site, self.work.name)
+                    said = self.progress.say
+                    end_jobs(self.site, self.work.name, say=said, clearing_s=LAST_CLEARING_S)
             self.work.remove()
         return self._failed_builds.told()
 
@@ -197,9 +203,15 @@ class Driver:
         self._beat()
         self.interruption.sleep(seconds)
 
-    def _own_job(self) -> str | None:
-        """The job of this run that holds the nodes of its launches."""
-        return None if self.allocations is None else self.allocations.job_id
+    def _end_other_jobs(self) -> None:
+        """End the jobs of this run but that which holds the nodes of its launches, and what runs
+        in that."""
+        shared = self.allocations
+        kept = () if shared is None else (shared.job_id, shared.given_back)
+        sleep = self.interruption.sleep
+        end_jobs(self.site, self.work.name, *kept, say=self.progress.say, pause=sleep)
+        if shared is not None:
+            shared.end_steps()
 
     def _keep_facts(self, preflight: Preflight) -> None:
         """Add what jobs found to the provenance of a run that has no record yet."""
@@ -210,7 +222,6 @@ class Driver:
         write_whole(run.provenance_file, found.to_json())
 
     def _to_come(self) -> list[Launch]:
-        retries = int(self.plan.limits.get("retries") or 0)
         unbuilt = self._failed_builds.launches
         return [
             launch
@@ -220,7 +231,7 @@ class Driver:
                 self.run_directory.interims(),
                 1 if self.allocations is None else self.site.description.concurrency,
             )
-            if self._made[launch.key] <= retries and launch.key not in unbuilt
+            if self._attempts.left(launch) and launch.key not in unbuilt
         ]
 
     def _run_all(self, writer: RecordWriter) -> None:
@@ -235,7 +246,7 @@ class Driver:
         """Round by round; what a fault kept from being run comes again in the next one."""
         rounds_without_result = 0
         while coming := self._to_come():
-            end_jobs(self.site, self.work.name, self._own_job())
+            self._end_other_jobs()
             self.progress.begin(coming, len(self.ledger.entries), self._estimates_s)
             before, fault, over = self._results, None, None
             try:
@@ -345,6 +356,6 @@ class Driver:
         record = self._records.record(launch, message, kept.artifacts, self._batch)
         writer.append(record)
         self.ledger.add(record)
-        self._made[launch.key] += 1
+        self._attempts.made(launch, message)
         self._results += record.status != "lost"
         self.progress.record(record)

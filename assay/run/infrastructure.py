@@ -7,6 +7,7 @@ Each question has a time limit, for what is asked may hang.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from assay.probe.commands import Answer, ask
@@ -16,8 +17,12 @@ from records.errors import InfrastructureError
 
 #: Seconds that a command may take.
 COMMAND_LIMIT_S = 15.0
-#: Seconds in which the jobs of a run must have ended after they were told to.
-_ENDING_S = 60.0
+#: Seconds in which the jobs of a run must have ended after they were told to, and between two
+#: times that they are told.
+_ENDING_S, _AGAIN_S = 60.0, 5.0
+#: Seconds in which nodes must be clear of jobs that have ended: epilogs take minutes, and a node
+#: that is gone as long as Slurm's SlurmdTimeout. Something is said after `_QUIET_S`.
+CLEARING_S, _QUIET_S = 600.0, 10.0
 _PROBE_BLOCKS = 16
 
 
@@ -75,9 +80,7 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
 
 
 def _missing_nodes(site: Site, nodes: int) -> str | None:
-    partition = site.description.slurm_partition
-    listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
-    states = dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
+    states = _node_states(site)
     out = sorted(name for name, state in states.items() if is_down(state))
     there = len(states) - len(out)
     if there >= nodes:
@@ -86,22 +89,77 @@ def _missing_nodes(site: Site, nodes: int) -> str | None:
     return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
 
 
-def end_jobs(site: Site, name: str, spared: str | None = None) -> None:
+def up_nodes(site: Site) -> set[str]:
+    """The nodes of the site's partition that are not down."""
+    return {name for name, state in _node_states(site).items() if not is_down(state)}
+
+
+def _node_states(site: Site) -> dict[str, str]:
+    """The states of the nodes of the site's partition, as sinfo says them."""
+    partition = site.description.slurm_partition
+    listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
+    return dict(line.split() for line in listed.splitlines() if len(line.split()) == 2)
+
+
+def end_steps(site: Site, name: str, job: str) -> None:
+    """End the steps that launches of the run with this work folder have left in a job; wait until
+    they are gone.
+
+    Raises InfrastructureError when Slurm does not answer, or a step does not end.
+    """
+    begun = time.monotonic()
+    while True:
+        listed = asked(site, "squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j")
+        rows = (line.split() for line in listed.stdout.splitlines())
+        left = [row[0] for row in rows if row[1:] and row[1].startswith(f"assay-{name}.")]
+        if not left:
+            return
+        if time.monotonic() - begun > _ENDING_S:
+            raise InfrastructureError(f"step {left[0]} of this run does not end")
+        asked(site, "scancel", *left)
+        time.sleep(0.5)
+
+
+def end_jobs(
+    site: Site,
+    name: str,
+    spared: str | None = None,
+    given_back: Collection[str] = (),
+    *,
+    say: Callable[[str], None],
+    pause: Callable[[float], None] = time.sleep,
+    clearing_s: float = CLEARING_S,
+) -> None:
     """End every job that Slurm knows of the run with this work folder; wait until they are gone.
 
-    But the job `spared`, which holds the nodes of launches to come.
+    But the job `spared`, which holds the nodes of launches to come. Nodes that were `given_back`
+    need not be clear yet.
 
     Raises InfrastructureError when Slurm does not answer, or a job does not end.
     """
     require_slurm(site)
-    deadline = time.monotonic() + _ENDING_S
+    begun, told, said = time.monotonic(), -_AGAIN_S, False
     while True:
-        listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %k")
-        mine = [row.split()[0] for row in listed.splitlines() if row.endswith(f" assay-{name}")]
-        jobs = [job for job in mine if job != spared]
-        if not jobs:
+        states = {job: state for job, state in _jobs_of(site, name).items() if job != spared}
+        run = [job for job, state in states.items() if state != "COMPLETING"]
+        clearing = [job for job in states.keys() - given_back if states[job] == "COMPLETING"]
+        if not run and not clearing:
             return
-        if time.monotonic() > deadline:
-            raise InfrastructureError(f"job {jobs[0]} of this run does not end")
-        answer_of(site, "scancel", *jobs)
-        time.sleep(0.5)
+        now = time.monotonic()
+        if now - begun > (_ENDING_S if run else clearing_s):
+            after = "" if run else f": Slurm clears its nodes for {clearing_s:.0f} s (COMPLETING)"
+            raise InfrastructureError(f"job {min(run or clearing)} of this run does not end{after}")
+        if run and now - told >= _AGAIN_S:
+            answer_of(site, "scancel", *run)
+            told = now
+        if not run and not said and now - begun > _QUIET_S:
+            say(f"waiting until Slurm has cleared the nodes of job {min(clearing)} (COMPLETING)")
+            said = True
+        pause(0.5)
+
+
+def _jobs_of(site: Site, name: str) -> dict[str, str]:
+    """The states of the jobs of the run with this work folder."""
+    listed = answer_of(site, "squeue", "--noheader", "--me", "--format=%i %T %k")
+    mine = [row.split() for row in listed.splitlines() if row.endswith(f" assay-{name}")]
+    return {row[0]: row[1] for row in mine}

@@ -191,7 +191,8 @@ def _told(
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     if allocation is not None:
-        variables[ALLOCATION] = allocation.model_dump_json()
+        told = work.write_control("allocation.json", allocation.model_dump_json())
+        variables[ALLOCATION] = str(told)
     return variables
 
 

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from assay.onboarding.slurm_text import seconds_of
 from assay.plan import launch_limit_s
 from assay.probe.commands import Answer
-from assay.run.accounting import longest_by_accounting, seconds_of
+from assay.run.accounting import longest_by_accounting
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
 from checks.common.job_limits import HALTING_S, limits_s

@@ -13,8 +13,9 @@ from assay.build.home_lock import in_use
 from assay.build.stale_builds import refuse_stale_builds
 from assay.plan import WHOLE, Narrowing, make_plan
 from assay.plan.planned import planned_variants, refuse_foreign_parameters
-from assay.run.allocation import InOneJob, own_allocation, widest
+from assay.run.allocation import InOneJob, own_allocation
 from assay.run.driver import Driver
+from assay.run.far_apart import refuse_too_near
 from assay.run.infrastructure import require_slurm
 from assay.run.interruption import Interruption
 from assay.run.own_job import refuse_own_nodes
@@ -93,7 +94,7 @@ def _placed(
     limits = partition_limits(site)
     cases = [case for case in plan.cases if case.skipped is None]
     asking = next((case.id for case in cases if case.resources), None)
-    inherited = None if asking else own_allocation(site, widest(cases), plan.seed)
+    inherited = None if asking else own_allocation(site, cases, plan.seed, progress.say)
     shared = None
     if inherited is not None:
         progress.say(f"launches are steps of job {inherited.job_id}, in which assay runs")
@@ -105,6 +106,8 @@ def _placed(
                 " leave such cases out with --checks, or run them without --in-one-job"
             )
         shared = InOneJob(allocation_s)
+    if shared is not None:
+        refuse_too_near(plan, site, inherited)
     if inherited is None:
         refuse_own_nodes(site, plan)
         for note in refuse_unfit_shapes(site, plan, limits):

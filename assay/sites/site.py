@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -24,6 +24,12 @@ from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def option_values(access: Iterable[str], name: str, letter: str) -> list[str]:
+    """What options of sbatch give an option, in any notation; the last one counts."""
+    form = rf"(?:^|\s)(?:--{name}[=\s]\s*|-{letter}\s*)['\"]?([^\s'\"]+)"
+    return re.findall(form, " ".join(access))
 
 
 class Site(ABC):
@@ -226,9 +232,11 @@ class Site(ABC):
         topology = described.topology
         if topology is not None:
             topology = topology.model_copy(update={"left_out": sorted(names)})
+        # Of several options of one name sbatch takes the last.
+        excluded = [*option_values(described.access, "exclude", "x")[-1:], *sorted(names)]
         return self._changed(
             topology=topology,
-            access=[*described.access, f"--exclude={','.join(sorted(names))}"],
+            access=[*described.access, f"--exclude={','.join(excluded)}"],
             nodes=max(0, described.nodes - len(names)),
         )
 

@@ -91,6 +91,25 @@ def test_inside_a_job_its_nodes_are_used_and_it_goes_on(cluster, folder, monkeyp
     assert any(not jobs(cluster) for _ in tries(60, 0.2))
 
 
+def test_inside_an_array_launches_get_the_nodes_of_the_own_task(cluster, folder, monkeypatch):
+    """Slurm gives one task the array's id, and describes all tasks when asked for that."""
+    name = campaign(folder, "array", "mpich", 1, STARTUP)
+    options = ["--array=1-2", "--nodes=2", "--exclusive", "--output=/dev/null"]
+    said = slurm(cluster, "sbatch", "--parsable", *options, "--wrap=sleep 600")
+    asked = ["squeue", "--noheader", "--states=RUNNING", "--format=%A %N"]
+    assert any(len(slurm(cluster, *asked).splitlines()) == 2 for _ in tries(60, 0.2))
+    nodes_of = dict(line.split() for line in slurm(cluster, *asked).splitlines())
+    monkeypatch.setenv("SLURM_JOB_ID", said.strip())
+    monkeypatch.setenv("SLURM_CLUSTER_NAME", "assay-" + CLUSTER)
+    beginning.start_run(name, SITE, live=False)
+    slurm(cluster, "scancel", *nodes_of)
+    records = records_of(the_run(folder, "array"))
+    assert {r.job_id.partition(".")[0] for r in records} == {said.strip()}
+    mine = slurm(cluster, "scontrol", "show", "hostnames", nodes_of[said.strip()]).split()
+    assert {node for r in records for node in r.nodes} <= set(mine)
+    assert any(not jobs(cluster) for _ in tries(60, 0.2))
+
+
 def test_a_job_that_is_cancelled_and_a_harness_that_is_killed_lose_nothing(cluster, folder):
     name = campaign(folder, "cut", "mpich", 6, STARTUP)
     process = start(name, "--site", SITE, "--in-one-job")

@@ -35,6 +35,15 @@ def test_a_command_that_does_not_end_in_time_is_ended_and_named():
         run_command(["sleep", "1000"], dict(os.environ), limit_s=0.1, called="it")
 
 
+def test_a_proof_lies_on_nodes_that_srun_would_not_take_by_itself(tmp_path):
+    allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
+    with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
+        proof = Step(folder, "proof", Waiter(print), allocation)
+        proof.prepare(f"echo {END_MARK}", 2, 1, 60.0)
+    assert "--nodelist=n3" in proof._words
+    assert "n3,n4" in proof._words
+
+
 def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch, paused):
     """So the harness renews the allocation's beat during a proof, and heeds a signal."""
     srun = tmp_path / "bin" / "srun"

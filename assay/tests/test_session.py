@@ -13,6 +13,7 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from assay.tests.test_work_folder import made_run
+from checks.common.allocation import ALLOCATION, Allocation
 from records.errors import InfrastructureError
 
 LAUNCHES = [Launch(i, f"startup-{i}", "startup", "lam", {}, 2, 1, 2, 1, 1, 9.0) for i in (0, 1)]
@@ -34,11 +35,11 @@ def messages_of(tmp_path):
     """What a session gives whose ReFrame is this program."""
     described = read_description("virtual").model_copy(update={"work_dir": str(tmp_path / "work")})
 
-    def messages(program):
+    def messages(program, allocation=None):
         site = Talking(described)
         site.program = program
         work_folder = WorkFolder(site, made_run(tmp_path).path)
-        with work_folder as work, Session(site, work, LAUNCHES) as session:
+        with work_folder as work, Session(site, work, LAUNCHES, allocation) as session:
             return [message for message in session.messages(100.0) if message is not None]
 
     return messages
@@ -54,6 +55,18 @@ def test_outcomes_and_progress_are_heard(messages_of):
     progress, outcome = messages_of(saying(*lines))
     assert progress.progress == "building"
     assert (outcome.status, outcome.reason, outcome.launch_index) == ("failed", "no", 0)
+
+
+def test_an_allocation_of_ten_thousand_nodes_is_told(messages_of):
+    """Linux takes no variable of more than 128 KiB."""
+    nodes = [f"some-long-name-{number:05}" for number in range(10_000)]
+    allocation = Allocation(job_id="12", nodes=nodes, ends_at=1e10, leaves={"s1": nodes})
+    program = (
+        f"told = open(os.environ[{ALLOCATION!r}]).read()\n"
+        """os.write(pipe, b'{"progress": "%d"}\\n' % len(told))"""
+    )
+    (message,) = messages_of(program, allocation)
+    assert message.progress == str(len(allocation.model_dump_json()))
 
 
 @pytest.mark.parametrize(

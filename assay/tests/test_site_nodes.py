@@ -17,6 +17,17 @@ def test_launches_are_kept_off_nodes():
     assert SlurmSite(description).without_nodes(()).description == description
 
 
+@pytest.mark.parametrize(
+    "own", [["--exclude=n[7-8],n9"], ["--exclude", "n[7-8],n9"], ["-xn[7-8],n9"]]
+)
+def test_nodes_that_the_site_excludes_itself_stay_so(own):
+    size = {"nodes": 4, "cores_per_node": 2, "memory_bytes_per_node": 2**33}
+    description = read_description("virtual").model_copy(update={**size, "access": ["-x n0", *own]})
+    site = SlurmSite(description).without_nodes({"n2"})
+    assert site.description.access[-1] == "--exclude=n[7-8],n9,n2"
+    assert site.without_nodes({"n1"}).description.access[-1] == "--exclude=n[7-8],n9,n2,n1"
+
+
 def test_a_node_is_no_option():
     site = SlurmSite(read_description("virtual"))
     with pytest.raises(AssayError, match="no name of a node"):

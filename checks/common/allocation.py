@@ -7,15 +7,17 @@ first of them, as the script of a job of sbatch would, and may use all its cores
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from checks.common.switches import Switches, drawn_at
 
-#: Environment variable with the allocation as JSON.
+#: Environment variable with the path of the allocation as JSON.
 ALLOCATION = "ASSAY_ALLOCATION"
 #: Seconds that Slurm needs at the end of an allocation; no launch is started within them.
 ENDING_S = 30.0
@@ -31,7 +33,7 @@ class Allocation(BaseModel):
     job_id: Annotated[str, Field(pattern=r"^[0-9]+$")]
     nodes: list[str] = Field(min_length=1)
     ends_at: float
-    #: From it and a launch's place in the run its nodes are drawn.
+    #: From it and a launch's case, block and attempt its nodes are drawn.
     seed: int = 0
     #: The number of the last step in which a launch is known to have begun; -1: none is.
     last_step: int = -1
@@ -59,15 +61,15 @@ class Allocation(BaseModel):
         return [*step, script, ",".join(nodes), str(ranks), str(ranks_per_node), *files]
 
     def drawn(
-        self, count: int, free: Collection[str], place: int, switches: Switches | None = None
+        self, count: int, free: Collection[str], launch: str, switches: Switches | None = None
     ) -> list[str] | None:
-        """`count` of the `free` nodes, at random by the seed and the launch's place in the run.
+        """`count` of the `free` nodes, at random by the seed and what names the launch.
 
         In the order of the allocation, as Slurm gives nodes to jobs. Nodes that share cores are
         drawn together only where it cannot be helped. None: the free ones do not suffice, or do
         not lie at `switches` as asked.
         """
-        dice = random.Random(f"{self.seed}.{place}")  # noqa: S311  not for secrets
+        dice = random.Random(f"{self.seed}.{launch}")  # noqa: S311  not for secrets
         if count > len(free):
             return None
         among = sorted(free)
@@ -89,6 +91,18 @@ class Allocation(BaseModel):
         """How often a core is that of a further node."""
         cores = [core for node in nodes for core in self.cores.get(node, ())]
         return len(cores) - len(set(cores))
+
+
+def told_allocation() -> Allocation | None:
+    """The allocation in the file that the environment names; None without one."""
+    file = os.environ.get(ALLOCATION)
+    return None if file is None else Allocation.model_validate_json(Path(file).read_bytes())
+
+
+def granted_nodes() -> frozenset[str] | None:
+    """The nodes of that allocation; None without one."""
+    allocation = told_allocation()
+    return None if allocation is None else frozenset(allocation.nodes)
 
 
 def without_slurm(environment: Mapping[str, str]) -> dict[str, str]:

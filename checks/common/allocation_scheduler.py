@@ -22,29 +22,19 @@ from typing import Any
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.allocation import ALLOCATION, ENDING_S, Allocation, without_slurm
+from checks.common.allocation import ENDING_S, told_allocation, without_slurm
+from checks.common.allocation_end import AllocationEnd, ControllerSilentError
 from checks.common.faults import Fault, Loss
 from checks.common.queue_reasons import last_words
-from checks.common.scheduler import HEARTBEAT_S, tell
-from checks.common.slurm_answers import NO_MORE_STEPS, cancel, described, fields, most_steps
+from checks.common.scheduler import HEARTBEAT_S, step_name, tell
+from checks.common.slurm_answers import NO_MORE_STEPS, cancel, most_steps, steps_of
 
 #: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"
 #: Seconds that srun has to end its step, once it is told to.
 _CANCELLING_S = 10.0
-#: Seconds for which a job's end is waited for whose nodes Slurm still clears, and between looks.
-_CLEARING_S, _CLEARING_LOOK_S = 15.0, 0.5
-#: What became of a job, by Slurm's state of it.
-_ENDS = {
-    "CANCELLED": "was cancelled",
-    "COMPLETED": "was given back before its launches had ended",
-    "COMPLETING": "ended; Slurm has not said why, as its nodes are not clear yet",
-    "DEADLINE": "reached its deadline",
-    "NODE_FAIL": "lost a node",
-    "OUT_OF_MEMORY": "ran out of memory",
-    "PREEMPTED": "was preempted by another job",
-    "TIMEOUT": "reached its time limit",
-}
+#: Seconds that Slurm may take to begin a step, and to end one after the time that it may need.
+_STEP_PATIENCE_S = 300.0
 #: What a step says: its name in Slurm's words, then how its command ended.
 _SAID = re.compile(rb"^(?:begun (\d+-\d+)|ended (\d+))$", re.MULTILINE)
 #: Steps that a launch may begin, and those of its daemons on each of its nodes.
@@ -58,8 +48,9 @@ class _Step:
 
     def __init__(self, argv: list[str], folder: Path) -> None:
         with (folder / _SRUN).open("wb") as said:
+            # By the main thread: the step is told to end when the thread that started it does.
             self.process = subprocess.Popen(
-                argv,
+                ["setpriv", "--pdeathsig", "TERM", *argv],
                 cwd=folder,
                 env=without_slurm(os.environ),
                 stdin=subprocess.DEVNULL,
@@ -71,6 +62,8 @@ class _Step:
         os.set_blocking(self._pipe, False)
         self._said = b""
         self.name = ""
+        #: When it was handed in, then when it has begun.
+        self.since = time.monotonic()
         self.status: int | None = None
 
     def over(self) -> bool:
@@ -79,7 +72,8 @@ class _Step:
         while (text := self._read()) and len(self._said) < _KEPT:
             self._said += text
         for name, status in _SAID.findall(self._said[: self._said.rfind(b"\n") + 1]):
-            self.name = name.decode().replace("-", ".") or self.name
+            if name and not self.name:
+                self.name, self.since = name.decode().replace("-", "."), time.monotonic()
             self.status = int(status) if status else self.status
         return gone or self.status is not None
 
@@ -107,24 +101,37 @@ class _Step:
             cancel(*filter(None, [self.name]))
             self.process.kill()
 
+    def clear(self) -> None:
+        """End the steps that its command began: ranks outlive an srun that was killed."""
+        if self.name and (left := steps_of(self.name)):
+            cancel(*left)
+
 
 @register_scheduler("assay-allocation")
 class AllocationScheduler(SqueueJobScheduler):
-    """Runs jobs as steps of the allocation that the environment variable ALLOCATION describes.
+    """Runs jobs as steps of the allocation in the file that the variable ALLOCATION names.
 
     Adds to a job: `slurm` and `loss`, as assay-slurm does, and `neighbours`: the nodes of each
-    launch that ran beside it, by its index. A check may set `launch_index`, `asked_nodes`,
-    `switches`, `undisturbed` and `needs_s`, the longest time that it may take.
+    launch that ran beside it, by its index. A check may set `launch_index`, `drawn_by`, which names
+    the launch when its nodes are drawn, `asked_nodes`, `switches`, `undisturbed` and `needs_s`, the
+    longest time that it may take.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._allocation = Allocation.model_validate_json(os.environ[ALLOCATION])
+        allocation = told_allocation()
+        assert allocation is not None
+        self._allocation = allocation
+        self._end_of_allocation = AllocationEnd(self._allocation.job_id)
+        #: Why no more launches are begun; "": they are.
+        self._over = ""
         self._waiting: list[Any] = []
         self._running: list[Any] = []
         #: Steps of launches that have ended, whose srun has not.
         self._ending: list[_Step] = []
         self._handed_in, self._last_step = 0, self._allocation.last_step
+        #: Whether a launch had daemons, which are begun by steps on each node.
+        self._daemons = False
 
     def submit(self, job: Any) -> None:
         """Put the job behind those that wait; it begins as soon as its nodes are free."""
@@ -134,12 +141,15 @@ class AllocationScheduler(SqueueJobScheduler):
         job.handed_in = job._submit_time = time.time()
         job.told_at = time.monotonic()
         job.place = getattr(job, "launch_index", -1)
+        self._daemons |= getattr(job.launcher, "daemons", "none") != "none"
         self._waiting.append(job)
         self._begin_next()
 
     def poll(self, *jobs: Any) -> None:
         """Take over what has ended, and begin what waits."""
         self._ending = [step for step in self._ending if step.process.poll() is None]
+        for job in self._running:
+            self._end_if_overdue(job)
         ended = [job for job in self._running if job.step.over()]
         self._last_step = max([self._last_step, *(job.step.number for job in self._running)])
         for job in ended:
@@ -181,7 +191,7 @@ class AllocationScheduler(SqueueJobScheduler):
                 return
             if self._running and (self._undisturbed(job) or self._undisturbed(self._running[0])):
                 return
-            late = self._too_late_for(job) or self._too_few_steps_for(job)
+            late = self._over or self._too_late_for(job) or self._too_few_steps_for()
             nodes = self._nodes_for(job)
             if nodes is None or (late and self._running):
                 return
@@ -205,15 +215,15 @@ class AllocationScheduler(SqueueJobScheduler):
                 return []
             return list(asked) if set(asked) <= set(free) else None
         everything, switches = self._allocation.nodes, getattr(job, "switches", None)
-        count = _node_count(job)
-        if self._allocation.drawn(count, everything, job.place, switches) is None:
+        count, drawn_by = _node_count(job), getattr(job, "drawn_by", job.name)
+        if self._allocation.drawn(count, everything, drawn_by, switches) is None:
             where = {"one": " at one switch", "several": " at several switches"}.get(
                 str(switches), ""
             )
             said = f"{self._named()}, {_list(everything)}, lacks {count} nodes{where}"
             self._end(job, Loss(f"{said}: ask for more --nodes", "refused", ran=False))
             return []
-        return self._allocation.drawn(count, free, job.place, switches)
+        return self._allocation.drawn(count, free, drawn_by, switches)
 
     def _too_late_for(self, job: Any) -> str | None:
         """Why the job might not end before the allocation does; None: it will."""
@@ -223,14 +233,17 @@ class AllocationScheduler(SqueueJobScheduler):
             return None
         return f"{self._named()} lasts {left_s:.0f} s more, {needed_s:.0f} s may be needed"
 
-    def _too_few_steps_for(self, job: Any) -> str | None:
-        """Why the job might get fewer steps than it needs, beside those that run; None: it will
-        not, or none has begun in this allocation."""
-        most, had = most_steps(), self._last_step + 1
-        # Launches beside it may have begun further steps since the last that is known.
-        most_of_one = max(map(_most_steps_of, [job, *self._running]))
-        needed = (1 + self._allocation.at_once) * most_of_one
-        if most is None or had == 0 or had + needed <= most:
+    def _too_few_steps_for(self) -> str | None:
+        """Why a further launch might get fewer steps than it needs, beside those that run; None:
+        it will not, or none has begun in this allocation."""
+        had, nodes = self._last_step + 1, len(self._allocation.nodes)
+        if had == 0 or (most := most_steps()) is None:
+            return None
+        of_all_at_once = _STEPS * min(self._allocation.at_once, nodes)
+        of_all_at_once += _STEPS_A_NODE * nodes if self._daemons else 0
+        # Since the last that is known, those that ran then and those that followed them.
+        needed = 2 * of_all_at_once
+        if had + needed <= most:
             return None
         return (
             f"{self._named()} has had {had} steps of the {most} that Slurm gives a job"
@@ -240,15 +253,41 @@ class AllocationScheduler(SqueueJobScheduler):
     def _begin(self, job: Any, nodes: list[str]) -> None:
         per_node, files = job.num_tasks_per_node or 1, (str(job.stdout), str(job.stderr))
         step = self._allocation.step("./allocated.sh", nodes, job.num_tasks or 1, per_node, files)
-        # A minute: in which Slurm counts.
-        minutes = math.ceil(getattr(job, "needs_s", 0.0) / 60) + 1
-        step[1:1] = [f"--job-name={job.name}", f"--time={minutes}"]
+        step[1:1] = [f"--job-name={step_name(job.name)}", *self._time_limit(job)]
         job._nodelist, job._nodespec, job._state = nodes, ",".join(nodes), "RUNNING"
         for other in self._running:
-            other.neighbours[job.place] = nodes
-            job.neighbours[other.place] = other._nodelist
+            if not other.step.over():
+                other.neighbours[job.place] = nodes
+                job.neighbours[other.place] = other._nodelist
         job.step = _Step([*step, "bash", job.script_filename], Path(job.workdir))
         self._running.append(job)
+
+    def _time_limit(self, job: Any) -> list[str]:
+        """The option that limits a step, in the minutes in which Slurm counts.
+
+        None where the allocation ends before, for Slurm may refuse a step that is longer than the
+        longest job of its partition.
+        """
+        needs_s = getattr(job, "needs_s", None)
+        if needs_s is None:
+            return []
+        minutes = math.ceil(needs_s / 60) + 1
+        fits = 60 * minutes <= self._allocation.ends_at - time.time()
+        return [f"--time={minutes}"] if fits else []
+
+    def _end_if_overdue(self, job: Any) -> None:
+        """End a step that Slurm does not begin, or does not end long after its time."""
+        if job.step.over():
+            return
+        past_s, began = time.monotonic() - job.step.since, bool(job.step.name)
+        needs_s = getattr(job, "needs_s", math.inf)
+        if past_s <= _STEP_PATIENCE_S + (needs_s if began else 0.0):
+            return
+        told = f"did not start the step within {past_s:.0f} s: {_said_by_srun(job)}"
+        if began:
+            told = f"did not end the step, which needs {needs_s:.0f} s, within {past_s:.0f} s"
+        job.loss = Loss(f"Slurm {told}", "slurm", ran=began)
+        job.step.end()
 
     def _take_over(self, job: Any) -> None:
         """What has become of a job whose launch has ended."""
@@ -256,31 +295,28 @@ class AllocationScheduler(SqueueJobScheduler):
         self._ending.append(step)
         job._jobid = step.name or job._jobid
         job._exitcode = step.process.returncode if step.status is None else step.status
+        if step.status is None:
+            step.clear()
         if step.status == 0:
-            job._state = "COMPLETED"
-            return
-        loss, end = None, self._end_of_allocation()
+            job._state, job.loss = "COMPLETED", None
+        else:
+            self._end(job, job.loss or self._loss_of(job))
+
+    def _loss_of(self, job: Any) -> Loss | None:
+        """Why a launch that did not end well has no result of its own; None: it has one."""
+        began = bool(job.step.name)
+        try:
+            end = self._end_of_allocation.told()
+        except ControllerSilentError as silence:
+            return Loss(f"{silence}", "slurm", ran=began)
         if end is not None:
-            loss = Loss(f"{self._named()} {end}", "allocation", ran=bool(step.name))
-        elif not step.name:
-            said = last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
-            fault: Fault = "allocation" if NO_MORE_STEPS in said else "slurm"
-            loss = Loss(f"Slurm did not start the step: {said}", fault, ran=False)
-        self._end(job, loss)
-
-    def _end_of_allocation(self) -> str | None:
-        """What became of the allocation; None: it runs. Slurm says that once its nodes are clear,
-        or later where one of them does not answer."""
-        end = time.monotonic() + _CLEARING_S
-        state = self._state_of_allocation()
-        while state == "COMPLETING" and time.monotonic() < end:
-            time.sleep(_CLEARING_LOOK_S)
-            state = self._state_of_allocation()
-        return None if state == "RUNNING" else _ENDS.get(state, f"ended {state}")
-
-    def _state_of_allocation(self) -> str:
-        told = fields(described("job", self._allocation.job_id).stdout)
-        return told.get("JobState", "RUNNING")
+            self._over = f"{self._named()} {end}"
+            return Loss(self._over, "allocation", ran=began)
+        if began:
+            return None
+        said = _said_by_srun(job)
+        fault: Fault = "allocation" if NO_MORE_STEPS in said else "slurm"
+        return Loss(f"Slurm did not start the step: {said}", fault, ran=False)
 
     def _end(self, job: Any, loss: Loss | None) -> None:
         job.loss, job._state = loss, "FAILED"
@@ -293,10 +329,8 @@ def _node_count(job: Any) -> int:
     return -(-(job.num_tasks or 1) // (job.num_tasks_per_node or 1))
 
 
-def _most_steps_of(job: Any) -> int:
-    """How many steps a launch may begin; without daemons, width does not matter."""
-    daemons = getattr(job.launcher, "daemons", "none")
-    return _STEPS if daemons == "none" else _STEPS + _STEPS_A_NODE * _node_count(job)
+def _said_by_srun(job: Any) -> str:
+    return last_words((Path(job.workdir) / _SRUN).read_text(errors="replace"))
 
 
 def _list(names: Iterable[str]) -> str:

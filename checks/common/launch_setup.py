@@ -16,7 +16,7 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from checks.common import json_lines
-from checks.common.allocation import ALLOCATION
+from checks.common.allocation import ALLOCATION, granted_nodes
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
 from checks.common.faults import WorkFolderError
@@ -53,6 +53,8 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
     switches = variable(str, value="")
     #: Place in the campaign's list of launches; -1 when run by hand.
     launch_index = variable(int, value=-1)
+    #: Case, block and attempt, by which and the seed its nodes are drawn.
+    drawn_by = variable(str, value="")
 
     programs = fixture(Programs, scope="environment")
 
@@ -87,7 +89,7 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
         self.exclusive_access = True
         self.num_cpus_per_task = self.cpus_per_task or None
         self.extra_resources = self.resources
-        self.job.launch_index = self.launch_index
+        self.job.launch_index, self.job.drawn_by = self.launch_index, self.drawn_by
         self.job.down_nodes_return = partition["down_nodes_return"]
         self.job.options = run_options()
         nodes = self.job.asked_nodes = self.nodes_asked()
@@ -160,11 +162,13 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
         places it. In an allocation they are drawn when they are free."""
         hops, topology = self.definition.hops_asked(self.params), self.declared_topology()
         if hops and topology is not None:
-            return topology.pair_at(hops, self.current_partition.extras["shared_cores"])
+            cores, held = self.current_partition.extras["shared_cores"], granted_nodes()
+            # Where the allocation has no such pair, one that it lacks: the launch is refused.
+            return topology.pair_at(hops, cores, held) or topology.pair_at(hops, cores)
         if not self.switches or topology is None or ALLOCATION in os.environ:
             return None
         up = up_nodes(self.current_partition.extras["slurm_partition"]) or set()
-        dice = Random(f"{os.environ.get(RUN_ID)}.{self.launch_index}")  # noqa: S311  no secret
+        dice = Random(f"{os.environ.get(RUN_ID)}.{self.drawn_by}")  # noqa: S311  no secret
         count = -(-self.ranks // self.ranks_per_node)
         return drawn_among(self.switches, count, up, topology.leaves, dice)
 

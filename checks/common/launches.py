@@ -45,6 +45,7 @@ class LaunchAsked(BaseModel):
     ranks: Ranks
     ranks_per_node: Ranks
     block: int = Field(ge=0)
+    attempt: int = Field(ge=1)
     limit_s: float = Field(gt=0, le=1e7)
     undisturbed: bool = True
     switches: Switches | None = None
@@ -77,6 +78,7 @@ def launch_test(launch: LaunchAsked, leaves: dict[str, type[MpiCheck]], module: 
         "valid_systems": ["*"],
         "valid_prog_environs": [launch.environment],
         "launch_index": launch.index,
+        "drawn_by": f"{launch.case_id}.{launch.block}.{launch.attempt}",
         "ranks": launch.ranks,
         "ranks_per_node": launch.ranks_per_node,
         "launch_limit_s": launch.limit_s,

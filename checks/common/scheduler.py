@@ -85,7 +85,16 @@ def run_options() -> list[str]:
 
     What Slurm would start anew would be two launches in one record.
     """
-    return [f"--comment=assay-{os.environ.get(RUN_ID, 'by-hand')}", "--no-requeue"]
+    return [f"--comment={_run_name()}", "--no-requeue"]
+
+
+def step_name(name: str) -> str:
+    """What Slurm calls a launch's step in an allocation: it too names the run."""
+    return f"{_run_name()}.{name}"
+
+
+def _run_name() -> str:
+    return f"assay-{os.environ.get(RUN_ID, 'by-hand')}"
 
 
 def job_loss(job: Any) -> Loss | None:

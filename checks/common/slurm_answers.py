@@ -7,7 +7,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cache
 
@@ -20,12 +20,15 @@ NO_MORE_STEPS = "Step limit reached"
 #: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
 #: A reason may be that old: Slurm renews it when it plans.
 ALONE_S = 120.0
+_DURATION = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)")
 #: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer. A node
 #: that saves power comes back by itself.
 _DOWN = re.compile(
     r"(?<!power_)(?<!powering_)(?<!powered_)down|fail|error|unknown|not_responding|\*",
     re.IGNORECASE,
 )
+#: States of nodes that jobs get; what follows says that power is saved or a restart is planned.
+_USABLE = re.compile(r"(?:idle|mixed|allocated|completing|planned)[~#!%@^+-]*")
 
 
 def said(command: list[str]) -> subprocess.CompletedProcess[str]:
@@ -49,12 +52,41 @@ def fields(description: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in description.split() if "=" in pair)
 
 
+def job_line(out: str, job_id: str) -> str:
+    """The line of this job in what `scontrol show job -o` prints; "" where there is none.
+
+    Asked for an array or a heterogeneous job, it prints a line for each task or component.
+    """
+    lines = out.splitlines()
+    return next((line for line in lines if line.startswith(f"JobId={job_id} ")), "")
+
+
 def slurm_seconds(slurm_time: str) -> float | None:
     """Slurm's "2026-11-22T08:00:00", of its own time zone, in seconds since 1970."""
     try:
         return time.mktime(time.strptime(slurm_time, "%Y-%m-%dT%H:%M:%S"))
     except (ValueError, OverflowError):
         return None
+
+
+def duration_s(said: str) -> float | None:
+    """Slurm's "1-02:03:04" or "02:03:04" in seconds; None for what is none, as UNLIMITED."""
+    found = _DURATION.fullmatch(said)
+    if found is None:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return 60.0 * (60 * (24 * days + hours) + minutes) + seconds
+
+
+def ends_at(told: Mapping[str, str]) -> float | None:
+    """When a job that runs reaches its time limit, in seconds since 1970; None: never.
+
+    By durations where Slurm tells them, as times in the hour that autumn repeats are not clear.
+    """
+    limit_s, ran_s = duration_s(told.get("TimeLimit", "")), duration_s(told.get("RunTime", ""))
+    if limit_s is None or ran_s is None:
+        return slurm_seconds(told.get("EndTime", ""))
+    return time.time() + limit_s - ran_s
 
 
 def cancel(*words: str) -> None:
@@ -65,9 +97,29 @@ def cancel(*words: str) -> None:
         )
 
 
+def steps_of(launch: str) -> list[str]:
+    """The steps that the launch in the step JOB.NUMBER has begun (in-allocation/srun) and that
+    have not ended."""
+    job, _, number = launch.partition(".")
+    listed = said(["squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j"])
+    rows = (line.split() for line in listed.stdout.splitlines())
+    return [row[0] for row in rows if row[1:] and row[1].endswith(f".ranks-of-{job}-{number}")]
+
+
 @cache
+def _answered_settings() -> str:
+    """Slurm's settings. Raises CalledProcessError where it does not tell them now."""
+    answer = said(["scontrol", "show", "config"])
+    answer.check_returncode()
+    return answer.stdout
+
+
 def _settings() -> str:
-    return said(["scontrol", "show", "config"]).stdout
+    """Slurm's settings, asked for until it has told them; "" where it does not."""
+    try:
+        return _answered_settings()
+    except subprocess.CalledProcessError:
+        return ""
 
 
 def leaves_processes() -> bool:
@@ -141,6 +193,14 @@ def up_nodes(partition: str) -> set[str] | None:
     if answer.returncode or not states:
         return None
     return {name for name, state in states.items() if not is_down(state)}
+
+
+def usable_nodes(partition: str) -> set[str]:
+    """The nodes of a partition to which Slurm gives jobs now or when others end; none where it does
+    not tell. Those that are drained, reserved or in maintenance are left out."""
+    answer = said(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
+    rows = (line.split() for line in answer.stdout.splitlines())
+    return {row[0] for row in rows if len(row) == 2 and _USABLE.fullmatch(row[1])}
 
 
 def dead_nodes(names: Collection[str]) -> str | None:

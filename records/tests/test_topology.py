@@ -204,3 +204,14 @@ def test_hops_that_contradict_the_placement_are_refused(fixed, said):
     text = HOPS.replace("matrix: {hops: [0, 1, 2, 3]}\n    fixed: {sizes: [8]}", f"fixed: {fixed}")
     with pytest.raises(AssayError, match=said):
         make_plan(campaign_from_text("h.yaml", text), SITE)
+
+
+def test_pairs_are_of_the_nodes_that_are_granted():
+    joined = tree(TWO_LEVELS)
+    assert joined.pair_at(3, {}) == ("n1", "n3")
+    assert joined.pair_at(3, {}, ["n2", "n4", "n5"]) == ("n2", "n4")
+    assert joined.pair_at(3, {}, ["n1", "n2", "n5"]) is None
+    cube = torus([2, 2, 2], "n[0-7]").topology()
+    assert cube.pair_at(3, {}, ["n1", "n5", "n6"]) == ("n1", "n6")
+    assert cube.pair_at(1, {}, ["n0", "n3"]) is None
+    assert cube.pair_at(1, {}, []) is None

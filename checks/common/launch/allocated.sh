@@ -8,8 +8,8 @@
 #   OUT ERR         files of COMMAND's output; the step's own then says when COMMAND begins and has ended,
 #                   which srun passes on at once, long before the step is over. -: COMMAND gets the step's own
 # What Slurm says of the step is replaced by what sbatch would say to a job of these nodes; steps that
-# COMMAND starts stay on them, through the `srun` of in-allocation/. ASSAY_LAUNCH_ID tells launches of
-# one allocation apart.
+# COMMAND starts stay on them, through the `srun` of in-allocation/, which session.sh finds by
+# ASSAY_IN_ALLOCATION. ASSAY_LAUNCH_ID tells launches of one allocation apart.
 nodes=$1 ranks=$2 per_node=$3 out=$4 err=$5
 shift 5
 here=$(cd "${0%/*}" && pwd -P)
@@ -28,7 +28,10 @@ export SLURM_JOB_NODELIST=$nodes SLURM_NODELIST=$nodes SLURMD_NODENAME=${names[0
 export SLURM_JOB_NUM_NODES=$count SLURM_NNODES=$count SLURM_CPUS_ON_NODE=$cpus
 export SLURM_NTASKS=$ranks SLURM_NPROCS=$ranks SLURM_NTASKS_PER_NODE=$per_node
 export SLURM_TASKS_PER_NODE="$per_node(x$count)" SLURM_JOB_CPUS_PER_NODE="$cpus(x$count)"
-export PATH=$here/in-allocation:$PATH
+# Whoever runs assay by srun has a step that holds all CPUs; launches have their nodes to themselves.
+export SLURM_OVERLAP=1
+export ASSAY_IN_ALLOCATION=$here/in-allocation
+export PATH=$ASSAY_IN_ALLOCATION:$PATH
 [ "$out" != - ] || exec "$@"
 printf 'begun %s\n' "$ASSAY_LAUNCH_ID"
 trap : TERM INT HUP

@@ -42,6 +42,15 @@ trap finish EXIT
 trap 'kill -TERM "${runner:-}" 2>/dev/null; exit 143' TERM INT HUP
 
 say allocation "\"nodes\":\"$SLURM_JOB_NODELIST\",\"host\":\"$(hostname)\",\"daemons\":\"$daemons\""
+# Modules may have put Slurm's own srun before it, and a site may name that by its path.
+if [ -n "${ASSAY_IN_ALLOCATION:-}" ]; then
+    export PATH=$ASSAY_IN_ALLOCATION:$PATH
+    for word; do
+        shift
+        case $word in /*/srun) word=srun ;; esac
+        set -- "$@" "$word"
+    done
+fi
 # Remedies for faults of a library, chosen by the site for each environment.
 [ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
 if [ "$daemons" != none ]; then

@@ -17,23 +17,28 @@ def allocation(**more):
     return Allocation(job_id="12", nodes=NODES, ends_at=1e10, **more)
 
 
-def test_nodes_are_drawn_by_the_seed_and_the_place_in_the_run():
-    draws = [allocation(seed=5).drawn(3, NODES, place) for place in range(200)]
-    assert draws == [allocation(seed=5).drawn(3, list(reversed(NODES)), p) for p in range(200)]
-    assert draws != [allocation(seed=6).drawn(3, NODES, place) for place in range(200)]
+LAUNCHES = [f"ring-12.{block}.{attempt}" for block in range(100) for attempt in (1, 2)]
+
+
+def test_nodes_are_drawn_by_the_seed_and_what_names_the_launch():
+    draws = [allocation(seed=5).drawn(3, NODES, launch) for launch in LAUNCHES]
+    again = [allocation(seed=5).drawn(3, list(reversed(NODES)), launch) for launch in LAUNCHES]
+    assert draws == again
+    assert draws != [allocation(seed=6).drawn(3, NODES, launch) for launch in LAUNCHES]
+    assert draws[::2] != draws[1::2], "a further attempt gets others"
     assert all(draw == sorted(draw) and len(set(draw)) == 3 for draw in draws)
     pairs = Counter(pair for draw in draws for pair in combinations(draw, 2))
     assert len(pairs) == 28, "every pair of nodes comes"
-    assert allocation().drawn(2, ["n7", "n2"], 0) == ["n2", "n7"]
+    assert allocation().drawn(2, ["n7", "n2"], "x") == ["n2", "n7"]
 
 
 def test_nodes_that_share_cores_are_drawn_together_only_where_they_must():
     cores = {node: [number % 2] for number, node in enumerate(NODES)}
     shared = allocation(cores=cores)
-    for place in range(50):
-        (one,), (other,) = (cores[node] for node in shared.drawn(2, NODES, place))
+    for launch in LAUNCHES:
+        (one,), (other,) = (cores[node] for node in shared.drawn(2, NODES, launch))
         assert one != other
-    assert len(shared.drawn(3, NODES, 0)) == 3
+    assert len(shared.drawn(3, NODES, "x")) == 3
 
 
 def test_a_step_is_told_nothing_of_the_job_around_it():
@@ -51,14 +56,14 @@ def at(nodes):
 
 def test_nodes_lie_at_one_switch_or_at_several_as_asked():
     joined = allocation(seed=3, leaves=LEAVES)
-    one = [joined.drawn(3, NODES, place, "one") for place in range(100)]
+    one = [joined.drawn(3, NODES, launch, "one") for launch in LAUNCHES]
     assert {tuple(set(at(nodes))) for nodes in one} == {("s1",), ("s2",)}
-    several = [joined.drawn(2, NODES, place, "several") for place in range(100)]
+    several = [joined.drawn(2, NODES, launch, "several") for launch in LAUNCHES]
     assert all(len(set(at(nodes))) == 2 for nodes in several)
     assert len({pair for nodes in several for pair in nodes}) == 8, "every node comes"
-    assert Counter(at(joined.drawn(5, NODES, 0, "several"))) == {"s1": 2, "s2": 2, "s3": 1}
-    assert joined.drawn(4, NODES[1:], 0, "one") is None
-    assert joined.drawn(2, NODES[:4], 0, "several") is None
+    assert Counter(at(joined.drawn(5, NODES, "x", "several"))) == {"s1": 2, "s2": 2, "s3": 1}
+    assert joined.drawn(4, NODES[1:], "x", "one") is None
+    assert joined.drawn(2, NODES[:4], "x", "several") is None
 
 
 @pytest.mark.parametrize(

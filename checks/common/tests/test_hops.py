@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from checks.common.allocation import ALLOCATION, Allocation
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output
 from checks.common.registry import CHECKS
@@ -36,6 +37,19 @@ def hops_of(found, *hosts: str):
 @pytest.mark.parametrize(("hops", "pair"), [(0, None), (1, ("n0", "n1")), (3, ("n0", "n7"))])
 def test_a_launch_asks_for_a_pair_so_many_hops_apart(hops, pair):
     assert MpiCheck.nodes_asked(launch(hops=hops)) == pair
+
+
+def test_in_an_allocation_the_pair_is_one_of_its_nodes(tmp_path, monkeypatch):
+    def granted(*nodes):
+        file = tmp_path / "allocation.json"
+        found = Allocation(job_id="12", nodes=list(nodes), ends_at=1e10)
+        file.write_text(found.model_dump_json())
+        monkeypatch.setenv(ALLOCATION, str(file))
+
+    granted("n1", "n5", "n6")
+    assert MpiCheck.nodes_asked(launch(hops=3)) == ("n1", "n6")
+    granted("n1", "n3")
+    assert MpiCheck.nodes_asked(launch(hops=3)) == ("n0", "n7"), "which is refused by name"
 
 
 def test_a_site_without_a_topology_is_asked_for_no_nodes_and_gives_no_hops():

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from assay.sites.site_file import read_description
+from checks.common.launches import LaunchAsked, launch_test
 from checks.common.sources import FURTHER_CHECKS
 from checks.common.tests.test_folders import HELLO, write_check
 
@@ -121,6 +122,16 @@ def session(tmp_path_factory):
     assert len(launched) == 2, answer.stdout[-3000:]
     ours, foreign = (launched[name] for name in sorted(launched))
     return ours, foreign, {one["launch_index"]: one for one in outcomes if one.get("status")}
+
+
+def test_nodes_are_drawn_by_case_block_and_attempt_not_by_the_place_in_what_is_left():
+    def drawn_by(**changes):
+        asked = {**GOOD, "check": "startup", "params": RING, "index": 0, **changes}
+        return launch_test(LaunchAsked(**asked), {}, __name__).drawn_by
+
+    assert drawn_by() == drawn_by(index=7) == "hello-12345678.1.1"
+    others = [drawn_by(block=2), drawn_by(attempt=2), drawn_by(case_id="hello-1")]
+    assert len({drawn_by(), *others}) == 4
 
 
 @pytest.mark.parametrize("index", range(len(BAD)), ids=[said[:40] for _, said in BAD])

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes of an allocation that cases ask to lie so many hops apart; steps that launches leave."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from assay.probe.commands import Answer
+from assay.run import far_apart, infrastructure
+from assay.run.far_apart import nodes_far_apart, refuse_too_near, too_near
+from assay.run.infrastructure import end_steps
+from checks.common.allocation import Allocation
+from records.errors import AssayError
+from records.topology import TopologyDescription
+
+CUBE = TopologyDescription(torus=[2, 2, 2], nodes="n[0-7]")
+
+
+def site(topology=CUBE):
+    return SimpleNamespace(
+        description=SimpleNamespace(topology=topology, shared_cores={}, slurm_partition="batch")
+    )
+
+
+def plan(*hops, nodes=None):
+    cases = [
+        SimpleNamespace(id=f"pt2pt-{one}", check="pt2pt", params={"hops": one}, skipped=None)
+        for one in hops
+    ]
+    return SimpleNamespace(cases=cases, narrowed={"nodes": nodes} if nodes else {})
+
+
+def granted(*nodes):
+    return Allocation(job_id="12", nodes=list(nodes), ends_at=1e10)
+
+
+@pytest.fixture(autouse=True)
+def up(monkeypatch):
+    nodes = {f"n{number}" for number in range(8)}
+    monkeypatch.setattr(far_apart, "up_nodes", lambda _: nodes)
+    return nodes
+
+
+def test_an_allocation_is_asked_for_with_two_nodes_of_each_number_of_hops(up):
+    assert nodes_far_apart(plan(1, 2, 3).cases, site()) == ["n0", "n1", "n3", "n7"]
+    assert nodes_far_apart(plan(0).cases, site()) == []
+    assert nodes_far_apart(plan(3).cases, site(None)) == []
+    up.remove("n0")
+    assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
+
+
+def test_a_job_without_such_nodes_is_refused_before_anything_runs():
+    asked = plan(0, 1, 3)
+    refuse_too_near(asked, site(), granted("n0", "n1", "n6"))
+    refuse_too_near(plan(0), site(None), granted("n0", "n1"))
+    assert too_near(asked.cases, site(), granted("n0", "n7")) == (
+        "pt2pt-1 asks for two nodes 1 hops apart"
+    )
+    with pytest.raises(AssayError, match=r"3 hops apart; job 12.*--nodelist=n0,n1,n7.*nothing"):
+        refuse_too_near(asked, site(), granted("n0", "n1"))
+
+
+def test_fewer_nodes_than_such_launches_need_are_refused():
+    refuse_too_near(plan(1, 3), site(), None)
+    refuse_too_near(plan(1, 3, nodes=3), site(), None)
+    with pytest.raises(AssayError, match=r"are n0, n1, n7\. Give --nodes 3, or run without"):
+        refuse_too_near(plan(1, 3, nodes=2), site(), None)
+
+
+def test_steps_that_launches_of_the_run_left_are_ended(monkeypatch):
+    ran = []
+    steps = {
+        "12.0": "assay-quick-1f.rfm_L0000003_hpl_b1",
+        "12.1": "assay-quick-1f.ranks-of-12-0",
+        "12.2": "assay-quick-1.ranks-of-12-9",
+        "12.3": "bash",
+        "12.batch": "batch",
+    }
+
+    def asked(_, *argv):
+        ran.append(argv)
+        if argv[0] == "scancel":
+            for step in argv[1:]:
+                del steps[step]
+        return Answer(0, "".join(f"{step} {name}\n" for step, name in steps.items()), "")
+
+    monkeypatch.setattr(infrastructure, "asked", asked)
+    monkeypatch.setattr(infrastructure.time, "sleep", lambda _: None)
+    end_steps(site(), "quick-1f", "12")
+    assert ran[1] == ("scancel", "12.0", "12.1")
+    assert sorted(steps) == ["12.2", "12.3", "12.batch"]

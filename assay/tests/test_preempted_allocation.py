@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An allocation that another job preempts, on a real virtual cluster."""
+
+import os
+import re
+
+import pytest
+
+from assay.tests.test_in_one_job import folder, jobs, slurm  # noqa: F401  a fixture among them
+from assay.tests.test_run_on_cluster import (
+    STARTUP,
+    campaign,
+    finish,
+    planned_keys,
+    pytestmark,  # noqa: F401  what these tests need
+    records_of,
+    start,
+    wait_for_records,
+)
+from virtual_cluster import ClusterSpec, lifecycle, up
+
+CLUSTER = f"t-p{os.getpid()}"
+SITE = f"virtual:{CLUSTER}"
+#: Jobs of partition `first` preempt those of `all`, which are signalled and get a time of grace.
+SETTINGS = """
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+PartitionName=all GraceTime=8 PriorityTier=1 Nodes=ALL Default=YES OverSubscribe=NO
+PartitionName=first PriorityTier=9 Nodes=ALL OverSubscribe=NO PreemptMode=OFF
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    written = lifecycle.slurm_conf
+
+    def with_preemption(*told):
+        return re.sub("PartitionName=all .*\n", "", written(*told)) + SETTINGS
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lifecycle, "slurm_conf", with_preemption)
+        made = up(ClusterSpec(CLUSTER, nodes=2, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder):  # noqa: F811
+    name = campaign(folder, "preempted", "mpich", 40, STARTUP, launch_s=60)
+    process = start(name, "--site", SITE, "--in-one-job", "--time", "0:04:00")
+    path = wait_for_records(folder, "preempted", 2)
+    slurm(cluster, "sbatch", "--partition=first", "--nodes=2", "--exclusive", "--wrap=sleep 1")
+    status, output = finish(process)
+    assert status == 0, output
+    assert re.search(r"allocation \d+ (is being|was) preempted", output), output
+    assert {r.status for r in records_of(path)} <= {"ok", "lost"}, output
+    records = [r for r in records_of(path) if r.status == "ok"]
+    assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
+    assert len({r.job_id.partition(".")[0] for r in records}) == 2
+    assert jobs(cluster) == []

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches as steps of an allocation: how each begins and ends, with an srun of ours."""
+
+import os
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from reframe.core.schedulers.slurm import SqueueJobScheduler
+
+from checks.common import allocation_scheduler
+from checks.common.allocation import ALLOCATION, Allocation
+from checks.common.allocation_end import ControllerSilentError
+from checks.common.allocation_scheduler import AllocationScheduler
+
+NODES = [f"n{number}" for number in range(1, 5)]
+#: Says what it was started with, then does what the job's folder says.
+SRUN = '#!/bin/bash\nprintf "%s\\n" "$@" >srun.words\n. ./srun.does\n'
+ENDLESS = "exec sleep 1000"
+RUNS = f"echo begun 12-{{step}}\n{ENDLESS}"
+FAILS = "echo begun 12-3\necho ended 143"
+
+
+class Harness:
+    """A scheduler of four nodes and its jobs."""
+
+    def __init__(self, folder):
+        self.folder, self.jobs = folder, []
+        self.scheduler = AllocationScheduler()
+
+    def submit(self, does, ranks=1, **more):
+        index = len(self.jobs)
+        workdir = self.folder / f"job{index}"
+        workdir.mkdir()
+        (workdir / "srun.does").write_text(does + "\n")
+        told = {
+            "name": f"job{index}",
+            "workdir": str(workdir),
+            "num_tasks": ranks,
+            "num_tasks_per_node": 1,
+            "stdout": "out",
+            "stderr": "err",
+            "script_filename": "job.sh",
+            "launch_index": index,
+            "drawn_by": f"case-1.1.{index}",
+            "undisturbed": False,
+            "needs_s": 75.0,
+            "launcher": SimpleNamespace(daemons="none"),
+        }
+        job = SimpleNamespace(**{k: v for k, v in (told | more).items() if v is not None})
+        self.jobs.append(job)
+        self.scheduler.submit(job)
+        return job
+
+    def until(self, true, *, polls=True):
+        for _ in range(500):
+            if polls:
+                self.scheduler.poll()
+            if true():
+                return
+            time.sleep(0.01)
+        raise AssertionError("it did not come to that")
+
+    def ended(self, job):
+        self.until(lambda: job._state not in ("PENDING", "RUNNING"))
+        return job
+
+    def words(self, job):
+        file = Path(job.workdir, "srun.words")
+        self.until(lambda: file.exists() and file.read_text().endswith("job.sh\n"))
+        return file.read_text().split("\n")
+
+
+@pytest.fixture
+def harness(tmp_path, monkeypatch):
+    monkeypatch.setattr(SqueueJobScheduler, "__init__", lambda _: None)
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text(SRUN)
+    srun.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(allocation_scheduler, "cancel", lambda *_: None)
+    made = []
+
+    def with_allocation(end=lambda: None, left_s=1e6, **more):
+        told = Allocation(
+            job_id="12", nodes=NODES, ends_at=time.time() + left_s, **({"at_once": 4} | more)
+        )
+        file = tmp_path / "allocation.json"
+        file.write_text(told.model_dump_json())
+        monkeypatch.setenv(ALLOCATION, str(file))
+        made.append(Harness(tmp_path))
+        made[-1].scheduler._end_of_allocation = SimpleNamespace(told=end)
+        return made[-1]
+
+    yield with_allocation
+    for one in made:
+        one.scheduler.cancel_many(one.jobs)
+
+
+def test_a_launch_that_a_preemption_ends_is_lost_and_no_further_one_begins(harness):
+    one = harness(lambda: "is being preempted by another job", at_once=1)
+    job, waiting = one.submit(FAILS), one.submit(FAILS)
+    loss = one.ended(job).loss
+    assert (loss.fault, loss.ran) == ("allocation", True)
+    assert loss.reason == "allocation 12 is being preempted by another job"
+    loss = one.ended(waiting).loss
+    assert (loss.fault, loss.ran) == ("allocation", False)
+    assert waiting.step is None
+
+
+def test_a_launch_that_fails_while_its_allocation_runs_has_failed(harness):
+    one = harness()
+    job = one.ended(one.submit(FAILS))
+    assert (job._state, job.loss, job._exitcode) == ("FAILED", None, 143)
+
+
+@pytest.mark.parametrize(("does", "ran"), [(FAILS, True), ("exit 1", False)])
+def test_where_slurm_does_not_tell_of_the_allocation_a_launch_is_lost(harness, does, ran):
+    def silent():
+        raise ControllerSilentError("Slurm's controller did not answer for 30 s")
+
+    one = harness(silent)
+    loss = one.ended(one.submit(does)).loss
+    assert (loss.fault, loss.ran) == ("slurm", ran)
+    assert loss.reason == "Slurm's controller did not answer for 30 s"
+
+
+def test_a_step_that_slurm_never_begins_is_ended_with_its_words(harness, monkeypatch):
+    monkeypatch.setattr(allocation_scheduler, "_STEP_PATIENCE_S", 0.3)
+    one = harness()
+    job = one.submit(f"echo step creation temporarily disabled >&2\n{ENDLESS}")
+    loss = one.ended(job).loss
+    assert (loss.fault, loss.ran) == ("slurm", False)
+    assert "did not start the step within 0 s: step creation temporarily disabled" in loss.reason
+
+
+def test_a_step_that_outlives_its_time_by_far_is_ended(harness, monkeypatch):
+    monkeypatch.setattr(allocation_scheduler, "_STEP_PATIENCE_S", 0.3)
+    one = harness()
+    lasting, late = one.submit(RUNS.format(step=3)), one.submit(RUNS.format(step=4), needs_s=0.1)
+    loss = one.ended(late).loss
+    assert (loss.fault, loss.ran) == ("slurm", True)
+    assert "did not end the step, which needs 0 s" in loss.reason
+    assert lasting._state == "RUNNING"
+
+
+@pytest.mark.parametrize(
+    ("left_s", "needs_s", "limit"), [(1e6, 75.0, "3"), (170.0, 75.0, None), (1e6, None, None)]
+)
+def test_a_step_is_limited_where_it_would_end_before_its_allocation(
+    harness, left_s, needs_s, limit
+):
+    one = harness(left_s=left_s)
+    job = one.submit(ENDLESS, needs_s=needs_s)
+    options = [word for word in one.words(job) if word.startswith("--time")]
+    assert options == ([f"--time={limit}"] if limit else [])
+
+
+def test_those_that_have_ended_are_no_neighbours(harness):
+    one = harness()
+    before, beside = one.submit(FAILS), one.submit(RUNS.format(step=4))
+    one.until(before.step.over, polls=False)
+    job = one.submit(ENDLESS)
+    assert set(job.neighbours) == {1}
+    assert 2 not in before.neighbours
+    assert beside.neighbours[2] == job._nodelist
+
+
+@pytest.mark.parametrize(
+    ("most", "daemons", "begins"),
+    [(69, "none", True), (67, "none", False), (101, "lam", True), (99, "lam", False)],
+)
+def test_steps_are_kept_for_those_that_may_run_on_the_nodes(
+    harness, monkeypatch, most, daemons, begins
+):
+    """Four nodes have room for four launches, though twenty were allowed, and their followers."""
+    monkeypatch.setattr(allocation_scheduler, "most_steps", lambda: most)
+    one = harness(at_once=20, last_step=3)
+    job = one.submit(ENDLESS, ranks=4, launcher=SimpleNamespace(daemons=daemons))
+    assert (job._state == "RUNNING") == begins
+    assert begins or "(MaxStepCount)" in job.loss.reason

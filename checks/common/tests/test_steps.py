@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps of an allocation: they end with the session, and their ranks stay on their nodes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from checks.common import allocation_scheduler, slurm_answers
+from checks.common.allocation_scheduler import _Step
+from checks.common.sources import CHECKS
+
+LAUNCH = CHECKS / "common" / "launch"
+SESSION = """
+import sys, time
+from pathlib import Path
+from checks.common.allocation_scheduler import _Step
+step = _Step(["sh", "-c", sys.argv[2]], Path(sys.argv[1]))
+time.sleep(1000)
+"""
+#: What srun does: told to end, it ends its step.
+SRUN = "trap 'touch ended; exit' TERM; touch begun; while :; do sleep 0.05; done"
+
+
+def there(file: Path) -> bool:
+    until = time.monotonic() + 10
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    return file.exists()
+
+
+def test_a_step_is_told_to_end_when_the_session_is_killed(tmp_path):
+    session = subprocess.Popen([sys.executable, "-c", SESSION, str(tmp_path), SRUN])
+    assert there(tmp_path / "begun")
+    session.send_signal(signal.SIGKILL)
+    session.wait()
+    assert there(tmp_path / "ended")
+
+
+@pytest.fixture
+def launched(tmp_path):
+    """What a launch of two nodes in an allocation hands to Slurm's own srun, which a module puts
+    first on the PATH."""
+    real = tmp_path / "slurm" / "srun"
+    real.parent.mkdir()
+    real.write_text('#!/bin/sh\necho "overlap=$SLURM_OVERLAP $*"\n')
+    real.chmod(0o755)
+
+    def run(*command):
+        script = f'PATH={real.parent}:$PATH; exec {LAUNCH}/session.sh none 10 "$@"'
+        words = ["bash", str(LAUNCH / "allocated.sh"), "n7,n8", "2", "1", "-", "-"]
+        told = {"SLURM_JOB_ID": "12", "SLURM_STEP_ID": "3", "ASSAY_RUN_ID": "quick-1f"}
+        found = subprocess.run(
+            [*words, "bash", "-c", script, "job", *command],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={**os.environ, **told},
+        ).stdout
+        return [line for line in found.splitlines() if line.startswith("overlap=")]
+
+    return real, run
+
+
+def test_ranks_stay_on_the_nodes_of_the_launch_though_a_module_puts_another_srun_first(launched):
+    real, run = launched
+    handed = "overlap=1 --nodelist=n7,n8 --job-name=assay-quick-1f.ranks-of-12-3 -n 2 ./prog a b"
+    assert run("srun", "-n", "2", "./prog", "a b") == [handed]
+    assert run(str(real), "-n", "2", "./prog", "a b") == [handed]
+    assert run("env", "X=1", str(real), "-n", "2", "./prog", "a b") == [handed]
+
+
+def test_ranks_of_a_step_that_was_killed_are_ended(tmp_path, monkeypatch):
+    listed = (
+        "12.2 assay-quick-1f.rfm_L0000003_hpl_b1\n12.3 assay-quick-1f.ranks-of-12-2\n"
+        "12.4 assay-quick-1f.ranks-of-12-22\n12.extern extern\n"
+    )
+    monkeypatch.setattr(
+        slurm_answers, "said", lambda command: subprocess.CompletedProcess(command, 0, listed, "")
+    )
+    ended = []
+    monkeypatch.setattr(allocation_scheduler, "cancel", lambda *steps: ended.extend(steps))
+    step = _Step(["sh", "-c", "echo begun 12-2; kill -KILL $$"], tmp_path)
+    step.process.wait()
+    assert step.over()
+    step.clear()
+    assert ended == ["12.3"]
