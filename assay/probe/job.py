@@ -262,10 +262,13 @@ class Step(Job):
         self._allocation = allocation
         self._ended = True  # the job is not this step's to cancel
         self._words: list[str] = []
+        self._variables: dict[str, str] = {}
         self._limit_s = COMMAND_LIMIT_S
 
-    def prepare(self, script: str, nodes: int, ranks_per_node: int, limit_s: float) -> None:
-        """Put the script into the folder; `wait` runs it."""
+    def prepare(
+        self, script: str, nodes: int, ranks_per_node: int, limit_s: float, *, run: str
+    ) -> None:
+        """Put the script into the folder; `wait` runs it, by a name that names `run`."""
         file, folder = f"{self.name}.job", self._folder.path
         self._folder.put({file: script.encode()})
         step = self._allocation.step(
@@ -275,12 +278,14 @@ class Step(Job):
             nodes * ranks_per_node,
             ranks_per_node,
         )
-        self._words = [*step[:1], f"--chdir={folder}", *step[1:], "bash", str(folder / file)]
+        options = [f"--job-name=assay-{run}.{self.name}", f"--chdir={folder}"]
+        self._words = [*step[:1], *options, *step[1:], "bash", str(folder / file)]
+        self._variables = {"ASSAY_RUN_ID": run}
         self.job_id, self._limit_s = self._allocation.job_id, limit_s
 
     def wait(self) -> JobEnd:
         """Run the script. Raises InfrastructureError where it does not end in time."""
-        argv, environment = self._site.command(self._words, {})
+        argv, environment = self._site.command(self._words, self._variables)
         answer = run_command(
             argv,
             without_slurm(environment),

@@ -41,7 +41,7 @@ class Order:
 class Probes:
     """Probe jobs of one site, in one folder below `above`. Use as a context manager.
 
-    With an `allocation` they are steps of it.
+    With an `allocation` they are steps of it, whose names name `run`.
     """
 
     def __init__(
@@ -53,9 +53,10 @@ class Probes:
         pause: Pause = time.sleep,
         watch: Watch | None = None,
         allocation: Allocation | None = None,
+        run: str = "",
     ) -> None:
         self._site, self._waiter = site, Waiter(say, pause, watch)
-        self._allocation = allocation
+        self._allocation, self._run = allocation, run
         self.folder = JobFolder(site, above)
         self._outs: dict[tuple[str, str, bool], str] = {}
         self._jobs: list[Job] = []
@@ -106,7 +107,8 @@ class Probes:
         )
         if self._allocation is not None:
             step = Step(self.folder, order.name, self._waiter, self._allocation)
-            step.prepare(script, order.nodes, order.ranks_per_node, order.limit_s)
+            size = order.nodes, order.ranks_per_node
+            step.prepare(script, *size, order.limit_s, run=self._run)
             return step
         job = Job(self.folder, order.name, self._waiter)
         self._jobs.append(job)

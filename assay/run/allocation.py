@@ -161,7 +161,7 @@ def nodes_at_once(plan: Plan, site: Site) -> int:
 class Allocations:
     """The allocation that launches are run in now; another one when it is over.
 
-    It is asked for with so many `nodes` at least, and these nodes `among_them`.
+    It is asked for with so many `nodes` at least, and those that `among_them` gives then.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Allocations:
         *,
         seed: int,
         nodes: int,
-        among_them: Sequence[str] = (),
+        among_them: Callable[[], Sequence[str]] = tuple,
         say: Callable[[str], None],
     ) -> None:
         self._site, self._work, self._waiting, self._pause = site, work, waiting, pause
@@ -237,8 +237,8 @@ class Allocations:
 
     def end_steps(self) -> None:
         """End what launches that are over have left in the job."""
-        if self._now is not None:
-            end_steps(self._site, self._work.name, self._now.job_id)
+        if (job := self._now or self._inherited) is not None:
+            end_steps(self._site, self._work.name, job.job_id)
 
     def saw(self, step: str) -> None:
         """A launch ran as this step, JOB.NUMBER."""
@@ -290,12 +290,13 @@ class Allocations:
     def _options(self, wanted_s: float) -> list[str]:
         minutes, seconds = divmod(int(wanted_s), 60)
         comment = f"--comment=assay-{self._work.name}"
-        count = max(self._nodes, len(self._among_them))
+        among = self._among_them()
+        count = max(self._nodes, len(among))
         return [
             *self._site.description.access,
             *(comment, "--no-requeue", "--exclusive"),
             *(f"--nodes={count}", f"--time={minutes}:{seconds:02}"),
-            *([f"--nodelist={','.join(self._among_them)}"] if self._among_them else []),
+            *([f"--nodelist={','.join(among)}"] if among else []),
         ]
 
     def _heard(self, state: QueueState) -> None:

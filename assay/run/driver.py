@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 
 from assay.run.allocation import START_S, Allocations, InOneJob, nodes_at_once
 from assay.run.coming import Attempts, Launch, launches_to_come
@@ -94,7 +94,7 @@ class Driver:
                 *(site, self.work, self.waiting, interruption.sleep, in_one_job),
                 seed=self.plan.seed,
                 nodes=nodes_at_once(self.plan, site),
-                among_them=nodes_far_apart(self.plan.cases, site),
+                among_them=partial(nodes_far_apart, self.plan.cases, site),
                 say=progress.say,
             )
             if (longest_s := site.description.longest_job_s) is not None:

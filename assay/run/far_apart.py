@@ -5,22 +5,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.run.infrastructure import up_nodes
+from assay.run.infrastructure import node_states
 from assay.sites.site import Site
 from checks.common.allocation import Allocation
 from checks.common.registry import CHECKS
+from checks.common.slurm_answers import is_down, is_usable
 from records.errors import AssayError
 from records.plan import Plan, PlannedCase
 
 
 def nodes_far_apart(cases: Iterable[PlannedCase], site: Site) -> list[str]:
-    """Nodes among which are two of each number of hops that a case asks for; such that are up are
-    preferred."""
+    """Nodes among which are two of each number of hops that a case asks for; preferred are such
+    that jobs get now, then such that are up."""
     described, wanted = site.description.topology, _hops_asked(cases)
     if described is None or not wanted:
         return []
-    topology, cores, up = described.topology(), site.description.shared_cores, up_nodes(site)
-    pairs = [topology.pair_at(h, cores, up) or topology.pair_at(h, cores) for h in wanted]
+    topology, cores, states = described.topology(), site.description.shared_cores, node_states(site)
+    usable = {name for name, state in states.items() if is_usable(state)}
+    up = {name for name, state in states.items() if not is_down(state)}
+    pairs = [
+        topology.pair_at(hops, cores, usable)
+        or topology.pair_at(hops, cores, up)
+        or topology.pair_at(hops, cores)
+        for hops in wanted
+    ]
     return sorted({node for pair in pairs if pair is not None for node in pair})
 
 

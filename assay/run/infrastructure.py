@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.probe.commands import Answer, ask
 from assay.sites.site import Site
-from checks.common.slurm_answers import is_down
+from checks.common.slurm_answers import has_begun, is_down
 from records.errors import InfrastructureError
 
 #: Seconds that a command may take.
@@ -80,7 +80,7 @@ def trouble(site: Site, work: Path, nodes: int) -> str | None:
 
 
 def _missing_nodes(site: Site, nodes: int) -> str | None:
-    states = _node_states(site)
+    states = node_states(site)
     out = sorted(name for name, state in states.items() if is_down(state))
     there = len(states) - len(out)
     if there >= nodes:
@@ -89,12 +89,7 @@ def _missing_nodes(site: Site, nodes: int) -> str | None:
     return f"launches need {nodes} nodes, and {there} of {len(states)} take jobs ({which})"
 
 
-def up_nodes(site: Site) -> set[str]:
-    """The nodes of the site's partition that are not down."""
-    return {name for name, state in _node_states(site).items() if not is_down(state)}
-
-
-def _node_states(site: Site) -> dict[str, str]:
+def node_states(site: Site) -> dict[str, str]:
     """The states of the nodes of the site's partition, as sinfo says them."""
     partition = site.description.slurm_partition
     listed = _slurm(site, "sinfo", "-hN", "--format=%N %T", "-p", partition)
@@ -111,7 +106,8 @@ def end_steps(site: Site, name: str, job: str) -> None:
     while True:
         listed = asked(site, "squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j")
         rows = (line.split() for line in listed.stdout.splitlines())
-        left = [row[0] for row in rows if row[1:] and row[1].startswith(f"assay-{name}.")]
+        mine = [row[0] for row in rows if row[1:] and row[1].startswith(f"assay-{name}.")]
+        left = [step for step in mine if has_begun(step)]
         if not left:
             return
         if time.monotonic() - begun > _ENDING_S:

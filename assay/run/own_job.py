@@ -9,7 +9,8 @@ import os
 import re
 
 from assay.run.infrastructure import answer_of, asked
-from assay.sites.site import Site, option_values
+from assay.sites.site import Site
+from checks.common.sbatch_options import option_values
 from checks.common.slurm_answers import fields, job_line
 from records.errors import AssayError
 from records.plan import Plan

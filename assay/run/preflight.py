@@ -83,6 +83,7 @@ class Preflight:
             pause=self._pause,
             watch=self._heard,
             allocation=self._allocation,
+            run=self._work.name,
         ) as probes:
             if self._site.description.build_on == "login":
                 probes.build_on_login(left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -20,16 +20,11 @@ from assay.sites.values import expanded, unset_fault
 from assay.sites.variants import refuse_taken_name, varied
 from checks.common.preparation import preparation
 from checks.common.resources import values_of
+from checks.common.sbatch_options import option_values
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
-
-def option_values(access: Iterable[str], name: str, letter: str) -> list[str]:
-    """What options of sbatch give an option, in any notation; the last one counts."""
-    form = rf"(?:^|\s)(?:--{name}[=\s]\s*|-{letter}\s*)['\"]?([^\s'\"]+)"
-    return re.findall(form, " ".join(access))
 
 
 class Site(ABC):

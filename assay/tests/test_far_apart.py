@@ -36,16 +36,18 @@ def granted(*nodes):
 
 @pytest.fixture(autouse=True)
 def up(monkeypatch):
-    nodes = {f"n{number}" for number in range(8)}
-    monkeypatch.setattr(far_apart, "up_nodes", lambda _: nodes)
-    return nodes
+    states = dict.fromkeys((f"n{number}" for number in range(8)), "idle")
+    monkeypatch.setattr(far_apart, "node_states", lambda _: states)
+    return states
 
 
 def test_an_allocation_is_asked_for_with_two_nodes_of_each_number_of_hops(up):
     assert nodes_far_apart(plan(1, 2, 3).cases, site()) == ["n0", "n1", "n3", "n7"]
     assert nodes_far_apart(plan(0).cases, site()) == []
     assert nodes_far_apart(plan(3).cases, site(None)) == []
-    up.remove("n0")
+    up["n0"] = "drained"
+    assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
+    up.update(dict.fromkeys(up, "drained"), n0="down*")
     assert nodes_far_apart(plan(3).cases, site()) == ["n1", "n6"]
 
 

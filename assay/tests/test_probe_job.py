@@ -39,9 +39,10 @@ def test_a_proof_lies_on_nodes_that_srun_would_not_take_by_itself(tmp_path):
     allocation = Allocation(job_id="1", nodes=["n1", "n2", "n3", "n4"], ends_at=1e12)
     with JobFolder(SlurmSite(chosen(read_site_file("virtual"))), str(tmp_path)) as folder:
         proof = Step(folder, "proof", Waiter(print), allocation)
-        proof.prepare(f"echo {END_MARK}", 2, 1, 60.0)
+        proof.prepare(f"echo {END_MARK}", 2, 1, 60.0, run="night-1")
     assert "--nodelist=n3" in proof._words
     assert "n3,n4" in proof._words
+    assert "--job-name=assay-night-1.proof" in proof._words, "by which what it leaves is ended"
 
 
 def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monkeypatch, paused):
@@ -58,7 +59,7 @@ def test_a_step_is_waited_for_with_pauses_of_which_one_may_end_it(tmp_path, monk
         srun.write_text(f"#!/bin/sh\n{script}\n")
         srun.chmod(0o755)
         made = Step(folder, "proof", Waiter(print, pause), allocation)
-        made.prepare(f"echo {END_MARK}", 1, 1, 60.0)
+        made.prepare(f"echo {END_MARK}", 1, 1, 60.0, run="night-1")
         return made
 
     allocation = Allocation(job_id="1", nodes=["n1"], ends_at=1e12)

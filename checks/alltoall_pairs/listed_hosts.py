@@ -8,19 +8,22 @@ from collections.abc import Collection, Sequence
 from random import Random
 
 from checks.common.allocation import told_allocation
+from checks.common.sbatch_options import option_values
 from checks.common.scheduler import RUN_ID
-from checks.common.slurm_answers import usable_nodes
+from checks.common.slurm_answers import output, usable_nodes
 
 
 def nodes_for_pairs(
-    pairs: Sequence[str], count: int, slurm_partition: str, drawn_by: str
+    pairs: Sequence[str], count: int, slurm_partition: str, access: Sequence[str], drawn_by: str
 ) -> list[str] | None:
     """Hosts of the pairs, at most `count`, that Slurm or the allocation has; None: none.
 
-    Slurm adds others by itself; those of an allocation are drawn and added here.
+    Slurm adds others by itself; those of an allocation are drawn and added here. `access`: options
+    of every job, which may exclude nodes.
     """
     allocation = told_allocation()
-    there = usable_nodes(slurm_partition) if allocation is None else set(allocation.nodes)
+    there = set(allocation.nodes) if allocation else usable_nodes(slurm_partition)
+    there -= _excluded(access)
     dice = Random(f"{os.environ.get(RUN_ID)}.{drawn_by}")  # noqa: S311  not for secrets
     named = _hosts_of(pairs, count, there, dice)
     if not named or len(there) < count:
@@ -30,6 +33,13 @@ def nodes_for_pairs(
     others = [node for node in allocation.nodes if node not in named]
     named.update(dice.sample(others, count - len(named)))
     return [node for node in allocation.nodes if node in named]
+
+
+def _excluded(access: Sequence[str]) -> set[str]:
+    """The nodes that the options of every job keep it off."""
+    listed = option_values(access, "exclude", "x")[-1:]
+    told = output(["scontrol", "show", "hostnames", *listed]) if listed else None
+    return {*(told or "").split()}
 
 
 def _hosts_of(pairs: Sequence[str], count: int, there: Collection[str], dice: Random) -> set[str]:

@@ -28,8 +28,9 @@ class Run(OwnProgram):
         asked = super().nodes_asked()
         if asked or self.switches or not self.params.only:
             return asked
-        partition, params = self.current_partition.extras["slurm_partition"], self.params
-        return nodes_for_pairs(params.only, params.nodes, partition, self.drawn_by)
+        here, params = self.current_partition, self.params
+        where = here.extras["slurm_partition"], here.access
+        return nodes_for_pairs(params.only, params.nodes, *where, self.drawn_by)
 
     def read(self, output: Output, text: str) -> Reading:
         """The values asked for; those of a file as a table, with a summary of them."""

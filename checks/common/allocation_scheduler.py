@@ -295,7 +295,7 @@ class AllocationScheduler(SqueueJobScheduler):
         self._ending.append(step)
         job._jobid = step.name or job._jobid
         job._exitcode = step.process.returncode if step.status is None else step.status
-        if step.status is None:
+        if step.status != 0:
             step.clear()
         if step.status == 0:
             job._state, job.loss = "COMPLETED", None

@@ -103,7 +103,13 @@ def steps_of(launch: str) -> list[str]:
     job, _, number = launch.partition(".")
     listed = said(["squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j"])
     rows = (line.split() for line in listed.stdout.splitlines())
-    return [row[0] for row in rows if row[1:] and row[1].endswith(f".ranks-of-{job}-{number}")]
+    mine = [row[0] for row in rows if row[1:] and row[1].endswith(f".ranks-of-{job}-{number}")]
+    return [step for step in mine if has_begun(step)]
+
+
+def has_begun(step: str) -> bool:
+    """Whether a step, as squeue lists it, has begun; JOB.TBD has not, and cannot be cancelled."""
+    return step.rpartition(".")[2].isdecimal()
 
 
 @cache
@@ -200,7 +206,12 @@ def usable_nodes(partition: str) -> set[str]:
     not tell. Those that are drained, reserved or in maintenance are left out."""
     answer = said(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
     rows = (line.split() for line in answer.stdout.splitlines())
-    return {row[0] for row in rows if len(row) == 2 and _USABLE.fullmatch(row[1])}
+    return {row[0] for row in rows if len(row) == 2 and is_usable(row[1])}
+
+
+def is_usable(state: str) -> bool:
+    """Whether jobs get a node in this state, as sinfo says it, now or when others end."""
+    return _USABLE.fullmatch(state) is not None
 
 
 def dead_nodes(names: Collection[str]) -> str | None:

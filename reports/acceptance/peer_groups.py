@@ -76,11 +76,13 @@ class PeerGroup:
 
     def missing(self, criterion: Criterion, context: Context) -> Iterator[Item]:
         """Nodes and pairs that were planned to have a value here and have none; of more pairs than
-        MOST_MISSING their number. None where the criterion names a node."""
-        if {NODE, PEER} & criterion.where.keys():
-            return
+        MOST_MISSING their number. Where the criterion names a node, its pairs alone."""
         case, size, known = self.first.case, len(self.first.place), {*self.names}
         only = case.params.get(ONLY) if case.check in CHECKS_OF_PAIRS else None
+        if named := {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}:
+            for place in self._lost_with(named, only, context.evidence.nodes):
+                yield context.missing(criterion, case, "–".join(place), place)
+            return
         names = self.names if only else self._planned_names(context.evidence.nodes)
         lost = [(name,) for name in names if name not in known]
         further = 0 if only else case.nodes - len(names)
@@ -115,6 +117,20 @@ class PeerGroup:
         known = {*self.places}
         asked = dict.fromkeys(natural_order({*pair.split(":")}) for pair in listed)
         return [pair for pair in asked if pair not in known]
+
+    def _lost_with(
+        self, named: set[str], listed: Sequence[str] | None, ran: Sequence[str]
+    ) -> list[Place]:
+        """The pairs of one or two named nodes that were planned and have no row."""
+        if listed:
+            return [pair for pair in self._lost_of(listed) if named <= {*pair}]
+        case = self.first.case
+        if case.params.get("rounds") or case.nodes != len(ran) or not named <= {*ran}:
+            return []
+        others = [name for name in ran if name not in named] if len(named) == 1 else [""]
+        pairs = (natural_order(named | {other} - {""}) for other in others)
+        known = {*self.places}
+        return [pair for pair in pairs if len(self.first.place) == 2 and pair not in known]
 
     def _lost_pairs(self) -> Places:
         """The pairs of the nodes that have no row."""

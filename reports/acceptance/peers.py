@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.criteria import LinksCriterion, NodesCriterion
-from records.pair_scans import NODE, PEER
 from reports.acceptance.bounds import Bounds, bound_rank, decide, median_bounds
 from reports.acceptance.criteria_judges import Context, Limits
 from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT
@@ -255,25 +254,13 @@ def judged_peers(
     for group in peer_groups(criterion, context, size):
         made = items_of(group)
         found, more = kept(made.items)
-        items += [*found, *_missing_of(group, criterion, context)]
+        items += [*found, *group.missing(criterion, context)]
         further += made.passed + more
         explained += made.explained
     items += context.absent(criterion)
     needs = f"; at least two {'nodes' if size == 1 else 'pairs of nodes'} are needed"
     result = context.judged(criterion, statement, items, needs, further)
     return replace(result, explained=explained)
-
-
-def _missing_of(
-    group: PeerGroup, criterion: NodesCriterion | LinksCriterion, context: Context
-) -> list[Item]:
-    """What has no value; where the criterion names a node, of its pairs alone."""
-    named = {str(criterion.where[end]) for end in (NODE, PEER) if end in criterion.where}
-    return [
-        item
-        for item in group.missing(criterion, context)
-        if not named or len(item.place) == 1 or (item.place and named <= {*item.place})
-    ]
 
 
 def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -> list[Item]:

@@ -54,7 +54,10 @@ class Values:
         return tuple(str(self.at[name]) for name in (NODE, PEER) if name in self.at)
 
     def has(self, name: str, wanted: object) -> bool:
-        """Whether a coordinate, or else a parameter, is as wanted; True is not 1."""
+        """Whether a coordinate, or else a parameter, is as wanted; True is not 1. Of a pair either
+        node may be the one wanted."""
+        if name in (NODE, PEER) and len(self.place) == 2:
+            return wanted in self.place
         found = self.at[name] if name in self.at else self.case.params.get(name)
         return isinstance(found, bool) == isinstance(wanted, bool) and bool(found == wanted)
 

@@ -122,6 +122,17 @@ def test_of_a_node_s_pairs_those_of_others_are_not_missing(tmp_path):
     assert {criterion.verdict for criterion in result.criteria} == {"PASS"}
 
 
+def test_of_a_node_s_pairs_one_without_a_value_is_missing(tmp_path):
+    lacking = ("n3", "n5")
+    pairs = [pair for pair in rounds_of(NODES, 0) if {*pair} != {*lacking}]
+    found = scan(tmp_path / "run", lambda _: pairs)
+    for where, names in (({"node": "n3"}, [lacking]), ({"node": "n1"}, [])):
+        links = CRITERIA.criteria[0].model_copy(update={"where": where})
+        criteria = CRITERIA.model_copy(update={"criteria": [links, CRITERIA.criteria[1]]})
+        items = judge(criteria, found, DAY, 0).criteria[1].items
+        assert [item.place for item in items if item.state == "missing"] == names
+
+
 def test_very_many_missing_pairs_are_counted(tmp_path):
     nodes = tuple(f"n{number}" for number in range(1, 21))
     result, links = links_of(scan(tmp_path / "run", lambda _: rounds_of(nodes, 3), nodes=nodes))

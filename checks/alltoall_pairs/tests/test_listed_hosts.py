@@ -35,7 +35,8 @@ def states(monkeypatch):
     told = [STATES]
 
     def said(command):
-        return subprocess.CompletedProcess(command, 0, told[0], "")
+        shown = command[:3] == ["scontrol", "show", "hostnames"]
+        return subprocess.CompletedProcess(command, 0, command[3] if shown else told[0], "")
 
     monkeypatch.setattr(slurm_answers, "said", said)
     return told
@@ -48,32 +49,34 @@ def granted(monkeypatch, folder, *nodes):
 
 
 def test_slurm_is_asked_for_hosts_of_pairs_that_it_gives(states):
-    assert nodes_for_pairs(PAIRS, 4, "", "a") == ["n2", "n4", "n9"]
+    assert nodes_for_pairs(PAIRS, 4, "", [], "a") == ["n2", "n4", "n9"]
+    excluded = ["--exclude=n0", "--exclude", "n9"]
+    assert nodes_for_pairs(PAIRS, 4, "", excluded, "a") == ["n2", "n4"]
     states[0] = STATES.replace("n9 planned", "n9 drained")
-    assert nodes_for_pairs(PAIRS, 4, "", "a") == ["n2", "n4"]
+    assert nodes_for_pairs(PAIRS, 4, "", [], "a") == ["n2", "n4"]
     states[0] = STATES.replace("n2 allocated", "n2 maint")
-    assert nodes_for_pairs(PAIRS, 4, "", "a") is None
+    assert nodes_for_pairs(PAIRS, 4, "", [], "a") is None
     states[0] = ""
-    assert nodes_for_pairs(PAIRS, 4, "", "a") is None
+    assert nodes_for_pairs(PAIRS, 4, "", [], "a") is None
 
 
 def test_of_more_hosts_than_nodes_each_pair_has_its_turn(states):
-    found = [nodes_for_pairs(PAIRS, 2, "", f"launch {number}") for number in range(20)]
+    found = [nodes_for_pairs(PAIRS, 2, "", [], f"launch {number}") for number in range(20)]
     assert {tuple(nodes or ()) for nodes in found} == {("n2", "n9"), ("n2", "n4")}
-    assert nodes_for_pairs(PAIRS, 2, "", "launch 3") == found[3]
+    assert nodes_for_pairs(PAIRS, 2, "", [], "launch 3") == found[3]
 
 
 def test_in_an_allocation_others_of_it_make_up_the_count_in_its_order(tmp_path, monkeypatch):
     granted(monkeypatch, tmp_path, "n9", "n1", "n2", "n0", "n5")
-    launches = [nodes_for_pairs(PAIRS, 3, "", f"launch {number}") for number in range(20)]
+    launches = [nodes_for_pairs(PAIRS, 3, "", [], f"launch {number}") for number in range(20)]
     assert {tuple(nodes or ()) for nodes in launches} == {
         ("n9", "n1", "n2"),
         ("n9", "n2", "n0"),
         ("n9", "n2", "n5"),
     }
-    assert nodes_for_pairs(PAIRS, 5, "", "a") == ["n9", "n1", "n2", "n0", "n5"]
-    assert nodes_for_pairs(PAIRS, 6, "", "a") is None, "which the scheduler refuses"
-    assert nodes_for_pairs(["n3:n4"], 3, "", "a") is None
+    assert nodes_for_pairs(PAIRS, 5, "", [], "a") == ["n9", "n1", "n2", "n0", "n5"]
+    assert nodes_for_pairs(PAIRS, 6, "", [], "a") is None, "which the scheduler refuses"
+    assert nodes_for_pairs(["n3:n4"], 3, "", [], "a") is None
 
 
 @pytest.mark.parametrize(
