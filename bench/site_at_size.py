@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import random
 import signal
@@ -190,7 +189,7 @@ def _judged_rightly(run: RunDirectory) -> Iterator[Row]:
     """The faster library is found, and so much faster as it is; neighbours do not matter."""
     first, second = START_S
     wires = [size / LINK for sizes in _SIZES for size in sizes]
-    true = math.exp(fmean(math.log((START_S[second] + s) / (START_S[first] + s)) for s in wires))
+    true = fmean((START_S[second] + wire) / (START_S[first] + wire) for wire in wires)
     (pair,) = json.loads((run.path / "report" / "verdicts.json").read_text())["choice"]["score"][
         "pairs"
     ]

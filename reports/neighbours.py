@@ -75,6 +75,7 @@ def _percent(shift: float) -> float:
 
 
 @lru_cache(maxsize=2)
+@lru_cache(maxsize=2)
 def neighbours_of(analysis: Analysis) -> Neighbours | None:
     """What a run tells of neighbours; None where launches had jobs of their own."""
     run = analysis.run

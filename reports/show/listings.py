@@ -10,19 +10,24 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from records.belonging import checksum_of, raw_paths
 from records.flags import INVALID_ON_PURPOSE
 from records.node_facts import facts_by_value, value_text
 from records.provenance import Provenance
 from reports.analysis import STATUSES, Analysis, Hole
-from reports.load.loading import Launch
+from reports.load.launches import Launch, Mask
+from reports.load.run import Run
 from reports.notation.labels import shortened
 from reports.notation.units import fixed, moment_text
 from reports.show.raw_links import RawLinks
 from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot, slug
 
 MOST_EVIDENCE_CASES = 300
+#: Ok launches that are listed with their raw output, of all these cases together; of each case at
+#: least LEAST_LISTED.
+MOST_LISTED, LEAST_LISTED = 20_000, 20
 MOST_REASON = 600
 #: Reasons that are told one by one.
 MOST_REASONS = 6
@@ -165,21 +170,31 @@ class EvidenceLaunch:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCase:
-    """A case and all its launches."""
+    """A case with its launches; `further` ok ones are counted only."""
 
     anchor: str
     case_id: str
     label: str
     environment: str
     launches: list[EvidenceLaunch]
+    further: int
+
+
+def listed_with_raw_output(run: Run) -> Mask:
+    """Marks the launches that are listed with their raw output: all that are not ok, and of the
+    others those of the first blocks, of a run with very many."""
+    cases = min(len(run.plan.cases), MOST_EVIDENCE_CASES)
+    most = max(LEAST_LISTED, MOST_LISTED // max(1, cases))
+    return np.asarray(~run.launches.of_status("ok") | (run.launches.block <= most))
 
 
 def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
     """Launches by case in the plan's order; the first cases only when there are very many."""
     by_case: dict[int, list[Launch]] = {}
-    launches = analysis.run.launches
-    for launch in launches.where(launches.case < MOST_EVIDENCE_CASES):
+    launches, wanted = analysis.run.launches, listed_with_raw_output(analysis.run)
+    for launch in launches.where(wanted & (launches.case < MOST_EVIDENCE_CASES)):
         by_case.setdefault(launch.case, []).append(launch)
+    further = np.bincount(launches.case[~wanted], minlength=len(analysis.run.plan.cases)).tolist()
     result = []
     for index, case in enumerate(analysis.run.plan.cases[:MOST_EVIDENCE_CASES]):
         listed = []
@@ -195,7 +210,8 @@ def evidence(analysis: Analysis, links: RawLinks) -> list[EvidenceCase]:
                 EvidenceLaunch(launch.block, launch.attempt, launch.status, job, started, shown)
             )
         anchor = f"case-{slug(case.id)}"
-        result.append(EvidenceCase(anchor, case.id, analysis.title(case), case.environment, listed))
+        named = anchor, case.id, analysis.title(case), case.environment
+        result.append(EvidenceCase(*named, listed, further[index]))
     return result
 
 

@@ -68,3 +68,20 @@ def test_a_long_file_is_cut_between_characters(run):
     text = (run / "report/raw" / f"{FAILS}.html").read_text()
     assert "\ufffd" not in text
     assert text.count("é") == 4 * ((HEAD - 2) // 2 + TAIL // 2)
+
+
+def test_of_very_many_launches_the_first_blocks_and_all_that_are_not_ok_are_listed(
+    run, monkeypatch
+):
+    monkeypatch.setattr(listings, "MOST_LISTED", 1)
+    monkeypatch.setattr(listings, "LEAST_LISTED", 1)
+    build_report(run, formats=("html",))
+    report = run / "report"
+    page = (report / "index.html").read_text()
+    ok = CASES[0]["id"]
+    assert f"1 further launch that ended ok: <code>assay raw {ok} BLOCK</code>" in page
+    assert re.findall(r"<h2>(Block \d)", (report / "raw" / f"{ok}.html").read_text()) == ["Block 1"]
+    failed = (report / "raw" / f"{FAILS}.html").read_text()
+    assert re.findall(r"<h2>(Block \d)", failed) == ["Block 1", "Block 2"]
+    names = re.findall(r"raw/([^\"<>]+\.html)#([^\"]+)", page)
+    assert all(f'id="{name}"' in (report / "raw" / file).read_text() for file, name in names)

@@ -19,7 +19,7 @@ from records.errors import AssayError
 from records.files import write_whole
 from records.plain_text import plain
 from records.run_directory import refuse_other
-from reports.load.launches import Launch
+from reports.load.launches import Launch, Mask
 from reports.load.run import Run
 from reports.show.raw_links import PAGES, page_of
 from reports.write.page import fill_in
@@ -40,13 +40,16 @@ class Shown:
     left_out: int
 
 
-def write_raw_pages(report: Path, run: Run, cases: Collection[str]) -> None:
-    """Write the pages of these cases, by their ids, below the folder of a report.
+def write_raw_pages(
+    report: Path, run: Run, cases: Collection[str], marked: Mask | bool = True
+) -> None:
+    """Write the pages of these cases, by their ids, below the folder of a report; of their launches
+    those that are marked.
 
     Cases without a member in an archive have none. Raises OSError.
     """
     wanted = [place for place, case in enumerate(run.plan.cases) if case.id in cases]
-    listed = run.launches.where(np.isin(run.launches.case, wanted))
+    listed = run.launches.where(np.isin(run.launches.case, wanted) & marked)
     launches = [one for one in listed if _archived(one)]
     if not launches:
         return

@@ -18,6 +18,7 @@ from reports.analysis import Analysis, analyse
 from reports.checks.sections import CheckPart, check_parts
 from reports.load.loading import load_run
 from reports.papers.section import study_section
+from reports.show.listings import listed_with_raw_output
 from reports.write.content import Content
 from reports.write.exporters import render_json, render_junit
 from reports.write.frames import render_csv, render_parquet
@@ -151,7 +152,8 @@ def _write_all(
                     if printer is not None and name == INDEX:
                         printer.start(written.read_text("utf-8"), out_dir / PDF)
                 kept |= {Path(name).name for name in files}
-        write_raw_pages(out_dir, content.analysis.run, content.links.cases)
+        run = content.analysis.run
+        write_raw_pages(out_dir, run, content.links.cases, listed_with_raw_output(run))
         if INDEX in renderers:
             _clear(beside, kept)
     except OSError as error:
