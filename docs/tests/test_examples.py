@@ -41,11 +41,11 @@ def test_every_command_is_one_of_assay(file: Path) -> None:
     ours = [line for line in lines if re.match(r"(\S*/)?assay ", line)]
     assert {shlex.split(line)[1] for line in ours} >= {"run", "report", "nightly", "export"}
     for line in ours:
-        words = shlex.split(line)[1:]
+        words = shlex.split(line.partition(" || ")[0])[1:]
         arguments = make_parser([words[0]]).parse_args(words)
         assert arguments.command == words[0]
     others = {shlex.split(line)[0] for line in lines if line not in ours}
-    assert others <= {"make", "export", "cat"}
+    assert others <= {"make", "export", "cat", "[", "}"}
 
 
 def test_the_readme_names_every_example() -> None:

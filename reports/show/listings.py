@@ -27,7 +27,7 @@ from reports.show.tables import MOST_ROWS, Cell, Heading, Table, numeric, pivot,
 MOST_EVIDENCE_CASES = 300
 #: Ok launches that are listed with their raw output, of all these cases together; of each case at
 #: least LEAST_LISTED.
-MOST_LISTED, LEAST_LISTED = 20_000, 20
+MOST_LISTED, LEAST_LISTED = 10_000, 20
 MOST_REASON = 600
 #: Reasons that are told one by one.
 MOST_REASONS = 6
