@@ -13,6 +13,7 @@ from assay.tests.test_run_on_cluster import (
     PING_PONG,
     campaign,
     finish,
+    folder,
     planned_keys,
     pytestmark,
     records_of,
@@ -25,7 +26,7 @@ from virtual_cluster import up
 from virtual_cluster.host import tries
 from virtual_cluster.spec import ClusterSpec
 
-__all__ = ["pytestmark"]
+__all__ = ["folder", "pytestmark"]
 CLUSTER = f"t-i{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
 HOPS = (
@@ -40,12 +41,6 @@ def cluster():
     made = up(ClusterSpec(CLUSTER, nodes=4, switches="2"), lambda _: None)
     yield made
     made.down(lambda _: None)
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def slurm(cluster, *argv):
