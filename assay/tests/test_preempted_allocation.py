@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An allocation that another job preempts, on a real virtual cluster."""
+"""An allocation that another job preempts, and launches as long as the longest job, on a real
+virtual cluster."""
 
 import os
 import re
@@ -15,6 +16,7 @@ from assay.tests.test_run_on_cluster import (
     pytestmark,  # noqa: F401  what these tests need
     records_of,
     start,
+    the_run,
     wait_for_records,
 )
 from virtual_cluster import ClusterSpec, lifecycle, up
@@ -22,10 +24,12 @@ from virtual_cluster import ClusterSpec, lifecycle, up
 CLUSTER = f"t-p{os.getpid()}"
 SITE = f"virtual:{CLUSTER}"
 #: Jobs of partition `first` preempt those of `all`, which are signalled and get a time of grace.
+#: Nothing in it may last longer than five minutes.
 SETTINGS = """
+EnforcePartLimits=ALL
 PreemptType=preempt/partition_prio
 PreemptMode=CANCEL
-PartitionName=all GraceTime=8 PriorityTier=1 Nodes=ALL Default=YES OverSubscribe=NO
+PartitionName=all MaxTime=5 GraceTime=8 PriorityTier=1 Nodes=ALL Default=YES OverSubscribe=NO
 PartitionName=first PriorityTier=9 Nodes=ALL OverSubscribe=NO PreemptMode=OFF
 """
 
@@ -57,3 +61,12 @@ def test_what_a_preemption_ends_is_lost_and_run_again(cluster, folder):  # noqa:
     assert sorted((r.case_id, r.block) for r in records) == planned_keys(path)
     assert len({r.job_id.partition(".")[0] for r in records}) == 2
     assert jobs(cluster) == []
+
+
+def test_launches_that_may_last_longer_than_any_job_have_an_allocation(cluster, folder):  # noqa: F811
+    name = campaign(folder, "capped", "mpich", 1, STARTUP, launch_s=3600)
+    status, output = finish(start(name, "--site", SITE, "--in-one-job"))
+    assert status == 0, output
+    path = the_run(folder, "capped")
+    assert [r.status for r in records_of(path)] == ["ok"] * len(planned_keys(path))
+    assert len({r.job_id.partition(".")[0] for r in records_of(path)}) == 1
