@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.cli.doctor import tell
 from assay.doctor import Finding, everywhere_findings, virtual_findings
-from assay.onboarding.slurm_text import fields_of, seconds_of
+from assay.onboarding.slurm_text import fields_of
 from assay.probe.commands import ask
 from assay.sites.description import EnvironmentDescription
 from assay.sites.loading import load_site
@@ -22,6 +22,7 @@ from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded, unset_fault
 from checks.common.launch_commands import LAUNCHERS
 from checks.common.preparation import NO_MODULE
+from checks.common.slurm_times import seconds_of
 from records.errors import AssayError
 
 #: Seconds of the job that Slurm is asked about where the site states no longest one.

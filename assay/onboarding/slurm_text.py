@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from checks.common.slurm_times import seconds_of
+
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w:/]*)=")
-_TIME = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$")
 #: States in which a node takes jobs, or will when those that it has are done.
 _IN_SERVICE = {"IDLE", "MIXED", "ALLOCATED", "COMPLETING", "PLANNED", "RESERVED", "MAINT"}
 _OUT = re.compile(
@@ -75,21 +76,6 @@ def fields_of(line: str) -> dict[str, str]:
     for place, end in zip(places, ends, strict=True):
         found.setdefault(place[1], line[place.end() : end].strip())
     return found
-
-
-def seconds_of(text: str) -> int | None:
-    """Seconds of D-HH:MM:SS, HH:MM:SS, MM:SS or minutes; None for no limit."""
-    found = _TIME.match(text.strip())
-    if not found:
-        return None
-    days, first, second, third = found.groups()
-    if days is not None:
-        hours, minutes, seconds = first, second or 0, third or 0
-    elif third is not None:
-        hours, minutes, seconds = first, second, third
-    else:
-        hours, minutes, seconds = 0, first, second or 0
-    return int(days or 0) * 86400 + int(hours) * 3600 + int(minutes) * 60 + int(seconds)
 
 
 def config_of(text: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from assay.onboarding.slurm_text import seconds_of
 from assay.sites.site import Site
+from checks.common.slurm_times import seconds_of
 
 _ACCOUNT = re.compile(r"--account=(.+)|-A\s*(.+)")
 _QOS = re.compile(r"--qos=(.+)|-q\s*(.+)")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.probe.commands import Answer, ask
 from assay.sites.site import Site
-from checks.common.slurm_answers import has_begun, is_down
+from checks.common.slurm_answers import begun, is_down, steps_asked
 from records.errors import InfrastructureError
 
 #: Seconds that a command may take.
@@ -102,15 +102,13 @@ def end_steps(site: Site, name: str, job: str) -> None:
 
     Raises InfrastructureError when Slurm does not answer, or a step does not end.
     """
-    begun = time.monotonic()
+    since = time.monotonic()
     while True:
-        listed = asked(site, "squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j")
-        rows = (line.split() for line in listed.stdout.splitlines())
-        mine = [row[0] for row in rows if row[1:] and row[1].startswith(f"assay-{name}.")]
-        left = [step for step in mine if has_begun(step)]
+        listed = asked(site, *steps_asked(job)).stdout
+        left = [step for step, called in begun(listed) if called.startswith(f"assay-{name}.")]
         if not left:
             return
-        if time.monotonic() - begun > _ENDING_S:
+        if time.monotonic() - since > _ENDING_S:
             raise InfrastructureError(f"step {left[0]} of this run does not end")
         asked(site, "scancel", *left)
         time.sleep(0.5)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from assay.onboarding.slurm_text import seconds_of
 from assay.plan import launch_limit_s
 from assay.probe.commands import Answer
 from assay.run.accounting import longest_by_accounting
@@ -21,6 +20,7 @@ from assay.sites.site import Site
 from checks.common.job_limits import HALTING_S, limits_s
 from checks.common.queue_reasons import last_words, refusal_verdict
 from checks.common.slurm_answers import fields
+from checks.common.slurm_times import seconds_of
 from records.errors import AssayError, InfrastructureError
 from records.plan import Plan, PlannedCase
 

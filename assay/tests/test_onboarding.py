@@ -19,10 +19,10 @@ from assay.onboarding.slurm_text import (
     nodes_of,
     partitions_of,
     qos_of,
-    seconds_of,
 )
 from assay.sites.description import SiteFile
 from assay.sites.partitions import with_defaults
+from checks.common.slurm_times import seconds_of
 from records.errors import AssayError
 from records.node_facts import Nic, NodeFacts
 

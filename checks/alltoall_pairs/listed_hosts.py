@@ -22,8 +22,10 @@ def nodes_for_pairs(
     of every job, which may exclude nodes.
     """
     allocation = told_allocation()
-    there = set(allocation.nodes) if allocation else usable_nodes(slurm_partition)
-    there -= _excluded(access)
+    if allocation is None:
+        there = usable_nodes(slurm_partition) - _excluded(access)
+    else:
+        there = set(allocation.nodes)
     dice = Random(f"{os.environ.get(RUN_ID)}.{drawn_by}")  # noqa: S311  not for secrets
     named = _hosts_of(pairs, count, there, dice)
     if not named or len(there) < count:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import cache
 
 from checks.common.queue_reasons import Pending
+from checks.common.slurm_times import seconds_of
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0
@@ -20,7 +21,6 @@ NO_MORE_STEPS = "Step limit reached"
 #: Seconds in which no other job runs, after which a limit on all jobs together is one on this job.
 #: A reason may be that old: Slurm renews it when it plans.
 ALONE_S = 120.0
-_DURATION = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)")
 #: States of nodes that are gone until somebody mends them; `*`: its slurmd does not answer. A node
 #: that saves power comes back by itself.
 _DOWN = re.compile(
@@ -69,21 +69,12 @@ def slurm_seconds(slurm_time: str) -> float | None:
         return None
 
 
-def duration_s(said: str) -> float | None:
-    """Slurm's "1-02:03:04" or "02:03:04" in seconds; None for what is none, as UNLIMITED."""
-    found = _DURATION.fullmatch(said)
-    if found is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return 60.0 * (60 * (24 * days + hours) + minutes) + seconds
-
-
 def ends_at(told: Mapping[str, str]) -> float | None:
     """When a job that runs reaches its time limit, in seconds since 1970; None: never.
 
     By durations where Slurm tells them, as times in the hour that autumn repeats are not clear.
     """
-    limit_s, ran_s = duration_s(told.get("TimeLimit", "")), duration_s(told.get("RunTime", ""))
+    limit_s, ran_s = seconds_of(told.get("TimeLimit", "")), seconds_of(told.get("RunTime", ""))
     if limit_s is None or ran_s is None:
         return slurm_seconds(told.get("EndTime", ""))
     return time.time() + limit_s - ran_s
@@ -101,15 +92,19 @@ def steps_of(launch: str) -> list[str]:
     """The steps that the launch in the step JOB.NUMBER has begun (in-allocation/srun) and that
     have not ended."""
     job, _, number = launch.partition(".")
-    listed = said(["squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j"])
-    rows = (line.split() for line in listed.stdout.splitlines())
-    mine = [row[0] for row in rows if row[1:] and row[1].endswith(f".ranks-of-{job}-{number}")]
-    return [step for step in mine if has_begun(step)]
+    listed = said(steps_asked(job)).stdout
+    return [one for one, name in begun(listed) if name.endswith(f".ranks-of-{job}-{number}")]
 
 
-def has_begun(step: str) -> bool:
-    """Whether a step, as squeue lists it, has begun; JOB.TBD has not, and cannot be cancelled."""
-    return step.rpartition(".")[2].isdecimal()
+def steps_asked(job: str) -> list[str]:
+    """What asks Slurm for the steps of a job, as `begun` reads them."""
+    return ["squeue", "--noheader", "--steps", f"--jobs={job}", "--format=%i %j"]
+
+
+def begun(listed: str) -> list[tuple[str, str]]:
+    """Each step that has begun, with its name; JOB.TBD has not, and cannot be cancelled."""
+    rows = (line.split() for line in listed.splitlines())
+    return [(row[0], row[1]) for row in rows if row[1:] and row[0].split(".")[-1].isdecimal()]
 
 
 @cache
@@ -194,19 +189,21 @@ def is_down(state: str) -> bool:
 
 def up_nodes(partition: str) -> set[str] | None:
     """The nodes of a partition that are not down; None where Slurm does not tell."""
-    answer = said(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
-    states = dict(line.split() for line in answer.stdout.splitlines() if len(line.split()) == 2)
-    if answer.returncode or not states:
-        return None
-    return {name for name, state in states.items() if not is_down(state)}
+    states = _node_states(partition)
+    return {name for name, state in states.items() if not is_down(state)} if states else None
 
 
 def usable_nodes(partition: str) -> set[str]:
     """The nodes of a partition to which Slurm gives jobs now or when others end; none where it does
     not tell. Those that are drained, reserved or in maintenance are left out."""
-    answer = said(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
-    rows = (line.split() for line in answer.stdout.splitlines())
-    return {row[0] for row in rows if len(row) == 2 and is_usable(row[1])}
+    return {name for name, state in _node_states(partition).items() if is_usable(state)}
+
+
+def _node_states(partition: str) -> dict[str, str]:
+    """The states of the nodes of a partition; empty where Slurm does not tell."""
+    told = output(["sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N %T"])
+    rows = (line.split() for line in (told or "").splitlines())
+    return {row[0]: row[1] for row in rows if len(row) == 2}
 
 
 def is_usable(state: str) -> bool:

@@ -125,12 +125,16 @@ class PeerGroup:
         if listed:
             return [pair for pair in self._lost_of(listed) if named <= {*pair}]
         case = self.first.case
-        if case.params.get("rounds") or case.nodes != len(ran) or not named <= {*ran}:
+        if (
+            len(self.first.place) < 2
+            or case.params.get("rounds")
+            or case.nodes != len(ran)
+            or not named <= {*ran}
+        ):
             return []
-        others = [name for name in ran if name not in named] if len(named) == 1 else [""]
-        pairs = (natural_order(named | {other} - {""}) for other in others)
+        pairs = [named] if len(named) > 1 else [named | {name} for name in ran if name not in named]
         known = {*self.places}
-        return [pair for pair in pairs if len(self.first.place) == 2 and pair not in known]
+        return [pair for pair in map(natural_order, pairs) if pair not in known]
 
     def _lost_pairs(self) -> Places:
         """The pairs of the nodes that have no row."""

@@ -7,7 +7,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from checks.common import slurm_answers
-from checks.common.slurm_answers import duration_s, ends_at, most_steps, slurm_seconds
+from checks.common.slurm_answers import ends_at, most_steps, slurm_seconds
+from checks.common.slurm_times import seconds_of
 
 
 def test_steps_of_a_job_are_limited_where_slurm_says_so(monkeypatch):
@@ -46,7 +47,7 @@ def test_settings_that_slurm_did_not_tell_are_asked_for_again(monkeypatch):
     ],
 )
 def test_durations_are_read_as_slurm_prints_them(said, seconds):
-    assert duration_s(said) == seconds
+    assert seconds_of(said) == seconds
 
 
 def test_a_job_ends_by_its_limit_whatever_the_clock_says_in_autumn():
