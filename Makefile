@@ -20,8 +20,11 @@ setup: ## the Python environment .venv; needs Python 3.11, no root (WHEELS=FOLDE
 wheels: ## carry this to a site without internet: WHEELS=FOLDER receives all Python packages
 	@PYTHON="$(PYTHON)" setup/wheels.sh "$(WHEELS)"
 
-packages: ## what the virtual cluster and the tests need: Debian packages (root), HPL's source
+packages: ## Debian packages of the virtual cluster (root), HPL's source
 	@setup/packages.sh
+
+test-packages: packages ## Debian packages that only tests need: a browser, shells, modules, R
+	@setup/packages.sh setup/packages-tests.txt
 
 hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from its home
 	@setup/hpl-source.sh $(if $(HPL),"$(HPL)")
@@ -29,7 +32,7 @@ hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from it
 demo: packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
 	@setup/demo.sh
 
-test: packages setup ## pass the tests
+test: test-packages setup ## pass the tests
 	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 \
 		--dist=loadscope --no-loadscope-reorder
 
@@ -87,4 +90,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help pictures setup wheels packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help pictures setup wheels packages test-packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
