@@ -10,9 +10,6 @@ from pathlib import Path
 from records.errors import AssayError
 from virtual_cluster.host import SYSTEM_PATH, run
 
-#: Variable of commands that `assay cluster shell` runs in a node; the end of a job spares them.
-SHELL_MARK = "ASSAY_CLUSTER_SHELL"
-
 
 def make_account(name: str, home: Path) -> tuple[int, int]:
     """Make the system user; return its uid and gid. Its home must exist already."""

@@ -111,7 +111,7 @@ class Cluster:
             spaces += ["--ipc", "--pid"]
         cores = ",".join(map(str, self._state.cores[node]))
         enter = ["nsenter", f"--target={first}", *spaces, f"--wd={self._folders.home}", "--"]
-        return [*enter, "taskset", "-c", cores, *self._as_user(argv, {account.SHELL_MARK: node})]
+        return [*enter, "taskset", "-c", cores, *self._as_user(argv, None)]
 
     def _as_user(self, argv: Sequence[str], env: Mapping[str, str] | None) -> list[str]:
         state, where = self._state, self._folders

@@ -17,6 +17,7 @@ from virtual_cluster import api, host
 from virtual_cluster.api import Cluster
 from virtual_cluster.spec import NETWORKS, ClusterSpec
 from virtual_cluster.switches import ONE
+from virtual_cluster.terminal import run_apart
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +147,7 @@ def _shell(args: argparse.Namespace) -> None:
         os.chdir(cluster.site_facts()["work_dir"])
     else:
         command = cluster.node_command(node, argv)
-    os.execvp(command[0], command)  # noqa: S606
+    sys.exit(run_apart(command))
 
 
 def _split_words(words: list[str]) -> tuple[str, list[str]]:

@@ -21,8 +21,17 @@ from virtual_cluster.view import may
 _OWN = Path("/tmp")  # noqa: S108 the folder itself
 
 #: `show COVER FOLDER`, in a node; $aside is where covered folders are bound. The user's jobs can
-#: make names in /tmp: nothing is followed or entered there that is not root's.
+#: make names in /tmp, so each name on the way is looked at without following it (stat does not)
+#: before anything is mounted or unmounted there. A folder of root in a sticky or root's folder
+#: cannot be exchanged afterwards, and only root mounts in a node.
 FUNCTION = """\
+own() {
+    mountpoint -q --nofollow "$1" && return 0
+    mkdir -m 755 "$1" 2>/dev/null || :
+    [ "$(stat -c '%F %u' -- "$1")" = "directory 0" ] && return 0
+    echo "$1, which a job has made there, is in the way; remove it" >&2
+    return 1
+}
 show() {
     if [ ! -d "$aside$1" ]; then
         mkdir -p "$aside$1"
@@ -30,19 +39,17 @@ show() {
         mount -t tmpfs -o mode=0755,size=1m,nosuid,nodev tmpfs "$1"
     fi
     [ -d "$aside$2" ] || return 0
-    [ ! "$aside$2" -ef "$2" ] || return 0
-    umount -l "$2" 2>/dev/null  # an earlier folder of this name
     path=$1 rest=${2#"$1"/}
     while [ -n "$rest" ]; do
         part=${rest%%/*}
         path=$path/$part
-        mkdir -m 755 "$path" 2>/dev/null || :
-        if [ -L "$path" ] || [ ! -d "$path" ] || [ ! -O "$path" ]; then
-            echo "$path, which a job has made there, is in the way; remove it" >&2
-            return 1
-        fi
+        own "$path" || return 1
         [ "$rest" = "$part" ] && rest= || rest=${rest#*/}
     done
+    if mountpoint -q --nofollow "$2"; then
+        [ ! "$aside$2" -ef "$2" ] || return 0
+        umount -l "$2" && own "$2" || return 1  # an earlier folder of this name
+    fi
     mount --rbind "$aside$2" "$2" && mount -o remount,bind,ro "$2"
 }
 """

@@ -136,12 +136,13 @@ exit 0
 """
 
 
-def epilog_script(spool: Path, spares: str) -> str:
+def epilog_script(spool: Path) -> str:
     """Text of the epilog that each node runs after a job: nothing of the job is left.
 
     Daemonised processes have left the trees by which Slurm finds those of a job. What names another
-    job whose step runs here (it has a socket in `spool`) is spared, as is what has the variable
-    `spares`, and what names no job while another one runs.
+    job whose step runs here (it has a socket in `spool`) is spared, as is what names no job while
+    another one runs. A shell of `assay cluster shell` is spared because its first process entered
+    the node's PID namespace from outside: its chain of parents ends at 0, that of a job's at 1.
     """
     return f"""\
 #!/bin/sh
@@ -149,6 +150,14 @@ PATH=/usr/sbin:/usr/bin:/sbin:/bin
 [ "${{SLURM_JOB_UID:-0}}" -gt 0 ] || exit 0
 cd {spool}/"$SLURMD_NODENAME"/spool || exit 0
 here=$(readlink /proc/self/ns/net)
+from_outside() {{
+    at=$1
+    while [ "$at" -gt 1 ]; do
+        at=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/"$at"/status 2>/dev/null)
+        [ -n "$at" ] || return 1
+    done
+    [ "$at" = 0 ]
+}}
 for round in 1 2 3 4 5 6 7 8 9 10; do
     left=
     others=
@@ -158,9 +167,9 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
     done
     for pid in $(pgrep -U "$SLURM_JOB_UID"); do
         [ "$(readlink /proc/"$pid"/ns/net)" = "$here" ] || continue
-        names=$(tr '\\0' '\\n' </proc/"$pid"/environ 2>/dev/null)
-        case $names in *{spares}=*) continue ;; esac
-        job=$(printf '%s\\n' "$names" | sed -n 's/^SLURM_JOB_ID=//p' | head -n 1)
+        ! from_outside "$pid" || continue
+        job=$(tr '\\0' '\\n' </proc/"$pid"/environ 2>/dev/null |
+            sed -n 's/^SLURM_JOB_ID=//p' | head -n 1)
         case $others in *" $job "*) continue ;; esac
         [ -n "$job" ] || [ -z "$others" ] || continue
         kill -KILL "$pid" 2>/dev/null && left=yes

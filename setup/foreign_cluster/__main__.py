@@ -15,6 +15,7 @@ from setup.foreign_cluster import lifecycle
 from setup.foreign_cluster.spec import ForeignSpec
 from setup.foreign_cluster.state import load_state
 from virtual_cluster import network, processes
+from virtual_cluster.terminal import run_apart
 
 _OPTIONS = {
     "nodes": "nodes of one type, as Slurm writes them: 'c[001-003] CPUs=2 RealMemory=2000'",
@@ -97,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> None:
     if command == "login":
         user, *rest = _words(arguments.words) or [""]
         words = state.as_user(user, _words(rest) or ["bash", "-l"])
-        os.execvp(words[0], words)  # noqa: S606
+        sys.exit(run_apart(words))
     if command == "maintenance":
         lifecycle.maintenance(state, arguments.begin, arguments.minutes, arguments.reservation)
     elif command == "power" and arguments.to == "on":

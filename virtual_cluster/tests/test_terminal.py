@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the jobs' user has planted cannot reach the terminal of root's shell, nor root's mounts."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from records.errors import InfrastructureError
+from virtual_cluster import processes
+from virtual_cluster.api import Cluster
+from virtual_cluster.tests.clusters import NEEDS_CLUSTER, as_user, on_nodes, wait_for
+
+pytestmark = NEEDS_CLUSTER
+
+#: Writes which terminal it can reach, and pushes a command into it.
+PLANTED = """\
+python3 - {seen} {pushed} <<'END'
+import fcntl, os, sys, termios
+own = os.open("/dev/tty", os.O_RDWR)
+with open(sys.argv[1], "a") as file:
+    print(os.ttyname(own) if own else "", os.getsid(0), file=file)
+for descriptor in (own, 0, 1, 2):
+    for letter in "id > " + sys.argv[2] + "\\n":
+        try:
+            fcntl.ioctl(descriptor, termios.TIOCSTI, letter.encode())
+        except OSError:
+            pass
+END
+exit 7
+"""
+
+
+def typed_into_a_shell_of_root(command: str) -> tuple[str, str]:
+    """What a shell of root in a terminal of its own printed, and that terminal's name."""
+    pid, master = pty.fork()
+    if pid == 0:
+        os.execvp("bash", ["bash", "--norc", "--noprofile"])  # noqa: S606
+    os.write(master, f"tty; {command}; echo DO''NE status=$?\n".encode())
+    printed, deadline = b"", time.monotonic() + 60
+    while not re.search(rb"DONE status=\d", printed) and time.monotonic() < deadline:
+        if select.select([master], [], [], 1.0)[0]:
+            printed += os.read(master, 4096)
+    os.write(master, b"exit\n")
+    os.waitpid(pid, 0)
+    os.close(master)
+    text = printed.decode(errors="replace")
+    found = re.search(r"/dev/pts/\d+", text)
+    assert found, text
+    return text, found[0]
+
+
+@pytest.mark.parametrize("node", [[], ["n2"]])
+def test_a_planted_bashrc_cannot_type_into_roots_shell(
+    shared: Cluster, tmp_path: Path, node: list[str]
+) -> None:
+    home = Path(shared.site_facts()["home_dir"])
+    seen, pushed = home / "seen", tmp_path / "pushed"
+    seen.unlink(missing_ok=True)
+    planted = home / ".bashrc"
+    planted.write_text(PLANTED.format(seen=seen, pushed=pushed))
+    os.chown(planted, *(shared.site_facts()[key] for key in ("uid", "gid")))
+    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name, *node]
+    try:
+        printed, terminal = typed_into_a_shell_of_root(" ".join(words))
+    finally:
+        planted.unlink()
+    assert not pushed.exists()
+    reached, session = seen.read_text().split()
+    assert terminal not in reached.split()
+    assert int(session) != os.getsid(0)
+    assert "status=7" in printed
+
+
+def test_a_command_without_a_terminal_has_none_and_keeps_its_streams(shared: Cluster) -> None:
+    script = "echo out; echo err >&2; cat; (: < /dev/tty) 2>/dev/null || echo none; exit 3"
+    words = [sys.executable, "-m", "virtual_cluster", "shell", "--name", shared.name]
+    done = subprocess.run(
+        [*words, "--", "sh", "-c", script],
+        input="in\n",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\nin\nnone\n", "err\n")
+
+
+@pytest.mark.parametrize("target", ["/tmp", "/proc", "/"])  # noqa: S108
+def test_a_link_of_a_job_does_not_make_root_unmount(shared: Cluster, target: str) -> None:
+    """The node's own mount stays, and the message names the link."""
+    name = Path(f"/tmp/assay-planted-{os.getpid()}-{len(target)}")  # noqa: S108
+    (name / "osu").mkdir(parents=True)
+    before = on_nodes(shared, "cut -d' ' -f4,5 /proc/self/mountinfo | sort | sha256sum")
+    as_user(shared, "srun", "-N4", "ln", "-s", target, str(name))
+    try:
+        for folder in (name, name / "osu"):
+            with pytest.raises(InfrastructureError, match="which a job has made there"):
+                shared.show([folder])
+    finally:
+        as_user(shared, "srun", "-N4", "rm", str(name))
+        (name / "osu").rmdir()
+        name.rmdir()
+    after = on_nodes(shared, "cut -d' ' -f4,5 /proc/self/mountinfo | sort | sha256sum")
+    assert before == after
+
+
+def test_a_job_cannot_pass_for_a_shell_of_root(shared: Cluster) -> None:
+    """The end of a job ends all of it, whatever it has in its environment."""
+    script = "ASSAY_CLUSTER_SHELL=n1 setsid sleep 1000 </dev/null >/dev/null 2>&1 & sleep 0.2"
+    as_user(shared, "srun", "-N1", "-wn1", "sh", "-c", script)
+
+    def left() -> bool:
+        files = [Path(f"/run/netns/assay-{shared.name}-n1")]
+        running = processes.inside_network(files)
+        commands = [Path(f"/proc/{one.pid}/cmdline").read_bytes() for one in running]
+        return b"sleep\x001000\x00" in commands
+
+    wait_for(lambda: not left())
