@@ -94,8 +94,8 @@ class EfficiencyCriterion(Criterion):
     reference: Selection | None = key("Per-node rate of the measured peak.", default=None)
     at_least: float = key("Least efficiency that passes.", "1", gt=0, le=1)
     required: bool = key(
-        "Whether it stays open when it cannot be judged, as where the site declares no nominal"
-        " rate; else it is left out, and named.",
+        "Whether it stays open where the site declares no nominal rate; else it is left out there,"
+        " and named.",
         default=True,
     )
 

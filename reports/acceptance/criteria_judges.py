@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -174,15 +175,27 @@ class Context:
         """
         if items:
             return judged(criterion, statement, items, further=further)
-        cases = [case for case in self.evidence.planned if case.check == criterion.check]
-        skipped = sum(case.skipped is not None for case in cases)
-        note = f"the campaign has no case of check {criterion.check}"
-        if cases:
-            note = (
-                f"no ok launch of {criterion.check} has {criterion.metric} as selected"
-                f" ({len(cases)} cases planned, {skipped} of them skipped)"
-            )
-        return judged(criterion, statement, (), note + needs)
+        return judged(criterion, statement, (), self.lacking(criterion) + needs)
+
+    def lacking(self, chosen: Selection) -> str:
+        """Why a selection has no value: no case, none that can run, no ok launch."""
+        cases = [case for case in self.evidence.planned if case.check == chosen.check]
+        if not cases:
+            return f"the campaign has no case of check {chosen.check}"
+        skipped = [case.skipped for case in cases if case.skipped is not None]
+        if len(skipped) == len(cases):
+            return f"every case of check {chosen.check} is skipped: {skipped[0]}"
+        counts = Counter(
+            self.evidence.launches[key].status
+            for case in cases
+            if case.skipped is None
+            for key in self._launches.get(case.id, ())
+        )
+        told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items()))
+        return (
+            f"no ok launch of {chosen.check} has {chosen.metric} as selected ({len(cases)} cases"
+            f" planned, {len(skipped)} of them skipped; launches: {told or 'none'})"
+        )
 
 
 def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
@@ -236,7 +249,8 @@ def judge_ratio(criterion: RatioCriterion, context: Context) -> JudgedCriterion:
     for values in context.evidence.selected(criterion):
         found = context.evidence.select(reference, values.case.environment)
         if len(found) != 1:
-            return judged(criterion, statement, (), _not_one(reference, values, len(found)))
+            note = _not_one(reference, values, len(found), context)
+            return judged(criterion, statement, (), note)
         items.append(_ratio_item(context, values, found[0].by_block(), limits, found))
     items += context.absent(criterion)
     return context.judged(criterion, statement, items)
@@ -261,7 +275,8 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
         nodes = evidence.select(reference, values.case.environment) or evidence.select(reference)
         cases = {node.case.id for node in nodes}
         if len(cases) != 1:
-            return judged(criterion, statement, (), _not_one(reference, values, len(cases)))
+            note = _not_one(reference, values, len(cases), context)
+            return judged(criterion, statement, (), note)
         rates = _mean_rank_rates(nodes).items()
         peaks = {block: values.case.ranks * rate for block, rate in rates}
         items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), nodes))
@@ -272,7 +287,6 @@ def judge_efficiency(criterion: EfficiencyCriterion, context: Context) -> Judged
 def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCriterion:
     """A rate over the nominal one that the site states: an absolute limit."""
     chosen, further = _telling(criterion, context, (criterion.at_least, None))
-    key = context.evidence.nominal_key(criterion.metric, chosen)
     statement = (
         f"{context.metric_title(criterion.metric)} of {criterion.check} over nominal peak at least"
         f" {criterion.at_least:g}"
@@ -281,8 +295,9 @@ def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCr
     for values in chosen:
         peak = context.evidence.nominal_rate(values)
         if peak is None:
-            note = f"the site declares no {key} in its site.yaml"
-            return replace(judged(criterion, statement, (), note), absolute=True)
+            note = f"the site declares no {context.evidence.nominal_key(values)} in its site.yaml"
+            result = judged(criterion, statement, (), note)
+            return replace(result, absolute=True, lacks_rate=True)
         peaks = dict.fromkeys(values.by_block(), peak)
         items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), ()))
     items += context.absent(criterion)
@@ -317,8 +332,9 @@ def _ratio_item(
     return context.share_item(values, ratios, list(by_block.values()), limits, others)
 
 
-def _not_one(reference: Selection, values: Values, count: int) -> str:
+def _not_one(reference: Selection, values: Values, count: int, context: Context) -> str:
+    why = f": {context.lacking(reference)}" if not count else ""
     return (
         f"the reference {reference.metric} of {reference.check} selects {count} values in"
-        f" {values.case.environment}; it must select one"
+        f" {values.case.environment}; it must select one{why}"
     )

@@ -25,6 +25,7 @@ from reports.acceptance.judge import judge
 from reports.acceptance.model import Finding, JudgedCriterion, Judgement
 from reports.acceptance.values import Evidence, gather
 from reports.load.loading import Run, load_run
+from reports.notation.values import as_bytes
 
 FOLDER = "acceptance"
 #: Schema 2 added `records`: how many each run has, and the head of their chain; schema 3 groups,
@@ -108,7 +109,7 @@ def make_dossier(
         evidence=evidence,
         judgement=judgement,
         day=day,
-        content=msgspec.json.format(msgspec.json.encode(content), indent=1) + b"\n",
+        content=msgspec.json.format(as_bytes(content), indent=1) + b"\n",
         manifest_sha256=manifest_sha256,
         criteria_sha256=criteria_sha256,
         made_with=made_with,

@@ -82,9 +82,9 @@ def _judged(criterion: Criterion, context: Context) -> JudgedCriterion:
 
 
 def _left_out(criterion: Criterion, result: JudgedCriterion) -> bool:
-    """Whether a criterion cannot apply, and says that it need not."""
+    """Whether the site states no rate for a criterion that says that it need not."""
     optional = isinstance(criterion, EfficiencyCriterion) and not criterion.required
-    return optional and not result.items
+    return optional and result.lacks_rate
 
 
 def _proposals(evidence: Evidence) -> Iterable[str]:

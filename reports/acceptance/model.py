@@ -111,7 +111,7 @@ class JudgedCriterion:
 
     `further` counts items that passed and are not kept, because there are very many, `explained`
     pairs that a slow link or cut among the items explains. `absolute`: the limit does not come from
-    the machine itself.
+    the machine itself. `lacks_rate`: there are values, but the site states no nominal rate.
     """
 
     id: str
@@ -123,6 +123,7 @@ class JudgedCriterion:
     further: int = 0
     absolute: bool = False
     explained: int = 0
+    lacks_rate: bool = False
 
     @property
     def verdict(self) -> Verdict:

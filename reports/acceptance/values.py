@@ -230,10 +230,9 @@ class Evidence:
             return rates.node_memory_bytes_per_s and nodes * rates.node_memory_bytes_per_s
         return rates.link_bytes_per_s
 
-    def nominal_key(self, metric: str, chosen: Sequence[Values]) -> str:
-        """The key of site.yaml that states a metric's nominal rate."""
-        nodes = len(chosen[0].place) if chosen else 0
-        return NOMINAL_KEYS[self._limited_by(metric, nodes)]
+    def nominal_key(self, values: Values) -> str:
+        """The key of site.yaml that states the nominal rate of a value's metric."""
+        return NOMINAL_KEYS[self._limited_by(values.metric, len(values.place))]
 
     def _limited_by(self, metric: str, nodes: int) -> str:
         """What bounds a metric; by its unit and nodes where a plan of schema 1 does not say it."""

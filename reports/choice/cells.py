@@ -52,6 +52,11 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
         return cls(low, high, answer.p, LEAST_DIFFERENCE * shift)
 
     @property
+    def bounded(self) -> bool:
+        """Whether the values varied enough to bound the ratio."""
+        return self.low > exp(-_MOST_LOG) and self.high < exp(_MOST_LOG)
+
+    @property
     def word(self) -> Word:
         """One interval decides; turning the pair round turns the word round."""
         most, least = LEAST_DIFFERENCE, 1 / LEAST_DIFFERENCE
@@ -66,6 +71,8 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     @property
     def text(self) -> str:
         """ "+1.2 % … +4.0 %"."""
+        if not self.bounded:
+            return "no bounds"
         return between(self.low, self.high, advantage_text)
 
     @property
@@ -171,6 +178,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         text = f"{word} (n = {self.n}, {judged.text})"
         if judged.separated and word in ("not slower", "not faster"):
             text = f"{text}; a difference, but not beyond 3 % for certain"
+        if word == "not resolved" and not judged.bounded:
+            return (
+                f"{not_resolved(self.n)}: the values are equal, or coarser than what they could"
+                " bound; time longer batches"
+            )
         if word == "not resolved":
             text = (
                 f"{not_resolved(self.n)}, smallest detectable difference"

@@ -28,6 +28,8 @@ QUANTILE = 0.04
 _ALL_FLIPS_UP_TO = 12
 _FLIPS = 2000
 _TOGETHER = 512
+#: Values of d closer than this are one value; the rest is rounding.
+_ALIKE = 1e-12
 
 
 class Question(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -159,7 +161,12 @@ def by_blocks(questions: Sequence[Question]) -> list[Group]:
 def bounds(
     group: Group, critical: float, wider: float
 ) -> tuple[list[tuple[float, float, float]], NDArray[np.float64]]:
-    """Of each row lower and upper bound and what is detectable at the critical p; and its own p."""
+    """Of each row lower and upper bound and what is detectable at the critical p; and its own p.
+
+    A row is known to its grid at best: the smallest gap between two distinct values. A row
+    of one value has no known grid, and so no bounds (-inf, inf): ties of a coarse timer are no
+    evidence of a small variance.
+    """
     n = len(group.blocks)
     mean = group.rows.mean(axis=1)
     own_variance = group.variances(group.rows.var(axis=1, ddof=1))
@@ -167,13 +174,25 @@ def bounds(
     freedom = group.freedom
     tail = np.minimum(critical * group.weights, 1.0) / 2
     known, at = np.unique(np.stack([freedom, tail]), axis=1, return_inverse=True)
-    reach = special.stdtrit(known[0], 1 - known[1])
+    reach = -special.stdtrit(known[0], known[1])
     shift = special.nctdtrinc(known[0], 1 - POWER, reach)
-    half, shift = reach[at] * error, shift[at] * error
+    with np.errstate(invalid="ignore"):
+        half, shift = reach[at] * error, shift[at] * error
+    grid = _grids(group.rows)
+    half = np.where(np.isfinite(half), np.maximum(half, grid), np.inf)
+    shift = np.where(np.isfinite(half) & np.isfinite(shift), np.maximum(shift, grid), np.inf)
     with np.errstate(divide="ignore", invalid="ignore"):
         own = 2 * special.stdtr(freedom, np.nan_to_num(-np.abs(mean) / error, nan=0.0))
+    own = np.where(np.isfinite(half), own, 1.0)
     columns = (mean - half, mean + half, shift)
     return list(zip(*(column.tolist() for column in columns), strict=True)), own
+
+
+def _grids(rows: Matrix) -> NDArray[np.float64]:
+    """Of each row the smallest gap between two values that differ; inf where none do."""
+    gaps = np.diff(np.sort(rows, axis=1), axis=1)
+    alike = gaps <= _ALIKE * (1 + np.abs(rows).max(axis=1, keepdims=True))
+    return np.asarray(np.where(alike, np.inf, gaps).min(axis=1))
 
 
 def detectable(n: int, critical: float, gain: float = 1.0) -> float:

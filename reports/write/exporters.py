@@ -16,6 +16,7 @@ from reports.analysis import NOT_RUN, STATUSES, Analysis
 from reports.answer.run import answer_of
 from reports.choice.cells import as_json
 from reports.choice.leaders import rankings
+from reports.notation.values import as_bytes
 from reports.write.summary import summary_sentences
 
 #: The version of verdicts.json.
@@ -89,8 +90,8 @@ def _escaped(text: str) -> str:
 def render_json(analysis: Analysis, warnings: Sequence[str]) -> Iterator[str]:
     """verdicts.json in pieces: counts, warnings, the summary's sentences, every comparison's
     verdict. A short one is indented."""
-    head = msgspec.json.encode(_verdicts(analysis, warnings)).removesuffix(_END)
-    points = [msgspec.json.encode(as_json(cell)) for cell in analysis.comparisons.points]
+    head = as_bytes(_verdicts(analysis, warnings)).removesuffix(_END)
+    points = [as_bytes(as_json(cell)) for cell in analysis.comparisons.points]
     if len(head) + sum(map(len, points)) + len(points) < _MOST_INDENTED:
         whole = b"".join((head, b",".join(points), _END))
         yield plain(msgspec.json.format(whole, indent=2).decode()) + "\n"

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every shipped criteria file judges a real run of every shipped campaign, to a document that
+verifies; what a campaign does not measure is INCONCLUSIVE and named."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+
+from assay.cli import main
+from assay.criteria.loading import criteria_names, load_criteria
+from assay.schema.loading import campaign_names
+from reports.acceptance import store
+from reports.write.pdf import find_browser
+
+STORED = Path(__file__).with_name("stored_runs")
+STATUS = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}
+
+
+def stored_run(campaign: str, place: Path) -> Path:
+    """A copy of the stored run of a campaign."""
+    shutil.unpack_archive(STORED / f"{campaign}.tar.xz", place)
+    return place / campaign
+
+
+@pytest.fixture(scope="module", params=campaign_names())
+def run(request, tmp_path_factory):
+    return stored_run(request.param, tmp_path_factory.mktemp("stored"))
+
+
+@pytest.mark.parametrize("criteria", criteria_names())
+def test_every_criteria_file_judges_a_run_of_every_campaign(run, criteria, monkeypatch, capsys):
+    monkeypatch.setattr(store, "find_browser", lambda: None)  # the print is tested below
+    status = main(["accept", str(run), "--criteria", criteria])
+    told = json.loads((run / "acceptance" / store.MACHINE).read_bytes())
+    assert status == STATUS[told["verdict"]]
+    results = {result["id"]: result for result in told["results"]}
+    asked = {one.id: one for one in load_criteria(criteria)[0].criteria}
+    left_out = {one["id"] for one in told["left_out"]}
+    assert {*results, *left_out} == {"answers", *asked}
+    measured = {case["check"] for case in json.loads((run / "plan.json").read_bytes())["cases"]}
+    for name in asked.keys() - left_out:
+        one = asked[name]
+        result = results[name]
+        notes = [result["note"], *(item["note"] for item in result["items"])]
+        if result["verdict"] == "INCONCLUSIVE":
+            assert any(notes), name
+        if one.check not in measured:
+            assert (result["verdict"], result["items"]) == ("INCONCLUSIVE", []), name
+            assert f"no case of check {one.check}" in result["note"]
+    assert told["verdict"] != "PASS" or all(r["verdict"] == "PASS" for r in results.values())
+    capsys.readouterr()
+    assert main(["verify", str(run)]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.skipif(find_browser() is None, reason="no browser is installed")
+def test_the_document_by_standard_is_printed_and_its_print_verifies(tmp_path, capsys):
+    run = stored_run("acceptance", tmp_path)
+    assert main(["accept", str(run), "--criteria", "standard"]) in (1, 3)
+    text = "".join(
+        page.extract_text() for page in PdfReader(run / "acceptance" / store.PRINT).pages
+    )
+    assert "Memory bandwidth repeats" in text
+    capsys.readouterr()
+    assert main(["verify", str(run), "--json"]) == 0
+    printed = [
+        check for check in json.loads(capsys.readouterr().out)["checks"] if "print" in check["what"]
+    ]
+    assert printed and not printed[0]["unproven"]
