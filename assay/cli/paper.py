@@ -12,6 +12,7 @@ from assay.machine.runs import Studied
 from assay.terminal import say
 from records.errors import ExitStatus
 from records.run_directory import open_run, refuse_other
+from reports.papers.claims import UNTESTABLE
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
 from reports.show.canvas import styled
@@ -48,7 +49,10 @@ def _paper(arguments: argparse.Namespace) -> int:
         pictures = [picture for part in document.parts for picture in part.pictures]
         written += write_pictures(pictures, document.analysis.looks, arguments.pictures)
     if arguments.json:
-        claims = [{"claim": one.claim.said, "verdict": one.word} for one in document.claims]
+        claims = [
+            {"claim": one.claim.said, "verdict": one.word, "because": one.because}
+            for one in document.claims
+        ]
         files = [str(path) for path in written]
         told = Studied.of(
             study=study.name, run=str(run), answer=document.answer, claims=claims, files=files
@@ -59,7 +63,8 @@ def _paper(arguments: argparse.Namespace) -> int:
     for text in document.warnings:
         say(f"  note: {text}")
     for one in document.claims:
-        say(f"  {one.word}: {one.claim.said}")
+        why = f" ({one.because})" if one.word == UNTESTABLE else ""
+        say(f"  {one.word}: {one.claim.said}{why}")
     for path in written:
         say(str(path))
     return ExitStatus.PASS

@@ -326,6 +326,8 @@ class ClaimTold(Part):
     """What the study says."""
     verdict: str
     """holds, does not hold, not resolved, cannot be tested here, differs between libraries."""
+    because: str = ""
+    """Value, interval and n of each environment, or why it cannot be tested."""
 
 
 class Studied(Form):

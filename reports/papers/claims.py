@@ -4,19 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from records.flags import shares_cores
+from records.plan import PlannedCase
 from reports.analysis import Analysis
 from reports.notation.units import ReadableUnit, count_text, readable_unit, three_digits
 from reports.notation.values import between
-from reports.papers.beside import SHARED, SHARED_MEANS
 from reports.papers.definition import Claim, Measured
 from reports.papers.fields import measured_field
-from reports.papers.matching import Point, why_nothing
+from reports.papers.matching import Point, rows_like, why_nothing
 from reports.papers.steps import Field, Values, joined
 from reports.show.rows import environments
 from reports.show.tables import Cell, Column, Table
@@ -44,14 +44,27 @@ class Judged:
 
     @property
     def word(self) -> str:
-        """The verdict in a word, where the environments agree."""
-        words = dict.fromkeys(verdict.word for verdict in self.verdicts)
-        return next(iter(words)) if len(words) == 1 else DIFFERS
+        """The verdict in a word: of environments that agree, else the one that says least."""
+        words = {verdict.word for verdict in self.verdicts}
+        if {HOLDS, FAILS} <= words:
+            return DIFFERS
+        return next(word for word in (UNTESTABLE, UNRESOLVED, HOLDS, FAILS) if word in words)
+
+    @property
+    def because(self) -> str:
+        """The reasons, each once, with the environments that have it."""
+        names: dict[str, list[str]] = {}
+        for verdict in self.verdicts:
+            names.setdefault(verdict.because, []).append(verdict.environment)
+        told = ((", ".join(filter(None, who)), why) for why, who in names.items())
+        return "; ".join(f"{who}: {why}" if who else why for who, why in told)
 
 
-#: The word for a claim whose verdicts are not the same in all environments.
+#: The word for a claim that holds in one environment and not in another.
 DIFFERS = "differs between libraries"
-#: An interval whose ends lie further apart, of two or three values, is not told by its ends.
+#: Fewer launches decide no claim: of two, t is 12.7 and the interval says nothing.
+LEAST_LAUNCHES = 3
+#: An interval whose ends lie further apart is not told by its ends.
 WIDEST = 1000
 
 
@@ -74,7 +87,38 @@ def judge(claim: Claim, analysis: Analysis) -> list[Verdict]:
         return [Verdict("", UNTESTABLE, "the run has no point that both sides share")]
     order = [""] if alone else environments(analysis, names)
     asked = _judged_at_each if claim.each else _judged
-    return [asked(claim, found, name, _unit(claim, analysis)) for name in order]
+    unit = _unit(claim, analysis)
+    return [
+        Verdict(name, UNTESTABLE, why)
+        if (why := _on_shared_cores(analysis, sides, found, name))
+        else asked(claim, found, name, unit)
+        for name in order
+    ]
+
+
+def _on_shared_cores(
+    analysis: Analysis, sides: Sequence[Measured], field: Field, name: str
+) -> str | None:
+    """Why no machine's speed decides the claim, and what would; None where no core was shared."""
+    values = [by[name] for by in field.values.values() if name in by]
+    shared = sum(shares_cores(one.flags) for one in values)
+    if not shared:
+        return None
+    parts = [part for side in sides for part in (side, side.over, side.times) if part]
+    rows = [row for part in parts for row in rows_like(analysis, part) if shares_cores(row.flags)]
+    cases = [analysis.case(row) for row in rows]
+    nodes = max((one.nodes for one in cases), default=1)
+    cores = max((_cores_per_node(one) for one in cases), default=1)
+    return (
+        f"in {shared} of {count_text(len(values), 'point')} busy ranks shared cores: the times are"
+        f" the scheduler's; needed: {count_text(nodes, 'node')} with"
+        f" {count_text(cores, 'core')} each that no other node shares"
+    )
+
+
+def _cores_per_node(case: PlannedCase) -> int:
+    ranks = max(case.ranks_per_node, -(-case.ranks // max(case.nodes, 1)))
+    return ranks * (case.cpus_per_task or 1)
 
 
 def _unit(claim: Claim, analysis: Analysis) -> ReadableUnit:
@@ -116,10 +160,6 @@ def _logs(field: Field, name: str) -> tuple[list[float], int]:
     return [float(np.mean(one)) for one in logs.values() if len(one) == most], most
 
 
-def _flags(field: Field, name: str) -> Iterator[tuple[str, ...]]:
-    return (by[name].flags for by in field.values.values() if name in by)
-
-
 def _judged_at_each(claim: Claim, field: Field, environment: str, unit: ReadableUnit) -> Verdict:
     """Holds where it holds at every value of a place; fails where it fails at one of them."""
     axis = field.axes.index(str(claim.each))
@@ -146,9 +186,7 @@ def _judged(
     if not logs:
         return Verdict(environment, UNTESTABLE, "no value is above 0")
     summary = summarise(logs)
-    interval = summary.mean_interval
-    mark = f" {SHARED}" if any(map(shares_cores, _flags(field, environment))) else ""
-    over = f"n = {summary.n}, {count_text(points, 'point')}{mark}"
+    over = f"n = {summary.n}, {count_text(points, 'point')}"
 
     def text(log: float) -> str:
         return three_digits(math.exp(log) / unit.factor)
@@ -158,8 +196,11 @@ def _judged(
     limit = claim.more_than if claim.more_than is not None else claim.less_than
     assert limit is not None
     asked = f"asked {'above' if above else 'below'} {limit / unit.factor:g}"
-    if interval is None:
-        return Verdict(environment, UNRESOLVED, f"{told}, {asked}; {over}")
+    interval = summary.mean_interval
+    if interval is None or summary.n < LEAST_LAUNCHES:
+        few = "one launch" if summary.n == 1 else "two launches"
+        because = f"{told}, {asked}; {count_text(points, 'point')}; {few}: not resolved"
+        return Verdict(environment, UNRESOLVED, because)
     low, high = math.exp(interval.low), math.exp(interval.high)
     half = mean_half_width(summary.n, 1 - (1 - LEVEL) / among) * (summary.stddev or 0.0)
     ends = between(interval.low, interval.high, text)
@@ -187,8 +228,4 @@ def claims_table(claims: list[Judged]) -> Table:
             name = Cell(verdict.environment, environment=verdict.environment)
             rows.append([lead, place, name, Cell(verdict.word), Cell(verdict.because)])
     columns = [Column(t) for t in ("claim", "where", "environment", "verdict", "because")]
-    marked = any(v.because.endswith(SHARED) for one in claims for v in one.verdicts)
-    note = SHARED_MEANS if marked else ""
-    return Table(
-        "claims", "What the paper claims", columns, rows, note, len(rows), frozenset(groups)
-    )
+    return Table("claims", "What the paper claims", columns, rows, "", len(rows), frozenset(groups))

@@ -16,6 +16,7 @@ from reports.papers.claims import (
     DIFFERS,
     FAILS,
     HOLDS,
+    LEAST_LAUNCHES,
     UNRESOLVED,
     UNTESTABLE,
     Judged,
@@ -94,13 +95,14 @@ class PaperDocument:
             told.append(f"{launches} no value; what is said here rests on the others.")
         if not analysis.complete:
             told.append("The run is not finished.")
-        if analysis.run.blocks == 1:
-            told.append("One block: values have no spread, and no claim of them is resolved.")
+        if analysis.run.blocks < LEAST_LAUNCHES:
+            few = "One block" if analysis.run.blocks == 1 else "Two blocks"
+            told.append(f"{few}: no claim is resolved with fewer than {LEAST_LAUNCHES} launches.")
         if shared := analysis.oversubscribed:
             launches = count_text(shared, "launch", "launches")
             told.append(
-                f"{launches} had busy ranks that shared cores; their times are the scheduler's, and"
-                " are marked."
+                f"{launches} had busy ranks that shared cores; their times are the scheduler's,"
+                " are marked and decide no claim."
             )
         return told
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from html import unescape
 from pathlib import Path
 
@@ -11,13 +12,23 @@ import pytest
 
 from assay import ROOT
 from assay.cli import main
+from bench.whole_campaigns import write_campaign
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 from reports.analysis import analyse
 from reports.load.loading import load_run
 from reports.papers import claims, tables
 from reports.papers.beside import Beside
-from reports.papers.claims import FAILS, HOLDS, UNRESOLVED, UNTESTABLE, judge
+from reports.papers.claims import (
+    DIFFERS,
+    FAILS,
+    HOLDS,
+    UNRESOLVED,
+    UNTESTABLE,
+    Judged,
+    Verdict,
+    judge,
+)
 from reports.papers.definition import Claim, Measured, load_study, read_study, studies
 from reports.papers.document import make_document
 from reports.papers.labels import End, label_ends
@@ -49,6 +60,7 @@ def a_run(folder: Path, lam: float = 1.05, blocks: int = 7, slow: tuple[int, ...
             rate = 2e9 * speed
             metric["value"] = rate if metric["unit"] == "flop/s" else 10 / speed
             metric.pop("samples", None)
+        record["flags"] = []
         return record
 
     run = write_run(folder, cases, blocks=blocks, edit=known)
@@ -191,6 +203,89 @@ def test_one_block_resolves_nothing(tmp_path):
     assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [UNRESOLVED]
 
 
+def test_two_launches_resolve_no_claim_and_give_no_interval(tmp_path):
+    analysis = analyse(load_run(a_run(tmp_path, blocks=2)))
+    for limit in ({"more_than": 1.0}, {"more_than": 100.0}, {"less_than": 1.0}):
+        (verdict,) = judge(lead(**limit), analysis)
+        assert verdict.word == UNRESOLVED
+        assert verdict.because.endswith("two launches: not resolved")
+        assert "95%" not in verdict.because
+
+
+def sharing(run: Path, shares) -> Path:
+    """The run, with the launches that `shares` picks, and no other, marked as oversubscribed."""
+    file = run / "records.jsonl"
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    for record in records:
+        shared = record["status"] != "skipped" and shares(record)
+        record["flags"] = ["oversubscribed"] if shared else []
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return run
+
+
+@pytest.mark.parametrize("each", [None, "params.n"])
+@pytest.mark.parametrize("limit", [{"more_than": 1.0}, {"more_than": 2.0}, {"less_than": 1.06}])
+@pytest.mark.parametrize(
+    "shares",
+    [
+        lambda record: True,
+        lambda record: record["environment"] == "lam",
+        lambda record: record["environment"] == "mpich",
+        lambda record: (
+            record["environment"] == "mpich"
+            and record["params"]["n"] == 2000
+            and record["block"] == 3
+        ),
+    ],
+)
+def test_launches_that_shared_cores_on_either_side_decide_no_claim(tmp_path, shares, limit, each):
+    run = sharing(a_run(tmp_path / "run"), shares)
+    claim = lead(**limit).model_copy(update={"each": each})
+    (verdict,) = judge(claim, analyse(load_run(run)))
+    assert verdict.word == UNTESTABLE
+    assert "busy ranks shared cores" in verdict.because
+    assert "needed: 2 nodes with 2 cores each" in verdict.because
+
+
+@pytest.mark.parametrize("name", studies())
+def test_no_claim_of_a_study_is_decided_on_shared_cores(tmp_path, name):
+    run = write_campaign(tmp_path / "run", name, blocks=3)
+    study = load_study(name)
+
+    def words(shares):
+        analysis = analyse(load_run(sharing(run, shares)))
+        return {v.word for claim in study.claims for v in judge(claim, analysis)}
+
+    assert words(lambda record: False) & {HOLDS, FAILS}
+    assert words(lambda record: True) == {UNTESTABLE}
+
+
+def test_every_writer_says_that_claims_on_shared_cores_cannot_be_tested(tmp_path, capsys):
+    run = sharing(a_run(tmp_path / "run"), lambda record: True)
+    assert main(["paper", "2003", str(run), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["verdict"] for one in told["claims"]} == {UNTESTABLE}
+    assert "busy ranks shared cores" in told["claims"][0]["because"]
+    assert f" claims: {len(told['claims'])} cannot be tested here;" in told["answer"]
+    for kind in ("html", "md"):
+        text = unescape((run / "paper" / f"wyeast-2003.{kind}").read_text())
+        assert "needed: 2 nodes with 2 cores each" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        ([HOLDS, HOLDS], HOLDS),
+        ([HOLDS, FAILS, UNTESTABLE], DIFFERS),
+        ([HOLDS, UNRESOLVED], UNRESOLVED),
+        ([FAILS, UNTESTABLE], UNTESTABLE),
+    ],
+)
+def test_libraries_differ_where_a_claim_holds_for_one_and_fails_for_another(words, word):
+    verdicts = [Verdict(str(place), one, "") for place, one in enumerate(words)]
+    assert Judged(lead(more_than=1.0), verdicts).word == word
+
+
 def test_what_a_run_lacks_cannot_be_tested(analysis):
     ring = Claim(
         said="a ring", where="here", value=Measured(check="ring", metric="ring_rate"), more_than=1.0
@@ -215,7 +310,9 @@ def test_without_an_environment_each_is_asked(analysis):
 def test_the_command_writes_a_document(tmp_path, capsys):
     run = a_run(tmp_path / "run")
     assert main(["paper", "2003", str(run)]) == 0
-    assert "; 12 of " in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert "; 12 of " in said
+    assert "LAM runs the lattice program faster than MPICH. (the run has no launch of" in said
     assert {"wyeast-2003.html", "wyeast-2003.md"} <= {p.name for p in (run / "paper").iterdir()}
 
 
@@ -262,7 +359,7 @@ def test_the_points_that_were_measured_stand_before_a_long_table(tmp_path, monke
 
 @pytest.mark.parametrize(
     ("blocks", "told"),
-    [(7, ["campaign quick", "84 launches"]), (1, ["campaign quick", "One block", "12 launches"])],
+    [(7, ["campaign quick"]), (2, ["campaign quick", "Two blocks"]), (1, ["quick", "One block"])],
 )
 def test_a_document_says_why_less_stands_beside_than_could(tmp_path, blocks, told):
     document = make_document(load_study("2003"), a_run(tmp_path, blocks=blocks))
