@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -27,6 +28,7 @@ def _run(argv: Sequence[str] | None) -> int:
     command = [word for word in words if not word.startswith("-")][:1]
     try:
         with ended_by_ctrl_c():
+            _refuse_empty(words)
             arguments = make_parser(command).parse_args(words)
             run = arguments.run
             if isinstance(run, str):  # "module:function", where the module is slow to load
@@ -42,6 +44,23 @@ def _run(argv: Sequence[str] | None) -> int:
     except BrokenPipeError:  # of bytes, such as a raw file
         leave_pipe(sys.stdout)
         return int(ExitStatus.PASS)
+    except Exception:  # exit status 1 of Python means FAIL here
+        traceback.print_exc()
+        _tell("the lines above are a defect of assay, not a verdict; please report them")
+        return int(ExitStatus.INFRASTRUCTURE)
+
+
+def _refuse_empty(words: Sequence[str]) -> None:
+    """Raise AssayError for an empty value, often a shell variable that is not set.
+
+    Words after `--` belong to another command.
+    """
+    own = [*words[: words.index("--")]] if "--" in words else words
+    for before, word in zip(["", *own], own, strict=False):
+        option, _, value = word.partition("=") if word.startswith("--") else (before, "", word)
+        if not value and (word == "" or word.endswith("=")):
+            name = option if option.startswith("-") else "an argument"
+            raise AssayError(f"{name} has an empty value; give a value, or leave it out")
 
 
 def _tell(message: str) -> None:
