@@ -40,7 +40,16 @@ class Schedule:
     prologue: str = ""
 
     def texts(self, kind: Kind) -> dict[str, str]:
-        """What would be written: file or table → text."""
+        """What would be written: file or table → text.
+
+        Raises AssayError for a folder or word that a line of these files cannot hold.
+        """
+        for text in (str(self.folder), self.prologue, *self.command, *self.job_options):
+            if not text.isprintable():
+                raise AssayError(
+                    f"{text!r} has a character that no line of a crontab or unit can hold: a line"
+                    " break or another that is not printable; rename the folder or change the word"
+                )
         if kind != "systemd":
             return {_TABLES[kind]: self._block(kind)}
         words = " ".join(_systemd_quoted(word) for word in self._words())
@@ -76,8 +85,9 @@ class Schedule:
 
     def install(self, kind: Kind) -> None:
         """Write it in place of an earlier one of this name."""
+        texts = self.texts(kind)
         if kind == "systemd":
-            for path, text in self.texts(kind).items():
+            for path, text in texts.items():
                 try:
                     write_whole(Path(path), text.encode())
                 except OSError as error:
@@ -89,7 +99,7 @@ class Schedule:
             _systemctl("enable", "--now", f"{self.name}.timer")
             return
         kept = without_block(_table(_TABLES[kind]), self.name)
-        _write_table(_TABLES[kind], kept + self._block(kind))
+        _write_table(_TABLES[kind], kept + texts[_TABLES[kind]])
 
     def remove(self, kind: Kind) -> bool:
         """Remove it; False when there was none."""

@@ -177,3 +177,18 @@ def test_a_night_that_cannot_run_leaves_its_reason_in_the_history(tmp_path, monk
     assert main(["history", "show"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert f"nightly on virtual could not run: {missed.reason[:20]}" in told
+
+
+@pytest.mark.parametrize("kind", ["systemd", "scrontab", "cron"])
+@pytest.mark.parametrize("planted", ["a\n* * * * * id", "a\r", "a\x1b[2J", "a\x00", "a\u2028b"])
+def test_a_name_with_a_line_break_enters_no_table(kind, planted, tmp_path):
+    command = (shutil.which("true"),)
+    for folder, words, prologue in (
+        (tmp_path / planted, command, ""),
+        (tmp_path, (*command, planted), ""),
+        (tmp_path, command, planted),
+    ):
+        schedule = Schedule("assay-nightly-here", 2, 30, words, folder, tmp_path, (), prologue)
+        with pytest.raises(AssayError, match="no line of a crontab or unit can hold"):
+            schedule.install(kind)
+    assert not list(tmp_path.iterdir())
