@@ -28,6 +28,8 @@ QUANTILE = 0.04
 _ALL_FLIPS_UP_TO = 12
 _FLIPS = 2000
 _TOGETHER = 512
+#: A quantile beyond is that of ties; the noncentral t distribution is not computed there.
+_MOST_REACH = 1e3
 #: Values of d closer than this are one value; the rest is rounding.
 _ALIKE = 1e-12
 
@@ -175,7 +177,9 @@ def bounds(
     tail = np.minimum(critical * group.weights, 1.0) / 2
     known, at = np.unique(np.stack([freedom, tail]), axis=1, return_inverse=True)
     reach = -special.stdtrit(known[0], known[1])
-    shift = special.nctdtrinc(known[0], 1 - POWER, reach)
+    within = reach < _MOST_REACH
+    shift = np.full_like(reach, np.inf)
+    shift[within] = special.nctdtrinc(known[0][within], 1 - POWER, reach[within])
     with np.errstate(invalid="ignore"):
         half, shift = reach[at] * error, shift[at] * error
     grid = _grids(group.rows)
