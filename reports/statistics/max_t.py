@@ -165,9 +165,9 @@ def bounds(
 ) -> tuple[list[tuple[float, float, float]], NDArray[np.float64]]:
     """Of each row lower and upper bound and what is detectable at the critical p; and its own p.
 
-    A row is known to its grid at best: the smallest gap between two distinct values. A row
-    of one value has no known grid, and so no bounds (-inf, inf): ties of a coarse timer are no
-    evidence of a small variance.
+    A row is known to its grid at best: the smallest gap between two distinct values. The grid of a
+    row of one value is at most that value; zeros tell no grid, and have no bounds (-inf, inf):
+    ties of a coarse timer are no evidence of a small variance.
     """
     n = len(group.blocks)
     mean = group.rows.mean(axis=1)
@@ -180,23 +180,27 @@ def bounds(
     within = reach < _MOST_REACH
     shift = np.full_like(reach, np.inf)
     shift[within] = special.nctdtrinc(known[0][within], 1 - POWER, reach[within])
-    with np.errstate(invalid="ignore"):
-        half, shift = reach[at] * error, shift[at] * error
-    grid = _grids(group.rows)
-    half = np.where(np.isfinite(half), np.maximum(half, grid), np.inf)
-    shift = np.where(np.isfinite(half) & np.isfinite(shift), np.maximum(shift, grid), np.inf)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        own = 2 * special.stdtr(freedom, np.nan_to_num(-np.abs(mean) / error, nan=0.0))
-    own = np.where(np.isfinite(half), own, 1.0)
+    reach, shift = reach[at], shift[at]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        half, shift = reach * error, shift * error
+        grid = _grids(group.rows)
+        half = np.where(np.isfinite(half), np.maximum(half, grid), np.inf)
+        shift = np.where(np.isfinite(half) & np.isfinite(shift), np.maximum(shift, grid), np.inf)
+        distance = np.nan_to_num(np.abs(mean) * reach / half, nan=0.0)
+    own = np.where(np.isfinite(half), 2 * special.stdtr(freedom, -distance), 1.0)
     columns = (mean - half, mean + half, shift)
     return list(zip(*(column.tolist() for column in columns), strict=True)), own
 
 
 def _grids(rows: Matrix) -> NDArray[np.float64]:
-    """Of each row the smallest gap between two values that differ; inf where none do."""
+    """Of each row the smallest gap between two values that differ; where none do, the value
+    itself; inf where that is zero."""
+    greatest = np.abs(rows).max(axis=1)
     gaps = np.diff(np.sort(rows, axis=1), axis=1)
-    alike = gaps <= _ALIKE * (1 + np.abs(rows).max(axis=1, keepdims=True))
-    return np.asarray(np.where(alike, np.inf, gaps).min(axis=1))
+    alike = gaps <= _ALIKE * (1 + greatest[:, np.newaxis])
+    least = np.where(alike, np.inf, gaps).min(axis=1)
+    known = np.where(greatest > _ALIKE, greatest, np.inf)
+    return np.asarray(np.where(np.isfinite(least), least, known))
 
 
 def detectable(n: int, critical: float, gain: float = 1.0) -> float:

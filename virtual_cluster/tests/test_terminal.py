@@ -27,7 +27,8 @@ python3 - {seen} {pushed} <<'END'
 import fcntl, os, sys, termios
 own = os.open("/dev/tty", os.O_RDWR)
 with open(sys.argv[1], "a") as file:
-    print(os.ttyname(own) if own else "", os.getsid(0), file=file)
+    controlling = open("/proc/self/stat").read().rpartition(")")[2].split()[4]
+    print(controlling, file=file)
 for descriptor in (own, 0, 1, 2):
     for letter in "id > " + sys.argv[2] + "\\n":
         try:
@@ -74,9 +75,8 @@ def test_a_planted_bashrc_cannot_type_into_roots_shell(
     finally:
         planted.unlink()
     assert not pushed.exists()
-    reached, session = seen.read_text().split()
-    assert terminal not in reached.split()
-    assert int(session) != os.getsid(0)
+    controlling = seen.read_text()
+    assert int(controlling) not in (0, os.makedev(136, int(terminal.rpartition("/")[2])))
     assert "status=7" in printed
 
 
@@ -124,3 +124,25 @@ def test_a_job_cannot_pass_for_a_shell_of_root(shared: Cluster) -> None:
         return b"sleep\x001000\x00" in commands
 
     wait_for(lambda: not left())
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("{shell} -- sh -c 'setsid sleep 600 & exit 3'", "DONE status=3"),
+        ("{shell} -- ls -l /proc/self/fd 3<>/dev/tty", "DONE status=0"),
+        ("({shell} -- echo behind & wait $!)", "DONE status=0"),
+        ("{shell} -- echo piped | (stty -a </dev/tty; cat)", "DONE status=0"),
+    ],
+)
+def test_the_relay_ends_with_its_command_and_leaves_roots_terminal(
+    shared: Cluster, command: str, expected: str
+) -> None:
+    """Leftovers do not hold it, no descriptor is inherited, it neither stops nor goes raw."""
+    shell = f"{sys.executable} -m virtual_cluster shell --name {shared.name}"
+    printed, terminal = typed_into_a_shell_of_root(command.format(shell=shell))
+    assert expected in printed
+    assert not re.search(rf"-> {terminal}\b", printed)
+    for word in ("behind", "piped"):
+        assert word not in command or printed.count(word) >= 2
+    assert " -icanon" not in printed
