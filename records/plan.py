@@ -83,7 +83,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     `absent` says why the site cannot give an environment that the campaign names, `left_out` which
     entries of it were left out and why, `narrowed` what the command line left, by option,
     `short` which launches may be too short to say something, and what would be long enough.
-    `sequential` is None where all `blocks` are run, whatever comes out.
+    `sequential` is None where all `blocks` are run, whatever comes out. `judged_by` names the
+    criteria of an acceptance, on a real cluster and on a virtual one.
     """
 
     schema: int = SCHEMA
@@ -97,6 +98,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     variants: dict[str, Params] = {}
     weights: dict[str, _Share] = {}
     limits: dict[str, Annotated[int, msgspec.Meta(ge=0, le=2**53)] | _Share | None] = {}
+    judged_by: dict[Literal["real", "virtual"], str] = {}
     totals: Totals
     metrics: list[MetricDefinition] = []
     checks: list[CheckDescription] = []
@@ -119,6 +121,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         head = msgspec.json.encode(msgspec.structs.replace(self, cases=[])).decode()
         cases = ",\n".join(msgspec.json.encode(case).decode() for case in self.cases)
         return f"{head.removesuffix(']}')}\n{cases}\n]}}\n"
+
+    def criteria_of(self, *, virtual: bool) -> str | None:
+        """The name of the criteria that its campaign is made for on such a cluster, if any."""
+        return self.judged_by.get("virtual" if virtual else "real")
 
     def told(self) -> list[str]:
         """What the plan leaves of its campaign and why, a sentence a line; empty: all of it."""
@@ -166,6 +172,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             "absent": list(self.absent),
             "narrowed": list(self.narrowed),
             "variants": list(self.variants),
+            "judged_by": list(self.judged_by.values()),
             "metrics": [metric.name for metric in self.metrics],
             "checks": [check.name for check in self.checks],
             "cases": [case.id for case in self.cases],

@@ -11,9 +11,10 @@ from typing import Any
 
 from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.cli.pictures import add_pictures, tell_pictures
-from assay.criteria.loading import load_criteria
+from assay.criteria.loading import criteria_names, load_criteria
 from assay.machine.runs import AnswerPart
 from assay.run.start import start_run
+from assay.schema.problems import listed
 from assay.screens.acceptance import show_acceptance
 from assay.screens.screen import Screen
 from records.errors import AssayError, ExitStatus
@@ -40,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--criteria",
         metavar="CRITERIA",
-        help="a name in campaigns/criteria/ or a file; default: that of the last judgement",
+        help="a name in campaigns/criteria/ or a file; default: those of the last judgement, else"
+        " those that the campaign names",
     )
     parser.add_argument(
         "--rerun",
@@ -65,15 +67,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _accept(arguments: argparse.Namespace) -> int:
     run = open_run(arguments.run_name)
-    last = run.path / "acceptance" / "criteria.yaml"
-    if arguments.criteria is None and kind_at(last):
-        opened(last).close()
-    elif arguments.criteria is None:
-        raise AssayError(
-            f"{run.path} has not been judged before: say by what with --criteria FILE, a name in"
-            " campaigns/criteria/ or a file"
-        )
-    criteria, text = load_criteria(arguments.criteria or str(last))
+    criteria, text = load_criteria(
+        _default(run) if arguments.criteria is None else arguments.criteria
+    )
     added = [open_run(name).path for name in arguments.reruns]
     dossier = _judge(run, criteria, text, added)
     while arguments.rerun and dossier.judgement.rerun:
@@ -93,6 +89,23 @@ def _accept(arguments: argparse.Namespace) -> int:
         written = write_pictures(pictures_of(dossier), {}, arguments.pictures)
         tell_pictures(written, as_json=arguments.json)
     return _STATUS[dossier.judgement.verdict]
+
+
+def _default(run: RunDirectory) -> str:
+    """The criteria of the last judgement, else those that the campaign is made for."""
+    last = run.path / "acceptance" / "criteria.yaml"
+    if kind_at(last):
+        opened(last).close()
+        return str(last)
+    plan, names = run.plan(), criteria_names()
+    name = plan.criteria_of(virtual=bool(run.provenance().site.virtual))
+    if name in names:
+        return name
+    named = "names no criteria" if name is None else f"names criteria {name}, which are not there"
+    raise AssayError(
+        f"{run.path} has not been judged before, and its campaign {plan.campaign} {named}: say by"
+        f" what with --criteria FILE, a name in campaigns/criteria/ ({listed(names)}) or a file"
+    )
 
 
 def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Dossier:

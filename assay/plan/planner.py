@@ -77,6 +77,7 @@ def _stated(campaign: Campaign, used: Collection[str]) -> dict[str, Any]:
         "variants": {name: variant.model_dump() for name, variant in campaign.variants.items()},
         "weights": {check: weight for check, weight in campaign.weights.items() if check in used},
         "limits": campaign.limits.model_dump(),
+        "judged_by": dict(campaign.judged_by),
     }
 
 

@@ -217,6 +217,11 @@ class Campaign(Section):
     weights: dict[str, Annotated[float, Field(gt=0)]] = key(
         "Weight of each check in the ranking of environments.", "1", {}
     )
+    judged_by: dict[Literal["real", "virtual"], Name] = key(
+        "The criteria, by a name in campaigns/criteria/, that `assay accept` judges a run by where"
+        " it is not told others: a run on a real cluster, and one on a virtual cluster.",
+        default={},
+    )
 
     _origin: Origin | None = PrivateAttr(default=None)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from assay.criteria.loading import criteria_names
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.document import Location, Problem
 from assay.schema.model import Campaign, CaseEntry
@@ -67,6 +68,14 @@ def campaign_problems(value: dict[str, Any]) -> Iterator[Problem]:
     weights = value.get("weights")
     for name in weights if used and isinstance(weights, dict) else ():
         yield from one_of(name, used, ("weights", name))
+    yield from _unknown_criteria(value.get("judged_by"))
+
+
+def _unknown_criteria(judged_by: object) -> Iterator[Problem]:
+    """A problem for each name that no shipped criteria have."""
+    for kind, name in judged_by.items() if isinstance(judged_by, dict) else ():
+        if isinstance(name, str):
+            yield from one_of(name, criteria_names(), ("judged_by", kind))
 
 
 def _words(values: object) -> list[str]:

@@ -65,12 +65,41 @@ def test_bad_input_gives_one_message(place, capsys):
     run = a_run(place)
     for argv, told in (
         (["accept", run], "--criteria FILE"),
+        (["accept", run], "rehearsal, standard"),
         (["accept", run, "--criteria", "nothing"], "rehearsal, standard"),
         (["accept", "nowhere", "--criteria", "mine.yaml"], "no run 'nowhere'"),
         (["verify", str(place / "mine.yaml")], "--run RUN"),
     ):
         assert main(argv) == 2
         assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("virtual", "name"), [(False, "standard"), (True, "rehearsal")])
+def test_a_run_is_judged_by_the_criteria_that_its_campaign_names(place, capsys, virtual, name):
+    run = runs.write_run(place / "20261120T000000Z-0001")
+    site = {"name": "virtual", "virtual": virtual}
+    for file, more in (
+        ("plan.json", {"judged_by": load_campaign("acceptance").judged_by}),
+        ("provenance.json", {"site": site}),
+    ):
+        told = json.loads((run / file).read_bytes())
+        (run / file).write_text(json.dumps(told | more))
+    assert main(["accept", str(run)]) == 3
+    told = json.loads((run / "acceptance" / store.MACHINE).read_bytes())
+    assert told["criteria"]["name"] == name
+    capsys.readouterr()
+    assert main(["verify", str(run)]) == 0, capsys.readouterr().out
+
+
+def test_criteria_that_are_gone_are_named_with_those_that_there_are(place, capsys):
+    run = runs.write_run(place / "20261120T000000Z-0001")
+    (place / "gone").write_text(CRITERIA)  # a plan's word is no path
+    told = json.loads((run / "plan.json").read_bytes())
+    (run / "plan.json").write_text(json.dumps(told | {"judged_by": {"real": "gone"}}))
+    assert main(["accept", str(run)]) == 2
+    said = capsys.readouterr().err
+    assert "names criteria gone, which are not there" in said
+    assert "(rehearsal, standard)" in said
 
 
 def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
@@ -89,3 +118,4 @@ def test_a_re_run_has_the_cases_of_the_run_with_their_ids(place):
     again = make_plan(load_campaign(str(run / "acceptance" / "rerun.yaml")), SITE)
     assert [case.id for case in again.cases] == [node.id]
     assert again.blocks == 3
+    assert (plan.judged_by, again.judged_by) == ({"real": "standard", "virtual": "rehearsal"}, {})

@@ -139,6 +139,17 @@ FAULTS = {
         "c.yaml:7: criteria: a campaign holds no criteria; write them into a file like those in"
         " campaigns/criteria/ and judge the run by it: assay accept RUN --criteria FILE",
     ),
+    "unknown criteria": (
+        "seed: 7",
+        "seed: 7\njudged_by: {real: standart}",
+        'c.yaml:7: judged_by.real: found "standart" (text) (did you mean standard?); allowed is'
+        " rehearsal, standard",
+    ),
+    "criteria of no cluster": (
+        "seed: 7",
+        "seed: 7\njudged_by: {both: 1}",
+        "c.yaml:7: judged_by.both",
+    ),
     "weight zero": ("pt2pt: 0.5", "pt2pt: 0", "weights.pt2pt: found 0 (an integer)"),
     "weight of no check": ("pt2pt: 0.5", "startup: 1", 'weights.startup: found "startup"'),
 }

@@ -51,9 +51,9 @@ def mending(run: Run, reason: str) -> str:
     return plan(run) if time_is_up(reason) else doctor(run)
 
 
-def accept(name: str, option: str) -> str:
+def accept(name: str, option: str = "") -> str:
     """Judge a run by criteria."""
-    return f"assay accept {name} {option}"
+    return f"assay accept {name} {option}".rstrip()
 
 
 def verify(name: str) -> str:

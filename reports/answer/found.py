@@ -44,9 +44,10 @@ def found(analysis: Analysis) -> Answer:
         unknown = "how other libraries would do: one environment was measured"
     if by_criteria:
         unknown = "whether the machine is accepted: criteria judge that"
-        virtual = run.provenance.site.virtual
-        criteria = "rehearsal" if virtual else "standard"
-        command = commands.accept(commands.name_of(run), f"--criteria {criteria}")
+        virtual = bool(run.provenance.site.virtual)
+        asked = f"--criteria {'rehearsal' if virtual else 'standard'}"
+        asked = "" if run.plan.criteria_of(virtual=virtual) else asked
+        command = commands.accept(commands.name_of(run), asked)
     return Answer(State.OPEN if without else State.MEASURED, sentence, unknown, command)
 
 
