@@ -11,7 +11,8 @@ from typing import Any
 
 from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.cli.pictures import add_pictures, tell_pictures
-from assay.criteria.loading import criteria_names, load_criteria
+from assay.criteria import criteria_names
+from assay.criteria.loading import load_criteria
 from assay.machine.runs import AnswerPart
 from assay.run.start import start_run
 from assay.schema.problems import listed

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from assay.cli.parser import COMMANDS, make_parser
-from assay.criteria.loading import criteria_names
+from assay.criteria import criteria_names
 from assay.schema import campaign_names
 from assay.sites.site_file import site_names
 from checks.common.registry import CHECKS

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from assay.criteria import FOLDER, criteria_names
 from assay.criteria.rules import criteria_problems
 from assay.schema.document import clipped, read_text
 from assay.schema.problems import checked, did_you_mean, listed
@@ -13,13 +14,7 @@ from records.criteria import Criteria
 from records.errors import AssayError
 from records.sections import NAME_PATTERN
 
-FOLDER = Path(__file__).resolve().parents[2] / "campaigns" / "criteria"
 _NEEDS = "a criteria file needs at least schema, name, title and criteria"
-
-
-def criteria_names() -> list[str]:
-    """Names of the criteria files that come with Assay."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
 
 
 def load_criteria(name_or_path: str) -> tuple[Criteria, str]:

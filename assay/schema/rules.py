@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from assay.criteria.loading import criteria_names
+from assay.criteria import criteria_names
 from assay.schema.combinations import axis_settings, probes
 from assay.schema.document import Location, Problem
 from assay.schema.model import Campaign, CaseEntry

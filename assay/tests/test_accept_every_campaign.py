@@ -12,7 +12,8 @@ import pytest
 from pypdf import PdfReader
 
 from assay.cli import main
-from assay.criteria.loading import criteria_names, load_criteria
+from assay.criteria import criteria_names
+from assay.criteria.loading import load_criteria
 from assay.schema.loading import campaign_names
 from reports.acceptance import store
 from reports.write.pdf import find_browser

@@ -14,7 +14,7 @@ import pytest
 
 from assay.cli import main
 from assay.cli.parser import COMMANDS
-from assay.criteria.loading import criteria_names
+from assay.criteria import criteria_names
 from assay.schema import campaign_names
 from assay.sites.site_file import SITES
 from checks.common.registry import CHECKS

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import jsonschema
 import pytest
 import yaml
 
+from assay.criteria import criteria_names
 from assay.criteria.json_schema import SCHEMA_FILE, criteria_schema
-from assay.criteria.loading import criteria_from_text, criteria_names, load_criteria
+from assay.criteria.loading import criteria_from_text, load_criteria
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 
@@ -110,3 +113,8 @@ def test_every_metric_of_a_check_can_be_limited():
 def test_an_unknown_name_tells_what_there_is():
     with pytest.raises(AssayError, match=r"did you mean standard\?.*rehearsal, standard"):
         load_criteria("standards")
+
+
+@pytest.mark.parametrize("module", ["assay.criteria.loading", "assay.schema.rules"])
+def test_campaigns_and_criteria_are_read_whichever_comes_first(module):
+    subprocess.run([sys.executable, "-c", f"import {module}"], check=True)
