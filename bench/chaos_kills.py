@@ -57,6 +57,7 @@ _RESULTS_BYTES = 8 << 20
 #: Programs that are built in the work folder take some 20 MB.
 _WORK_BYTES = 96 << 20
 _RESUMES = 8
+#: Seconds without a record, of a driver that has not ended; other waits, too.
 _PATIENCE_S = 400.0
 
 
@@ -99,7 +100,7 @@ class Chaos:
                 self._mend()
         self._mend()
         for _ in range(_RESUMES):
-            self._wait()
+            self._wait(run)
             if not self._resume(run):
                 break
         else:
@@ -142,14 +143,22 @@ class Chaos:
         assert self._driver is not None
         return self._driver.poll() is not None
 
-    def _wait(self) -> None:
+    def _status_unless_idle(self, run: RunDirectory) -> int | None:
+        """How the driver ended; None: it goes on. One that adds no record for long is killed."""
         assert self._driver is not None
+        before = _size(run.records_file)
         try:
-            status = self._driver.wait(timeout=_PATIENCE_S)
+            return self._driver.wait(timeout=_PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self._problem(f"a driver hangs: {self._log.read_text()[-500:]}")
-            self._driver.kill()
-            status = self._driver.wait()
+            if _size(run.records_file) > before:
+                return None
+        self._problem(f"a driver hangs: {self._log.read_text()[-500:]}")
+        self._driver.kill()
+        return self._driver.wait()
+
+    def _wait(self, run: RunDirectory) -> None:
+        while (status := self._status_unless_idle(run)) is None:
+            pass
         said = self._log.read_text(errors="replace")
         self.ended[f"status {status}"] += 1
         # A signal before the driver heeds it ends Python itself; nothing has begun then.
@@ -161,7 +170,7 @@ class Chaos:
     def _resume(self, run: RunDirectory) -> bool:
         """Go on with a run whose driver has ended; False when it is complete."""
         if self._unfinished(run):
-            self._wait()
+            self._wait(run)
             self._mend()
             self._start("--resume", str(run.path))
             return True
@@ -306,6 +315,10 @@ KINDS: dict[str, Callable[[Chaos], bool]] = {
 }
 
 
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
+
+
 def chaos(count: int, seed: int, kinds: Sequence[str] = tuple(KINDS), blocks: int = 8) -> Chaos:
     """Kill `count` times, in campaigns of 2 cases and `blocks` blocks; every campaign is ended."""
     spec = ClusterSpec(name=f"chaos-{os.getpid()}", nodes=2)
@@ -361,10 +374,11 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench chaos-kills")
     parser.add_argument("--count", type=int, default=200, help="kills")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--blocks", type=int, default=8, help="of each campaign")
     asked = parser.parse_args(arguments)
     for name in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(name, signal.default_int_handler)  # the cluster is taken down then, too
-    found = chaos(asked.count, asked.seed)
+    found = chaos(asked.count, asked.seed, blocks=asked.blocks)
     print("kills: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.killed.items())))
     print("ends: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.ended.items())))
     print(f"{found.launches} launches planned, {found.attempts} recorded attempts")
