@@ -40,6 +40,7 @@ def _ranked(item: Standing) -> dict[str, Any]:
         "environment": item.environment,
         "place": (item.best, item.worst),
         "cost": item.score,
+        "bounds": item.judgement and item.judgement.ends,
         "interval": item.interval,
         "failed": item.failures.failed,
         "launched": item.failures.launched,
@@ -54,6 +55,7 @@ def _led(ranking: Ranking) -> dict[str, Any]:
         **{name: getattr(ranking, name) for name in ("scope", "metric", "best", "runner_up")},
         "n": cell.n,
         "advantage": cell.effect.ratio,
+        "bounds": cell.judgement and cell.judgement.ends,
         "interval": cell.effect.interval,
         "verdict": cell.word,
     }

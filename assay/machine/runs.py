@@ -176,8 +176,10 @@ class Ranked(Part):
     """Best and worst place that the bounds allow; 1 is first."""
     cost: float
     """What the workload costs, over what it costs in the reference."""
+    bounds: tuple[float, float] | None
+    """Bounds of that ratio that hold together for all questions; null where there are none."""
     interval: Interval | None
-    """Of that ratio; null for the reference itself."""
+    """Of that ratio by itself, which decides nothing; null for the reference."""
     failed: int
     """Failed launches."""
     launched: int
@@ -201,8 +203,10 @@ class Led(Part):
     """Common blocks."""
     advantage: float
     """How many times better the best is than the runner-up; 1.05 is 5 %."""
+    bounds: tuple[float, float] | None
+    """Bounds of the advantage that hold together for all questions; null where there are none."""
     interval: Interval
-    """Of the advantage."""
+    """Of the advantage by itself, which decides nothing."""
     verdict: str
     """The verdict's word: faster, equivalent, not slower, not resolved, …"""
 

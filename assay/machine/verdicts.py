@@ -43,8 +43,10 @@ class Place(Part):
     """Best and worst place that the bounds allow; 1 is first."""
     cost: float
     """What the workload costs, over what it costs in the reference."""
+    bounds: Ends | None
+    """Bounds of that ratio that hold together for all questions; null where there are none."""
     interval: Ends | None
-    """Interval of that ratio; null for the reference itself."""
+    """Interval of that ratio by itself, which decides nothing; null for the reference."""
     level: float | None
     """Level of the interval."""
     failed: int

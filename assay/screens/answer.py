@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
-from assay.machine.form import Interval
-from assay.machine.runs import AnswerPart, Report
+from assay.machine.runs import AnswerPart, Led, Ranked, Report
 from assay.run.status import FailedFor
 from assay.screens.screen import Column, Screen, Tone, Toned
 from assay.screens.status import show_reasons
@@ -70,9 +69,8 @@ def show_files(screen: Screen, told: Report) -> None:
 
 def _ranking(screen: Screen, told: Report) -> None:
     screen.blank()
-    levels = _levels(item.interval for item in told.ranking)
     columns = [Column("place"), Column("environment"), Column("cost", numeric=True)]
-    columns += [Column(f"interval{levels}", numeric=True), Column("")]
+    columns += [Column(_heading(told.ranking), numeric=True), Column("")]
     rows: list[list[Toned]] = []
     for item in told.ranking:
         best, worst = item.place
@@ -82,7 +80,7 @@ def _ranking(screen: Screen, told: Report) -> None:
                 str(best) if best == worst else f"{best}–{worst}",
                 (item.environment, "head"),
                 fixed(item.cost, 2),
-                _ends(item.interval, lambda value: fixed(value, 2)),
+                _ends(item, told.ranking, lambda value: fixed(value, 2)),
                 (failed if item.failed else "", "bad"),
             ]
         )
@@ -92,9 +90,8 @@ def _ranking(screen: Screen, told: Report) -> None:
 
 def _leaders(screen: Screen, told: Report) -> None:
     screen.blank()
-    levels = _levels(item.interval for item in told.leaders)
     columns = [Column("best in"), Column(""), Column("ahead of"), Column("by", numeric=True)]
-    columns += [Column(f"interval{levels}", numeric=True), Column("verdict")]
+    columns += [Column(_heading(told.leaders), numeric=True), Column("verdict")]
     rows: list[list[Toned]] = []
     for item in told.leaders:
         decided = item.verdict in ("faster", "slower")
@@ -104,20 +101,26 @@ def _leaders(screen: Screen, told: Report) -> None:
                 (item.best, "head"),
                 item.runner_up,
                 signed_percent(item.advantage),
-                _ends(item.interval, signed_percent),
+                _ends(item, told.leaders, signed_percent),
                 (item.verdict, "good" if decided else "open"),
             ]
         )
     screen.table(columns, rows)
 
 
-def _ends(interval: Interval | None, show: Callable[[float], str]) -> str:
-    return between(interval.low, interval.high, show) if interval else ""
+def _heading(items: Sequence[Ranked | Led]) -> str:
+    """What stands beside the estimates: the bounds that decide; of too few blocks for any the
+    intervals of each pair alone with their level, of different ones the least."""
+    levels = sorted({item.interval.level for item in items if item.interval})
+    if not levels or any(item.bounds for item in items):
+        return "bounds that decide"
+    return f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
 
 
-def _levels(intervals: Iterable[Interval | None]) -> str:
-    """The level of the intervals, of different ones the least."""
-    levels = sorted({one.level for one in intervals if one})
-    if not levels:
-        return ""
-    return f", {'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])}"
+def _ends(item: Ranked | Led, items: Sequence[Ranked | Led], show: Callable[[float], str]) -> str:
+    """What `_heading` names, of one item."""
+    if item.bounds:
+        return between(*item.bounds, show)
+    if any(other.bounds for other in items):
+        return "no bounds" if item.interval else ""
+    return between(item.interval.low, item.interval.high, show) if item.interval else ""

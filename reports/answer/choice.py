@@ -46,23 +46,16 @@ def choice(analysis: Analysis) -> Answer | None:
     shared = _Shared(
         leaders,
         [item for item in score.standings if item.best > 1],
-        [_pair(score, a, b) for a, b in combinations(leaders, 2)],
+        [score.pair(b.environment, a.environment) for a, b in combinations(leaders, 2)],
     )
     alike = all(pair.judgement and pair.judgement.word == "equivalent" for pair in shared.pairs)
     return (_equivalent if alike else _open)(analysis, score, shared)
 
 
-def _pair(score: OverallScore, first: Standing, second: Standing) -> Pair:
-    """The cost of `second` over that of `first`."""
-    names = {first.environment, second.environment}
-    found = next(pair for pair in score.pairs if {pair.first, pair.second} == names)
-    return found.seen_from(first.environment)
-
-
 def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     """One environment has the first place alone."""
     best, second, *others = score.standings
-    lead = _pair(score, best, second)
+    lead = score.pair(second.environment, best.environment)
     judged = lead.judgement
     more = costs_more(lead.effect.ratio)
     if second.unreliable and (not lead.separated or lead.effect.ratio < 1):
@@ -76,7 +69,10 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     else:
         head = f"{best.environment} is ahead, but maybe by less than 3 %: {second.environment}"
         head += f" costs {more}" + (f" ({judged.text})" if judged else "")
-    rest = [f"{item.environment} {_more(_pair(score, best, item))}" for item in others]
+    rest = [
+        f"{item.environment} {_more(score.pair(item.environment, best.environment))}"
+        for item in others
+    ]
     sentence = fitting(
         f"{head}; {listed(rest, 3)}." if rest else f"{head}.",
         f"{head}; {count_text(len(rest), 'other')} follow.",
@@ -147,7 +143,7 @@ def _out(leaders: Sequence[Standing], behind: Sequence[Standing], score: Overall
     if len(behind) > 2:
         return f"{len(behind)} others are out"
     best = min(leaders, key=lambda item: item.score)
-    pairs = [_pair(score, best, item) for item in behind]
+    pairs = [score.pair(item.environment, best.environment) for item in behind]
     if all(pair.effect.ratio >= 2 for pair in pairs):
         names = listed([item.environment for item in behind])
         factors = listed([times(pair.effect.ratio).split()[0] for pair in pairs])

@@ -8,24 +8,32 @@ process grid and N, or of one construct over its sizes; an overall cell is all p
 
 from __future__ import annotations
 
-from math import exp
+from collections.abc import Callable
+from math import exp, inf, log
 from typing import Any, Literal
 
 import msgspec
 
 from reports.choice.failures import FailureRate
 from reports.load.loading import AtKey
-from reports.notation.units import advantage_text, percent
+from reports.notation.units import advantage_text, level_text, percent
 from reports.notation.values import between, not_resolved
+from reports.statistics.descriptive import Interval
 from reports.statistics.max_t import LEAST_BLOCKS, Answer
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio
 
 ALPHA = 0.05
+#: What estimates and bounds are of, for those who read both.
+ESTIMANDS = (
+    "Estimate: Hodges–Lehmann median of the ratios; bounds: of their geometric mean, which a skew"
+    " of launches sets apart from it."
+)
 #: A ratio between 1/1.03 and 1.03 is no difference that counts.
 LEAST_DIFFERENCE = 1.03
-#: ln of a bound is cut here, so that its ratio, and one over it, stay finite.
-_MOST_LOG = 300.0
+#: Bounds further apart than this factor tell nothing: they are left out, and exclude nothing; so
+#: do bounds whose ln is beyond, of which not every ratio is a finite number.
+_MOST_APART, _MOST_LOG = 1e6, 300.0
 
 Word = Literal[
     "faster", "slower", "equivalent", "not slower", "not faster", "not resolved", "no verdict"
@@ -33,8 +41,9 @@ Word = Literal[
 
 
 class Judgement(msgspec.Struct, frozen=True, gc=False):
-    """What the family of all questions says of one: the ratio's bounds, which hold together at
-    95 %; `p` adjusted alike; `detectable` the least ratio found beyond the margin with 80 % power.
+    """What the family of all questions says of one: bounds of the geometric mean of the ratios,
+    which hold together at 95 %, 0 and inf where there are none; `p` adjusted alike; `detectable`
+    the least ratio found beyond the margin with 80 % power, inf where none is known.
     """
 
     low: float
@@ -45,16 +54,16 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, answer: Answer) -> Judgement:
         """The judgement from bounds of ln of the ratio."""
-        low, high, shift = (
-            exp(max(-_MOST_LOG, min(_MOST_LOG, value)))
-            for value in (answer.low, answer.high, answer.detectable)
-        )
-        return cls(low, high, answer.p, LEAST_DIFFERENCE * shift)
+        most = log(_MOST_APART)
+        bounded = answer.high - answer.low <= most and abs(answer.low) < _MOST_LOG
+        low, high = (exp(answer.low), exp(answer.high)) if bounded else (0.0, inf)
+        least = LEAST_DIFFERENCE * exp(answer.detectable) if answer.detectable <= most else inf
+        return cls(low, high, answer.p if bounded else 1.0, least)
 
     @property
     def bounded(self) -> bool:
         """Whether the values varied enough to bound the ratio."""
-        return self.low > exp(-_MOST_LOG) and self.high < exp(_MOST_LOG)
+        return self.high < inf
 
     @property
     def word(self) -> Word:
@@ -68,12 +77,19 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
             return "equivalent" if self.high < most else "not slower"
         return "not faster" if self.high < most else "not resolved"
 
+    def told(self, show: int | Callable[[float], str]) -> str:
+        """ "0.93 … 0.97", as `between` shows it."""
+        return between(self.low, self.high, show) if self.bounded else "no bounds"
+
     @property
     def text(self) -> str:
         """ "+1.2 % … +4.0 %"."""
-        if not self.bounded:
-            return "no bounds"
-        return between(self.low, self.high, advantage_text)
+        return self.told(advantage_text)
+
+    @property
+    def ends(self) -> list[float] | None:
+        """Both bounds for machines; None where there are none."""
+        return [self.low, self.high] if self.bounded else None
 
     @property
     def separated(self) -> bool:
@@ -82,7 +98,8 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
 
     def inverse(self) -> Judgement:
         """The judgement of the pair turned round."""
-        return Judgement(1 / self.high, 1 / self.low, self.p, self.detectable)
+        low, high = (1 / self.high, 1 / self.low) if self.bounded else (self.low, self.high)
+        return Judgement(low, high, self.p, self.detectable)
 
 
 #: Words that speak well of the environment, and of the reference.
@@ -185,8 +202,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             )
         if word == "not resolved":
             text = (
-                f"{not_resolved(self.n)}, smallest detectable difference"
-                f" {percent(judged.detectable - 1)}"
+                f"{not_resolved(self.n)} ({judged.text}), smallest detectable difference"
+                f" {detectable_text(judged.detectable)}"
             )
         return f"{text}; {dependence_text(self.lag)}" if self.dependent else text
 
@@ -199,6 +216,17 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def difference(self) -> str:
         """ "+4.2 %": the advantage over the reference."""
         return "–" if self.effect is None else advantage_text(self.effect.ratio)
+
+
+def detectable_text(ratio: float) -> str:
+    """ "4.2 %"; a ratio that no such data tell is named as such."""
+    return percent(ratio - 1) if ratio < inf else "unknown"
+
+
+def alone_text(interval: Interval, show: int | Callable[[float], str]) -> str:
+    """ "95 % of this pair alone: 0.93 … 0.97": an interval that decides nothing."""
+    ends = between(interval.low, interval.high, show)
+    return f"{level_text(interval.level)} of this pair alone: {ends}"
 
 
 def dependence_text(lag: float | None) -> str:
@@ -237,8 +265,8 @@ def as_json(cell: Comparison) -> dict[str, Any]:
         }
     if cell.judgement is not None:
         result |= {
-            "bounds": [cell.judgement.low, cell.judgement.high],
+            "bounds": cell.judgement.ends,
             "p_family": cell.judgement.p,
-            "detectable": cell.judgement.detectable,
+            "detectable": cell.judgement.detectable if cell.judgement.detectable < inf else None,
         }
     return result

@@ -13,7 +13,6 @@ import numpy as np
 from reports.choice.cells import Comparison
 from reports.choice.compare import Comparisons
 from reports.notation.units import advantage_text
-from reports.notation.values import interval_text
 from reports.statistics.signed_rank import PairedEffect
 
 
@@ -27,7 +26,6 @@ class Ranking:
     runner_up: str
     comparison: Comparison
     advantage: str
-    interval: str
     others: str
     unranked: tuple[str, ...]
     failing: tuple[str, ...]
@@ -47,7 +45,7 @@ class Ranking:
             "advantage": cell.effect.ratio,
             "interval": [interval.low, interval.high],
             "level": interval.level,
-            "bounds": bounds and [bounds.low, bounds.high],
+            "bounds": bounds and bounds.ends,
             "verdict": cell.word,
             "unranked": list(self.unranked),
             "failing": list(self.failing),
@@ -98,7 +96,6 @@ def _rank(cells: Sequence[Comparison], wrong: frozenset[tuple[str, str]]) -> Ran
         second,
         cell.seen_from(best),
         advantage_text(effect.ratio),
-        interval_text(effect.interval, advantage_text),
         ", ".join(others),
         tuple(sorted(unranked)),
         tuple(sorted(failing)),

@@ -31,9 +31,11 @@ class Pair:
 
     @property
     def by_estimate(self) -> tuple[str, str]:
-        """The environment with the better estimate, then the other."""
+        """The environment with the better estimate, then the other; by the bounds where they
+        separate, should the estimate be beyond them."""
         pair = self.first, self.second
-        return pair if self.effect.ratio < 1 else pair[::-1]
+        better = self.judgement.high if self.judgement and self.separated else self.effect.ratio
+        return pair if better < 1 else pair[::-1]
 
     def seen_from(self, second: str) -> Pair:
         """The same pair with `second` as what is divided by."""
@@ -46,11 +48,12 @@ class Pair:
 @dataclass(frozen=True, slots=True)
 class Standing:
     """An environment's places `best`..`worst` (1 = first), and its cost over the reference's with
-    the interval of that ratio (none for the reference itself). `unreliable`: it ranks behind
-    another because it is proven to fail more often."""
+    the bounds that decide, and the interval of that ratio by itself (none for the reference).
+    `unreliable`: it ranks behind another because it is proven to fail more often."""
 
     environment: str
     score: float
+    judgement: Judgement | None
     interval: Interval | None
     best: int
     worst: int
@@ -86,6 +89,7 @@ def standings(
         Standing(
             name,
             to_reference[name].effect.ratio if name in to_reference else 1.0,
+            to_reference[name].judgement if name in to_reference else None,
             to_reference[name].effect.interval if name in to_reference else None,
             1 + behind[name],
             len(names) - ahead[name],

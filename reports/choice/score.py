@@ -67,6 +67,11 @@ class OverallScore:
         """Blocks from which the family's test can separate at all."""
         return LEAST_BLOCKS
 
+    def pair(self, first: str, second: str) -> Pair:
+        """The cost of `first` over that of `second`, two ranked environments."""
+        found = next(pair for pair in self.pairs if {pair.first, pair.second} == {first, second})
+        return found.seen_from(second)
+
     def as_json(self) -> dict[str, Any]:
         """The score for verdicts.json: places, and the pairs they rest on (cost of A over B)."""
         return {
@@ -77,6 +82,7 @@ class OverallScore:
                     "environment": item.environment,
                     "place": [item.best, item.worst],
                     "cost": item.score,
+                    "bounds": item.judgement and item.judgement.ends,
                     "interval": item.interval and [item.interval.low, item.interval.high],
                     "level": item.interval and item.interval.level,
                     "failed": item.failures.failed,
@@ -91,7 +97,7 @@ class OverallScore:
                     "ratio": pair.effect.ratio,
                     "interval": [pair.effect.interval.low, pair.effect.interval.high],
                     "level": pair.effect.interval.level,
-                    "bounds": pair.judgement and [pair.judgement.low, pair.judgement.high],
+                    "bounds": pair.judgement and pair.judgement.ends,
                     "p_family": pair.judgement and pair.judgement.p,
                     "lag_1": pair.lag,
                     "separated": pair.separated,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +9,19 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from bench.simulated_campaigns import POINTS, simulated_run
 from records.metric import MetricDefinition, schema_1_register
 from records.plan import Plan
 from reports.analysis import Analysis, analyse
+from reports.answer.run import answer_of
 from reports.choice.failures import FailureRate
 from reports.choice.matrix import crossovers, win_tie_loss
 from reports.choice.score import Costs, OverallScore
 from reports.load.loading import load_run
 from reports.nightly.night import read_night
+from reports.show.canvas import Panel, styled
+from reports.show.choice.pictures import BOUNDS_WIDTH, score_picture
+from reports.show.choice.sentences import choice_sentences
 from reports.show.choice.tables import choice_tables, score_note
 from reports.statistics.descriptive import Matrix
 from reports.statistics.max_t import answers
@@ -123,6 +129,66 @@ def test_places_never_contradict_the_bounds() -> None:
             assert pair.separated != inside
             assert (better.worst < other.best) <= pair.separated
             assert better.best <= other.worst
+
+
+def shown_bars(panel: Panel) -> tuple[float, list[tuple[float, float]]]:
+    """Where a panel has its line of no difference, and its thick bars, in its own units."""
+    found = re.findall(
+        r'd="M (\S+) (\S+) L (\S+) (\S+) "[^>]*style="fill: none; ([^"]*)', panel.svg
+    )
+    lines = [([*map(float, place)], style) for *place, style in found]
+    (zero,) = {at[0] for at, style in lines if at[0] == at[2] and "width" not in style}
+    thick = f"stroke-width: {BOUNDS_WIDTH}"
+    return zero, [(at[0], at[2]) for at, style in lines if at[1] == at[3] and thick in style]
+
+
+def plain(text: str) -> str:
+    return text.replace("−", "-").replace("\u202f", " ").replace("\xa0", " ")
+
+
+ALONE = ("this pair alone", "95 % interval of failing")
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_drawn_and_tabulated_is_what_decides(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = np.log([1.0, 1.06, 1.5])[:, None, None]
+    drawn = truth + 0.1 * rng.standard_normal((3, POINTS, 8))
+    analysis = analyse(simulated_run(drawn))
+    score = analysis.comparisons.score
+    assert score is not None
+    first, *others = score.standings
+    with styled():
+        panel = score_picture(analysis)
+    assert panel is not None and panel.alt.startswith(f"Overall cost, {first.environment} = 1")
+    zero, bars = shown_bars(panel)
+    assert len(bars) == len(others)
+    for item, (low, high) in zip(others, bars, strict=True):
+        assert (low <= zero <= high) == (item.best == 1), item.environment
+    apart = {frozenset((pair.first, pair.second)): pair.separated for pair in score.pairs}
+    for table in [*choice_tables(analysis)[:2], choice_tables(analysis)[-1]]:
+        for row in table.rows:
+            names = [cell.environment for cell in row if cell.environment]
+            pair = frozenset((*names, score.reference) if len(names) == 1 else names)
+            for column, cell in zip(table.columns, row, strict=True):
+                ends = re.fullmatch(r"([-+]?[\d.]+)( %)? … ([-+]?[\d.]+)( %)?", plain(cell.text))
+                if ends and column.title not in ALONE and pair in apart:
+                    low, high = (
+                        1 + float(end) / 100 if sign else float(end)
+                        for end, sign in ((ends[1], ends[2]), (ends[3], ends[4]))
+                    )
+                    assert (low <= 1 <= high) != apart[pair], (table.title, column.title)
+
+
+def test_one_sentence_says_who_is_best_wherever_it_stands() -> None:
+    for factors, noise in (([1.0, 1.001, 1.5], 0.005), ([1.0, 1.06], 0.1), ([1.0, 1.3], 0.01)):
+        rng = np.random.default_rng(3)
+        drawn = np.log(factors)[:, None, None] + noise * rng.standard_normal(
+            (len(factors), POINTS, 12)
+        )
+        analysis = analyse(simulated_run(drawn))
+        told = [one.text for one in choice_sentences(analysis) if one.href == "#table-score"]
+        assert told == [f"Overall (by the declared weights): {answer_of(analysis).sentence}"]
 
 
 def test_the_headline_has_the_interval_of_the_ratio() -> None:

@@ -41,6 +41,8 @@ from reports.write.table_rows import table_rows
 
 #: Panels of a check's first picture that stand in the page itself.
 MOST_SHOWN = 2
+#: The tables of the places and of what decides them, in sight up to so many rows.
+_PLACES, MOST_ROWS = ("table-score", "table-score-pairs"), 15
 #: A page beside with more parts than these has no contents of its own.
 MOST_NAMED = 40
 #: Files of values that a page leads to where they are written.
@@ -168,17 +170,18 @@ def _choice(analysis: Analysis, pieces: Pieces) -> dict[str, Any]:
         factors, effects = factors_picture(analysis), forest(analysis)
         score_panel = score_picture(analysis)
     tables = choice_tables(analysis)
+    places = [table for table in tables if table.anchor in _PLACES and len(table.rows) <= MOST_ROWS]
     return {
         "score_panel": score_panel,
         "factors": factors,
         "choice": tables,
-        "places": next((table for table in tables if table.anchor == "table-score"), None),
+        "places": places,
         "choice_rest": pieces.add(
             "choice-more",
             "How the places came about",
             page="choice",
             pictures=[effects] if effects else [],
-            tables=[table for table in tables if table.anchor != "table-score"],
+            tables=[table for table in tables if table not in places],
         ),
     }
 

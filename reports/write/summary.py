@@ -106,16 +106,13 @@ def _best(analysis: Analysis, ranking: Ranking) -> Sentence:
     cell = ranking.comparison
     what = _NOUN.get(ranking.metric, analysis.register.metric_title(ranking.metric))
     if cell.word == "equivalent":
-        lead = (
-            f"{ranking.best} and {ranking.runner_up} lead in {what} and are equivalent within"
-            f" ±3 % at n = {cell.n} ({ranking.best} {ranking.advantage}, {ranking.interval})"
-        )
+        lead = f"{ranking.best} and {ranking.runner_up} lead in {what} and are {cell.verdict}"
     else:
         resolved = cell.word in ("faster", "slower")
         verdict = f"resolved: {cell.verdict}" if resolved else cell.verdict
         lead = (
             f"{ranking.best} {'did best' if resolved else 'has the best estimate'} in {what},"
-            f" {ranking.advantage} against {ranking.runner_up} ({ranking.interval}), {verdict}"
+            f" {ranking.advantage} against {ranking.runner_up}, {verdict}"
         )
     rest = f"; against {ranking.best}: {ranking.others}" if ranking.others else ""
     wrong, failing = ", ".join(ranking.unranked), ", ".join(ranking.failing)

@@ -3,19 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from reports.analysis import Analysis
-from reports.choice.cells import LEAST_DIFFERENCE, Comparison
+from reports.choice.cells import ESTIMANDS, LEAST_DIFFERENCE, Comparison, Judgement
 from reports.notation.labels import shortened
 from reports.notation.palette import INK, PAPER, QUIET
-from reports.notation.units import three_digits
+from reports.notation.units import level_text, three_digits
 from reports.show.arrange import LABEL_PT, wrapped
 from reports.show.canvas import Panel, finish, new_panel
 from reports.show.heat import Heat, Scale, heat_panel
 from reports.show.lines import MOST_PANELS, Picture, counted_footer
+from reports.statistics.signed_rank import PairedEffect
 
 MOST_FOREST_ROWS = 14
 MOST_SCORED = 12
@@ -28,29 +31,84 @@ _FACTORS = Scale(
 )
 
 
+#: How far bounds are drawn beyond the estimates and single intervals, in ranges of these.
+_BEYOND = 1.5
+#: Width of the bounds that decide, and of the intervals that do not.
+BOUNDS_WIDTH, _THIN = 2.8, 0.8
+
+
 def score_picture(analysis: Analysis) -> Panel | None:
-    """Overall cost of each environment with its interval, best places on top."""
+    """Overall cost over that of the first place, with the bounds that decide the places."""
     score = analysis.comparisons.score
     if score is None:
         return None
-    shown = score.standings[:MOST_SCORED]
-    title = f"Overall cost, {score.reference} = 1"
-    figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 0.95 + 0.38 * len(shown))
+    shown, first = score.standings[:MOST_SCORED], score.standings[0].environment
+    title = f"Overall cost, {first} = 1"
+    figure, axes = new_panel(title, counted_footer(analysis, [score.n]), 1.25 + 0.38 * len(shown))
     axes.axvspan(1 / LEAST_DIFFERENCE, LEAST_DIFFERENCE, color=QUIET, alpha=0.14, linewidth=0)
     axes.axvline(1, color=QUIET, linewidth=1)
+    bars, told = [], []
     for row, item in enumerate(shown):
         look = analysis.looks[item.environment]
-        if item.interval:
-            ends = [item.interval.low, item.interval.high]
-            axes.plot(ends, [row, row], color=look.colour, linewidth=2.6)
-        axes.plot([item.score], [row], marker=look.marker, color=look.colour, markersize=8)
+        pair = score.pair(item.environment, first) if item.environment != first else None
+        cost = pair.effect.ratio if pair else 1.0
+        if pair:
+            bars.append(_Bar(row, pair.effect, pair.judgement, look.colour))
+        axes.plot([cost], [row], marker=look.marker, color=look.colour, markersize=6, zorder=3)
+        bounds = f" ({pair.judgement.told(3)})" if pair and pair.judgement else ""
+        told.append(f"{item.environment}: place {item.place}, {cost:.3g}{bounds}")
+    _draw(axes, bars)
     names = [wrapped(f"{item.environment} ({item.place})", LABEL_PT, 1.75) for item in shown]
     axes.set_yticks(range(len(shown)), ["\n".join(lines) for lines in names])
     axes.tick_params(axis="y", length=0, labelcolor=INK)
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlabel("smaller is better · grey: ±3 %")
-    alt = "; ".join(f"{item.environment}: place {item.place}, {item.score:.3g}" for item in shown)
-    return finish(figure, f"{title}. {alt}")
+    axes.set_xlabel(f"smaller is better · grey: ±3 %\n{_legend(bars)}")
+    return finish(figure, f"{title}. {'; '.join(told)}")
+
+
+@dataclass(frozen=True)
+class _Bar:
+    """A ratio's bounds that decide, and its interval by itself, at a height."""
+
+    height: float
+    effect: PairedEffect
+    judgement: Judgement | None
+    colour: str
+
+    @property
+    def alone(self) -> tuple[float, float]:
+        return self.effect.interval.low, self.effect.interval.high
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        ends = self.judgement and self.judgement.ends
+        return (ends[0], ends[1]) if ends else None
+
+
+def _draw(axes: Axes, bars: Sequence[_Bar], of: Callable[[float], float] = float) -> None:
+    """Bounds thick, single intervals thin with ends; bounds far beyond leave the panel."""
+    for bar in bars:
+        at = [bar.height] * 2
+        if bar.ends:
+            axes.plot(
+                [*map(of, bar.ends)], at, color=bar.colour, linewidth=BOUNDS_WIDTH, alpha=0.55
+            )
+        axes.plot([*map(of, bar.alone)], at, color=INK, linewidth=_THIN, marker="|", markersize=6)
+    inner = [of(end) for bar in bars for end in (*bar.alone, bar.effect.ratio)] + [of(1.0)]
+    outer = [of(end) for bar in bars for end in bar.ends or ()] + inner
+    room = _BEYOND * (max(inner) - min(inner))
+    low, high = max(min(outer), min(inner) - room), min(max(outer), max(inner) + room)
+    pad = 0.05 * (high - low) or abs(of(1.1) - of(1.0))
+    axes.set_xlim(low - pad, high + pad)
+
+
+def _legend(bars: Sequence[_Bar]) -> str:
+    """What thick and thin lines are."""
+    levels = sorted({bar.effect.interval.level for bar in bars})
+    alone = f"{'≥ ' if len(levels) > 1 else ''}{level_text(levels[0])} of this pair alone"
+    if not any(bar.ends for bar in bars):
+        return f"thin: {alone}; nothing is decided"
+    return f"thick: the bounds that decide\nthin: {alone}"
 
 
 def factors_picture(analysis: Analysis) -> Picture | None:
@@ -136,7 +194,7 @@ def _scope_costs(cells: Sequence[Comparison]) -> _Costs:
 
 
 def forest(analysis: Analysis) -> Picture | None:
-    """Advantage of each environment over the reference, with intervals; one panel a scope."""
+    """Advantage of each environment over the reference, with bounds; one panel a scope."""
     comparisons = analysis.comparisons
     scopes: dict[str, list[Comparison]] = {}
     for cell in (*comparisons.overall, *comparisons.groups):
@@ -151,8 +209,9 @@ def forest(analysis: Analysis) -> Picture | None:
     return Picture(
         "picture-effects",
         f"Advantage over {comparisons.reference}",
-        "Right of the line is better than the reference. Points: Hodges–Lehmann estimates; bars:"
-        " exact signed-rank intervals of each by itself, see the table. Grey: ±3 %."
+        "Right of the line is better than the reference. Thick bars: the bounds that decide; where"
+        " they reach the frame they go on. Thin: the exact signed-rank interval of this pair alone,"
+        f" which decides nothing. Grey: ±3 %. {ESTIMANDS}"
         + (cut if rows > MOST_FOREST_ROWS or len(scopes) > MOST_PANELS else ""),
         [_forest_panel(analysis, scope, cells) for scope, cells in shown],
         [name for name in analysis.looks if name in names],
@@ -169,22 +228,24 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     )
     axes.axvspan(-3, 3, color=QUIET, alpha=0.14, linewidth=0)
     axes.axvline(0, color=QUIET, linewidth=1)
+    bars = []
     for cell in shown:
         assert cell.effect is not None
-        look, interval = analysis.looks[cell.environment], cell.effect.interval
+        look = analysis.looks[cell.environment]
         step = (names.index(cell.environment) + 1.6) / (len(names) + 1.6)
         height = labels.index(cell.label) + step
-        ends = [100 * (interval.low - 1), 100 * (interval.high - 1)]
-        axes.plot(ends, [height, height], color=look.colour, linewidth=2.2)
+        bars.append(_Bar(height, cell.effect, cell.judgement, look.colour))
         axes.plot(
-            [100 * (cell.effect.ratio - 1)],
+            [_gain(cell.effect.ratio)],
             [height],
             marker=look.marker,
             color=look.colour,
             markersize=6,
             markeredgecolor=PAPER,
             markeredgewidth=0.7,
+            zorder=3,
         )
+    _draw(axes, bars, _gain)
     for row, label in enumerate(labels):
         axes.text(
             0.0,
@@ -202,3 +263,8 @@ def _forest_panel(analysis: Analysis, scope: str, cells: Sequence[Comparison]) -
     axes.set_xlabel(f"advantage in {analysis.register.metric_title(shown[0].metric)}, %")
     alt = "; ".join(f"{cell.label}: {cell.environment} {cell.difference}" for cell in shown[:6])
     return finish(figure, f"{scope}: advantage over {shown[0].reference}. {alt}")
+
+
+def _gain(ratio: float) -> float:
+    """An advantage in per cent."""
+    return 100 * (ratio - 1)

@@ -6,18 +6,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from reports.analysis import Analysis
+from reports.answer.choice import choice
+from reports.answer.model import Answer, State
 from reports.choice.matrix import crossovers
 from reports.choice.races import outcome
-from reports.choice.ranking import Standing
 from reports.choice.score import OverallScore
-from reports.notation.units import (
-    bytes_text,
-    count_text,
-    fixed,
-    p_text,
-    percent,
-    signed_percent,
-)
+from reports.notation.units import bytes_text, count_text, p_text, percent
 from reports.notation.values import interval_text
 from reports.statistics.serial import Dependence
 
@@ -37,8 +31,9 @@ def choice_sentences(analysis: Analysis) -> list[Sentence]:
     came to, whether blocks are independent, where the winner changes."""
     sentences = []
     score = analysis.comparisons.score
-    if score is not None:
-        sentences += [_overall(score), *_failing(score)]
+    told = choice(analysis)
+    if score is not None and told is not None:
+        sentences += [_overall(score, told), *_failing(score)]
         if score.excluded:
             names = "; ".join(f"{name} ({why})" for name, why in score.excluded)
             sentences.append(Sentence(f"Not ranked: {names}.", "#table-score", "warning"))
@@ -57,48 +52,17 @@ def choice_sentences(analysis: Analysis) -> list[Sentence]:
     return sentences
 
 
-def _overall(score: OverallScore) -> Sentence:
-    """Who is first, or which share the first places; a lead within 3 % is no best choice."""
+def _overall(score: OverallScore, told: Answer) -> Sentence:
+    """What the answer says of the overall score, in its words, and by which weights."""
     by = "by the declared weights" if score.declared else "all checks weighted alike"
-    first, second = score.standings[:2]
-    if first.worst > 1:
-        leaders = [item.environment for item in score.standings if item.best == 1]
-        out = [item.environment for item in score.standings if item.best > 1]
-        behind = f"; behind them: {', '.join(out)}" if out else ""
-        short = f", and {score.needed_n} are needed at least" if score.n < score.needed_n else ""
-        lowest = min((item for item in score.standings if item.best == 1), key=lambda i: i.score)
-        return Sentence(
-            f"Overall ({by}) no single best choice is resolved at n = {score.n}{short}:"
-            f" {', '.join(leaders)} share the first places{behind}. Lowest estimate:"
-            f" {lowest.environment}, cost {_cost(lowest, score)}.",
-            "#table-score",
-            "verdict open",
-        )
-    names = {first.environment, second.environment}
-    pair = next(pair for pair in score.pairs if {pair.first, pair.second} == names)
-    lead = pair.seen_from(first.environment)
-    ahead = lead.judgement is not None and lead.judgement.word == "faster"
-    below = "" if ahead or not lead.separated else "; that it is more than 3 % is not resolved"
-    places = ", ".join(f"{item.place} {item.environment}" for item in score.standings[1:])
-    if second.unreliable and not lead.separated:
-        ahead, below = True, f"; {second.environment} fails too often to be preferred"
+    first = score.standings[0]
+    decided = told.state is State.DECIDED
     return Sentence(
-        f"Overall {first.environment} {'is the best choice' if ahead else 'is ahead'} ({by}): its"
-        f" cost is {_cost(first, score)}, {signed_percent(lead.effect.ratio)} against"
-        f" {second.environment} ({interval_text(lead.effect.interval, signed_percent)}){below}."
-        f" Places after it: {places}.",
+        f"Overall ({by}): {told.sentence}",
         "#table-score",
-        "verdict",
-        first.environment,
+        "verdict" if decided else "verdict open",
+        first.environment if first.worst == 1 else "",
     )
-
-
-def _cost(item: Standing, score: OverallScore) -> str:
-    """The ratio to the reference with its own interval."""
-    if item.interval is None:
-        return f"1, the reference's own (n = {score.n})"
-    interval = interval_text(item.interval, 3)
-    return f"{fixed(item.score, 3)} of {score.reference}'s ({interval}, n = {score.n})"
 
 
 def _failing(score: OverallScore) -> list[Sentence]:

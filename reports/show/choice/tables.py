@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from records.interims import Interim
 from records.metric import Register
 from reports.analysis import Analysis
-from reports.choice.cells import Comparison, Judgement
+from reports.choice.cells import ESTIMANDS, Comparison, Judgement
 from reports.choice.compare import Comparisons
 from reports.choice.failures import FailureRate
 from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
@@ -21,6 +21,8 @@ from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric
 from reports.statistics.serial import lag_1_limit
 from reports.statistics.signed_rank import PairedEffect
 
+#: Headings of the bounds that decide, and of the interval that does not.
+_BOUNDS = "bounds that decide", "this pair alone", "level"
 #: Open questions of one judgement that the table names.
 MOST_OPEN = 6
 
@@ -41,12 +43,13 @@ def score_table(analysis: Analysis) -> Table | None:
         if isinstance(standing, tuple):
             name, why = standing
             head = [Cell(name, environment=name), Cell("not ranked", badges=("veto",))]
-            return [*head, *["–"] * 6, Cell(why, href="#launches")]
-        interval = standing.interval
+            return [*head, *["–"] * 7, Cell(why, href="#launches")]
+        interval, judged = standing.interval, standing.judgement
         return [
             Cell(standing.environment, environment=standing.environment),
             standing.place,
             Cell(fixed(standing.score, 3), title=f"{standing.score:.6g}"),
+            judged.told(3) if judged else "–",
             between(interval.low, interval.high, 3) if interval else "–",
             level_text(interval.level) if interval else "–",
             str(score.n),
@@ -54,7 +57,7 @@ def score_table(analysis: Analysis) -> Table | None:
             _remark(standing, score),
         ]
 
-    numbers = numeric("place", "cost against the reference", "interval", "level", "n")
+    numbers = numeric("place", "cost against the reference", *_BOUNDS, "n")
     numbers += numeric("failed", "95 % interval of failing")
     lines: list[Standing | tuple[str, str]] = [*score.standings, *score.excluded]
     return pivot(
@@ -127,7 +130,8 @@ def score_note(score: OverallScore, register: Register) -> str:
         f"Cost = Σ w·T / Σ w·T_ref, smaller is better, as a ratio to {score.reference} paired by"
         f" block; each point of a check has the same share of {score.reference}'s time. Weights"
         f" ({origin}): {shares}. A place is narrowed only where two environments are separated:"
-        " the bounds of their ratio, which hold together with all bounds below, exclude 1. Failed"
+        " the bounds of their ratio, which hold together with all bounds below, exclude 1; the"
+        f" interval of a pair alone decides nothing. {ESTIMANDS} Failed"
         " launches rank last; who is proven to fail more often than another, and in more than 1 %,"
         " ranks behind."
     )
@@ -144,7 +148,7 @@ def _judged_by(check: str, register: Register) -> str:
     return f"{register.metric_title(known.deciding)}; " if known and known.deciding else ""
 
 
-_EFFECT: list[Heading] = numeric("advantage", "interval", "level", "bounds together", "p", "lag 1")
+_EFFECT: list[Heading] = numeric("advantage", _BOUNDS[0], "p", *_BOUNDS[1:], "lag 1")
 
 
 def _effect_cells(
@@ -156,10 +160,10 @@ def _effect_cells(
     alike = lag is not None and lag > lag_1_limit(effect.n)
     return [
         Cell(advantage_text(effect.ratio), title=f"ratio {effect.ratio:.6g}"),
-        between(effect.interval.low, effect.interval.high, advantage_text),
-        level_text(effect.interval.level),
         judged.text if judged else "–",
         Cell(f"{judged.p:.2g}" if judged else "–", title=f"p {effect.p:.3g} by itself"),
+        between(effect.interval.low, effect.interval.high, advantage_text),
+        level_text(effect.interval.level),
         Cell("–" if lag is None else fixed(lag, 2), badges=("blocks alike",) if alike else ()),
     ]
 
