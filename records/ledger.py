@@ -19,6 +19,7 @@ from records.metric import Metric
 from records.plan import Plan, PlannedCase
 from records.record import Record, Status
 from records.record_lines import Line, batches
+from records.withheld import masked
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
@@ -94,7 +95,7 @@ class Ledger:
             raise AssayError(f"{where}: {fault}")
         return Entry(
             *(case.id, case.check, case.environment, line.block, line.attempt),
-            *(line.status, line.reason, line.started_at, line.ended_at),
+            *(line.status, line.reason and masked(line.reason), line.started_at, line.ended_at),
             *(nodes, line.flags, artifacts.get("stderr")),
         )
 

@@ -7,7 +7,9 @@ not know are passed over.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -16,10 +18,11 @@ from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
 from records.node_facts import NodeFacts
 from records.values import Count, Integer, Scalar
-from records.withheld import shown, without_secrets
+from records.withheld import WITHHELD, looks_secret, masked, secrets_of, shown, without_secrets
 from records.words import ALLOWED, is_site, odd_word
 
 SCHEMA = 1
+_T = TypeVar("_T")
 
 
 class Harness(msgspec.Struct, frozen=True, kw_only=True):
@@ -143,6 +146,25 @@ class EnvironmentAsRun(msgspec.Struct, frozen=True, kw_only=True):
     packages: dict[str, str | None] = {}
     spack: SpackBuild | None = None
 
+    def secrets(self) -> set[str]:
+        """The values that are withheld of what the site's file says."""
+        exports = (f"export {name}={value}" for name, value in self.variables.items())
+        launch = (" ".join(self.launcher_options or ()), self.launcher_command or "")
+        return secrets_of("\n".join([*(self.prepare or ()), *exports, *launch]))
+
+    def without_secrets(self) -> EnvironmentAsRun:
+        """The same with what looks like a secret withheld, also where a job printed it."""
+        shown = replace(
+            self,
+            variables=without_secrets(self.variables),
+            launcher_options=_each_shown(self.launcher_options),
+            launcher_command=_shown(self.launcher_command),
+            prepare=_each_shown(self.prepare),
+            compiles_with=_shown(self.compiles_with),
+            started_by=_shown(self.started_by),
+        )
+        return _masked(shown, self.secrets())
+
 
 class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     """All that was known when a run began. `variables` are those of the caller that reach MPI,
@@ -168,26 +190,19 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.json.format(msgspec.json.encode(self), indent=1)
 
     def without_secrets(self) -> Provenance:
-        """The same with what looks like a token, a password or a key withheld."""
+        """The same with what looks like a token, a password or a key withheld, and without the
+        folders above a checkout."""
         environments = {
-            name: replace(
-                environment,
-                variables=without_secrets(environment.variables),
-                launcher_options=_each_shown(environment.launcher_options),
-                launcher_command=_shown(environment.launcher_command),
-                prepare=_each_shown(environment.prepare),
-                compiles_with=_shown(environment.compiles_with),
-                started_by=_shown(environment.started_by),
-            )
-            for name, environment in self.environments.items()
+            name: environment.without_secrets() for name, environment in self.environments.items()
         }
-        return replace(
+        shown = replace(
             self,
             environments=environments,
             site=replace(self.site, access=_each_shown(self.site.access)),
             slurm=replace(self.slurm, settings=without_secrets(self.slurm.settings)),
             variables=without_secrets(self.variables),
         )
+        return _masked(shown)
 
     def _fault(self) -> tuple[str, tuple[str, ...]] | None:
         """A name that cannot become a path or an option, with the members beside which it is."""
@@ -212,7 +227,30 @@ def _shown(text: str | None) -> str | None:
 
 
 def _each_shown(texts: list[str] | None) -> list[str] | None:
-    return texts and [shown("", text) for text in texts]
+    """Words with those withheld that look like a secret, alone or after the option before them."""
+    if not texts:
+        return texts
+    before = ("", *(text if text.startswith("-") else "" for text in texts))
+    return [
+        WITHHELD
+        if looks_secret("", text)
+        or (not looks_secret("", option) and looks_secret("", f"{option} {text}"))
+        else text
+        for option, text in zip(before, texts, strict=False)
+    ]
+
+
+def _masked(value: _T, secrets: Collection[str] = ()) -> _T:
+    """The same with each text in it masked; names of members stay."""
+
+    def of(plain: Any) -> Any:
+        if isinstance(plain, dict):
+            return {name: of(one) for name, one in plain.items()}
+        if isinstance(plain, list):
+            return [*map(of, plain)]
+        return masked(plain, secrets) if isinstance(plain, str) else plain
+
+    return msgspec.convert(of(msgspec.to_builtins(value)), type(value))
 
 
 _decoder = msgspec.json.Decoder(Provenance)

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from urllib.parse import quote
 
 #: Stands in place of the value.
 WITHHELD = "(withheld: looks like a secret)"
+_BEGIN = WITHHELD.partition(" ")[0]
 
 _WORDS = (
-    r"TOKEN|JWT|PASS(WORD|WD|PHRASE|CODE)?|PWD|SECRETS?|CRED(ENTIAL)?S?|API_?KEYS?|PRIVATE"
+    r"TOKEN|JWT|PASS(WORD|WD|PHRASE|CODE)?|PWD?|SECRETS?|CRED(ENTIAL)?S?|API_?KEYS?|PRIVATE"
     r"|AUTH(ORI[SZ]ATION|KEY|TOKEN)?|BEARER|COOKIES?|SIGNATURE|SAS|KEYS?|KEYFILE|(ACCESS|SIGN)_?KEY"
 )
 #: A name that says so: one of the words between underscores, or at the end of a longer word.
@@ -25,7 +28,6 @@ _LOOKS = (
     r"\beyJ[\w-]{8,4000}\.[\w-]{8,4000}(?:\.[\w-]{0,4000})?"  # a JSON web token
     r"|-----BEGIN [A-Z ]*-----[^-]*"
     r"|\b(?:gh[pousr]_|github_pat_|glpat-|xox[abprs]-|sk-|hf_|AKIA|ASIA|AIza|npm_|dop_v1_)[\w-]{12,}"
-    r"|\b[a-z][a-z0-9+.-]{0,20}://[^/\s:@]{0,200}:[^/\s@]{1,200}@"  # user:password in an address
     r"|\b(?:Bearer|Authorization:\s*\w+)\s+[\w+/=.-]{8,}"
 )
 _VALUE = re.compile(
@@ -36,25 +38,106 @@ _VALUE = re.compile(
 #: Long words without a structure; paths, lists and versions have separators.
 _LONG = re.compile(r"(?<![\w+/.-])[\w+-]{20,}={0,2}(?![\w+/.-])")
 _HEX = re.compile(r"(?i)(?=\w*\d)(?=\w*[a-f])[0-9a-f]{32,}")
-#: In running text only what certainly is one: a token, or what a telling name is set to.
-_IN_TEXT = re.compile(
-    r"(?P<name>\b\w*(?:TOKEN|JWT|SECRET|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY)\w*\s*[=:]\s*)"
-    rf"(?!{re.escape(WITHHELD)})[^\s;,]+|{_LOOKS}",
-    re.IGNORECASE,
+_WORD = (  # a value: quoted, or up to a blank or what ends a word of a shell or a sentence
+    r"(?P<value>\"(?:\\.|[^\"\\\n]){1,4000}\"|'[^'\n]{1,4000}'"
+    r"|[^\s;&\"'<>](?:[^\s;&\"'<>]*[^\s;&\"'<>,)])?)"
 )
+_TELLING = (
+    r"(?:TOKEN|JWT|SECRET|PASSWORD|PASSWD|PASS-?PHRASE|PASSCODE"
+    r"|(?:API|ACCESS|PRIVATE|SECRET|LICEN[CS]E)[_-]?KEY)\w*"
+)
+_SHORT = (
+    r"(?<![^\W_])(?!(?<!_)PWD[ \t]*=)"
+    r"(?:PW|PWD|PASS|AUTH|CRED(?:ENTIAL)?S?|COOKIE|SIG(?:NATURE)?|SAS|KEY)\d*"
+)
+_OR_NEXT = r"(?:[\"']?,[ \t]*|[ \t]+|=)"  # between an option and its value, also in a printed list
+#: In running text only what certainly is one: a token, or what a telling name or option is set to.
+#: `value` is withheld where there is one, else all of it.
+_IN_TEXT = [
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        r"(?P<lead>://)(?P<value>[^/\s:@]{0,200}:[^/\s@]{1,200})(?=@)",  # user:password
+        r"(?P<lead>https?://)(?P<value>[^/\s:@]{4,200})(?=@)",
+        _LOOKS,
+        rf"(?=[AJLPST])(?P<lead>{_TELLING}[\"']?[ \t]*[=:][ \t]*){_WORD}",  # begins: for speed
+        rf"(?=[ACKPS])(?P<lead>{_SHORT}[ \t]*=[ \t]*){_WORD}",
+        rf"(?P<lead>(?<![\w-])--?(?:[\w-]*[_-])?(?:{_TELLING}|{_SHORT})[\"']?{_OR_NEXT}){_WORD}",
+        # user:password after the option that curl and others have for it
+        r"(?P<lead>(?<![\w-])(?:-[uU]|--(?:proxy-)?user(?:pwd)?)[\"',= \t]*)"
+        r"(?P<value>[^\s:\"'/,]+:[^\s\"']+)",
+        rf"(?P<lead>\bsshpass\s+-p\s*|\b(?:mysql|mariadb)\w*[ \t](?:[^\n;|&]*[ \t])?-p){_WORD}",
+        rf"(?P<lead>\blogin\s+\S+\s+password\s+){_WORD}",  # ~/.netrc
+        rf"(?P<lead>\b(?:Authorization|Cookie)[\"']?[ \t]*[:=][ \t]*[\"']?(?:\w+[ \t]+)?){_WORD}",
+    )
+]
+_EXPORT = re.compile(r"\s*export\s+(\w+)=(.*)")
+#: Folders that lead to this checkout, to another one, and to what a run keeps.
+_ABOVE = re.compile(
+    rf"/(?:{re.escape(str(Path(__file__).resolve().parents[1])[1:])}/|(?:[\w.+@~=-]+/){{1,40}}"
+    r"(?=(?:checks/common|site-config|spack-env|virtual_cluster)/|\d{8}T\d{6}Z-[0-9a-f]{4}))"
+)
+#: Characters of a secret from which on other texts are searched for it; numbers need more.
+_LEAST, _LEAST_DIGITS = 4, 8
 
 
-def masked(text: str) -> str:
-    """A program's text with its tokens and passwords withheld; their names stay. Masked text stays
+def masked(text: str, secrets: Collection[str] = ()) -> str:
+    """A program's text with its tokens and passwords withheld, and `secrets` wherever they stand;
+    their names stay. Of paths what lies above a checkout or a run is left out. Masked text stays
     as it is."""
-    return _IN_TEXT.sub(lambda found: (found["name"] or "") + WITHHELD, text)
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, WITHHELD)
+    for pattern in _IN_TEXT:
+        text = pattern.sub(_without_value, text)
+    return _ABOVE.sub("…/", text)
+
+
+def _without_value(found: re.Match[str]) -> str:
+    parts = found.groupdict()
+    if parts.get("value", "").startswith(_BEGIN):
+        return found[0]
+    return (parts.get("lead") or "") + WITHHELD
+
+
+def masked_script(script: str) -> str:
+    """A job script in which no value stands that a provenance withholds; the rest of each line
+    tells what it does."""
+    return masked("\n".join(map(_masked_line, script.split("\n"))), secrets_of(script))
+
+
+def _masked_line(line: str) -> str:
+    exported = _EXPORT.fullmatch(line)
+    if exported and looks_secret(*exported.groups()):
+        return line[: exported.start(2)] + WITHHELD
+    return _LONG.sub(lambda word: WITHHELD if _drawn(word[0]) else word[0], line)
+
+
+def secrets_of(script: str) -> set[str]:
+    """The values that `masked_script` withholds, as a program that prints them writes them."""
+    found = {word[0] for word in _LONG.finditer(script) if _drawn(word[0])}
+    for line in script.split("\n"):
+        exported = _EXPORT.fullmatch(line)
+        if exported and looks_secret(*exported.groups()):
+            found.add(exported[2])
+    for pattern in _IN_TEXT:
+        for match in pattern.finditer(script):
+            value = match.groupdict().get("value") or match[0]
+            found |= {value, value.partition(":")[2], value.partition("=")[2]}
+    bare = {value.strip("\"' \t") for value in found}
+    bare |= {re.sub(r"\\(.)", r"\1", value) for value in bare}
+    bare |= {quote(value, safe="") for value in bare}
+    return {
+        value
+        for value in bare
+        if len(value) >= (_LEAST_DIGITS if value.isdigit() else _LEAST) and value not in WITHHELD
+    }
 
 
 def looks_secret(name: str, value: str) -> bool:
     """Whether the name says that the value is a secret, or the value looks like one."""
     if _NAME.search(name) and not _HARMLESS.search(name):
         return bool(value)
-    return bool(_VALUE.search(value)) or any(_drawn(word[0]) for word in _LONG.finditer(value))
+    telling = any(pattern.search(value) for pattern in (_VALUE, *_IN_TEXT))
+    return telling or any(_drawn(word[0]) for word in _LONG.finditer(value))
 
 
 def _drawn(word: str) -> bool:

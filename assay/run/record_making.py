@@ -11,6 +11,7 @@ from assay.run.coming import Launch
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
 from records.plan import Plan, PlannedCase
+from records.provenance import EnvironmentAsRun
 from records.record import Neighbour, Record
 from records.withheld import masked
 
@@ -21,6 +22,15 @@ class RecordMaker:
     def __init__(self, run_id: str, plan: Plan, site: Site) -> None:
         self._run_id, self._site = run_id, site.name
         self._metrics = plan.register.metrics
+        self._secrets = {
+            name: EnvironmentAsRun(
+                prepare=one.prepare,
+                variables=one.variables,
+                launcher_options=one.launcher_options,
+                launcher_command=one.launcher_command,
+            ).secrets()
+            for name, one in site.description.environments.items()
+        }
         topology = site.description.topology
         self._switch_of = {
             node: switch
@@ -53,7 +63,9 @@ class RecordMaker:
             block=block,
             attempt=attempt,
             status=outcome.status,
-            reason=masked(outcome.reason) if outcome.reason else None,
+            reason=masked(outcome.reason, self._secrets.get(asked.environment, ()))
+            if outcome.reason
+            else None,
             started_at=outcome.started_at,
             ended_at=outcome.ended_at,
             job_id=outcome.job_id,

@@ -23,7 +23,7 @@ from records.errors import AssayError, InfrastructureError
 from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
 from records.values import Count
-from records.withheld import without_secrets
+from records.withheld import masked, without_secrets
 from records.words import ALLOWED, odd_word
 
 _SETTINGS = ("trusted_schema=OFF", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
@@ -325,9 +325,9 @@ def decoded_nodes(text: str) -> list[str]:
 
 
 def _without_secrets(context: dict[str, str]) -> dict[str, str]:
-    """A context with the variables withheld that look like a secret; former nights kept them."""
+    """A context with what looks like a secret withheld; former nights kept it."""
     variables = {name: text for name, text in context.items() if "variables." in name}
-    return context | without_secrets(variables)
+    return {name: masked(text) for name, text in context.items()} | without_secrets(variables)
 
 
 def _insert(table: str, row: Mapping[str, object]) -> str:

@@ -28,6 +28,7 @@ from records.pair_scans import ARTIFACT
 from records.plan import Plan
 from records.record import latest_attempts
 from records.record_lines import Batch, Line, Value, batches
+from records.withheld import masked
 from reports.load.launches import ALONE, BESIDE, NOT_DRAWN, Kind, Launches, Mask, Told
 from reports.load.run import AtKey, Series
 
@@ -158,7 +159,7 @@ class Reader:
         ok = line.status == "ok"
         self._bad += not ok
         artifacts = self._artifacts(line) if ok or self._bad <= KEEP_ARTIFACTS_OF_BAD else None
-        told = Told(line.reason, line.job_id, line.started_at, artifacts)
+        told = Told(line.reason and masked(line.reason), line.job_id, line.started_at, artifacts)
         self._told[self._line - 1] = told
 
     def _take_values(self, metrics: list[list[Value]], batch: Batch) -> None:

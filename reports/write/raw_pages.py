@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pages of raw output that lies in archives: one a case, for what a report or document links to.
 
-They are copies for readers; checksums are those of the members, which `assay raw` prints whole.
+They are copies for readers, with secrets withheld, and as private as the archives; checksums are
+those of the members, which `assay raw` prints whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -19,11 +21,17 @@ from records.errors import AssayError
 from records.files import write_whole
 from records.plain_text import plain
 from records.run_directory import refuse_other
+from records.withheld import masked, masked_script, secrets_of
 from reports.load.launches import Launch, Mask
 from reports.load.run import Run
 from reports.show.raw_links import PAGES, page_of
 from reports.write.page import fill_in
 
+#: The artifact that has the site's preparation and variables.
+SCRIPT = "script"
+#: Characters at the begin and at the end of a file that are searched for secrets: what a page shows
+#: of it, and so much beyond that none is cut.
+_SEARCHED = 1 << 16
 #: Bytes of a file that a page shows: of its begin, and of its end; whole characters of UTF-8.
 HEAD, TAIL = 6144, 2048
 
@@ -61,10 +69,11 @@ def write_raw_pages(
     for there in (report, folder):
         refuse_other(there, folder=True)
     folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
     for place, told in shown.items():
         case = run.plan.cases[place]
         text = fill_in("raw.html.j2", {"run": run, "case": case, "launches": told})
-        write_whole(folder / page_of(case.id), text.encode("utf-8", "replace"))
+        write_whole(folder / page_of(case.id), text.encode("utf-8", "replace"), 0o600)
 
 
 def _archived(launch: Launch) -> bool:
@@ -74,27 +83,32 @@ def _archived(launch: Launch) -> bool:
 def _members(files: RawFiles, launch: Launch) -> list[Shown]:
     """The files of a launch; of one that is missing or damaged, that."""
     found, artifacts = [], launch.artifacts or {}
-    for kind, path in raw_paths(artifacts).items():
-        if not is_member(path):
-            continue
-        try:
-            content = files.read(path)
-            text = b"(it is missing)" if content is None else content
-        except AssayError as error:
-            text = f"({error})".encode()
+    paths = {kind: path for kind, path in raw_paths(artifacts).items() if is_member(path)}
+    read = {kind: _read(files, path) for kind, path in paths.items()}
+    secrets = secrets_of(read.get(SCRIPT, ""))
+    for kind, path in paths.items():
+        whole, cut = read[kind], max(0, len(read[kind]) - 2 * _SEARCHED)
+        ends = (whole[:_SEARCHED], whole[-_SEARCHED:]) if cut else (whole,)
+        mask = masked_script if kind == SCRIPT else partial(masked, secrets=secrets)
+        text = "".join(map(mask, ends)).encode()
         head, tail = len(text), len(text)
         if len(text) > HEAD + TAIL:
             head, tail = _begin(text, HEAD), _begin(text, len(text) - TAIL)
         name, sha256 = path.rpartition("/")[2], checksum_of(artifacts, kind)
-        shown = _text(text[:head]), _text(text[tail:])
-        found.append(Shown(kind, name, sha256, *shown, left_out=tail - head))
+        parts = plain(text[:head].decode()), plain(text[tail:].decode())
+        found.append(Shown(kind, name, sha256, *parts, left_out=cut + tail - head))
     return found
+
+
+def _read(files: RawFiles, path: str) -> str:
+    """The text of a member; where it is missing or damaged, that."""
+    try:
+        content = files.read(path)
+    except AssayError as error:
+        return f"({error})"
+    return "(it is missing)" if content is None else content.decode("utf-8", "replace")
 
 
 def _begin(text: bytes, at: int) -> int:
     """Where the character of UTF-8 begins in which `at` lies."""
     return next((place for place in range(at, at - 4, -1) if text[place] & 0xC0 != 0x80), at)
-
-
-def _text(content: bytes) -> str:
-    return plain(content.decode("utf-8", "replace"))

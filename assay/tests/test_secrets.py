@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No secret of a site leaves its run: not with a report, a document, an export or a page."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import polars
+import pytest
+from pypdf import PdfReader
+
+from assay.cli import main
+from assay.sites import site_file
+from assay.tests.rewritten_runs import rewritten
+from assay.tests.test_accept_every_campaign import stored_run
+from records.archive import RawFiles
+from records.run_directory import RunDirectory
+from records.withheld import WITHHELD, masked, masked_script, secrets_of
+from virtual_cluster import ClusterSpec, up
+from virtual_cluster.tests.clusters import REASON
+
+#: What sites, people and programs write, each with one secret in the place of {}.
+VARIABLES = {
+    "SITE_TOKEN": "{}",
+    "DB_PASSWORD": "two words {}",
+    "LICENSE_PW": "{}",
+    "LIC_SERVER": "https://me:{}@licences.example.org/",
+    "MAIL_AUTH": "{}",
+    "UCX_EXTRA": "tls,password={}",
+    "REGISTRY": "https://{}@registry.example.org",
+    "HTTP_HEADER": "Authorization: Basic {}",
+}
+LINES = (
+    "curl -s -u user:{} https://example.org/env",
+    "curl --user me:{} https://example.org/env",
+    "wget --password={} https://example.org/x",
+    "wget --http-passwd {} https://example.org/x",
+    "mysql -h db -p{} -e select",
+    "sshpass -p {} ssh node",
+    "export lic_pw={}",
+    "export my_token={} other=1",
+    "login_pw='{}'",
+    "tool --api-key {}",
+    "curl -H 'X-Api-Key: {}' https://example.org/",
+    "curl -H 'Authorization: Bearer {}' https://example.org/",
+    "git clone https://bob:{}@example.org/r.git",
+    "curl https://example.org/?access_token={}&x=1",
+    "echo machine h login bob password {} >.netrc",
+    'echo \'{{"password": "{}"}}\' >key.json',
+)
+SECRETS = [f"Sq7-{number}vX" for number in range(len(VARIABLES) + len(LINES))]
+OF_VARIABLES = {
+    name: text.format(secret)
+    for (name, text), secret in zip(VARIABLES.items(), SECRETS, strict=False)
+}
+OF_LINES = [
+    line.format(secret) for line, secret in zip(LINES, SECRETS[len(VARIABLES) :], strict=True)
+]
+#: Secrets of a shape of their own: a token, keys that were drawn.
+SHAPED = (
+    "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+    "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY",
+    "9f86d081884c7d659a2feaa0c55ad015",
+    "AKIAIOSFODNN7EXAMPLE",
+    "hf_abcdefghijklmnopqrst",
+)
+OF_LINES += [f"get --with {one}" for one in SHAPED]
+PLANTED = [*SECRETS, *SHAPED]
+IN_SCRIPT = [*OF_LINES, *(f'export {name}="{value}"' for name, value in OF_VARIABLES.items())]
+ELSEWHERE = "/home/somebody/work/assay-of-mine"
+
+
+def texts_of(path: Path) -> Iterator[str]:
+    """What a file holds, decoded."""
+    yield path.read_bytes().decode("utf-8", "replace")
+    if path.suffix == ".parquet":
+        frame = polars.read_parquet(path)
+        yield repr([frame.columns, *frame.rows()])
+    if path.suffix == ".pdf":
+        yield "".join(page.extract_text().replace("\n", "") for page in PdfReader(path).pages)
+
+
+def assert_without(secrets: Iterable[str], files: Iterable[Path]) -> None:
+    found = [
+        f"{path}: {secret}"
+        for path in files
+        for text in texts_of(path)
+        for secret in secrets
+        if secret in text or secret in unquote(text)
+    ]
+    assert not found, "\n".join(found)
+
+
+def written_about(run: Path, folder: Path) -> list[Path]:
+    """All that commands write of a run, with all of it that is not private."""
+    status = main(["accept", str(run), "--criteria", "standard"])
+    assert status in (0, 1, 3)
+    for words in (
+        ["report", str(run)],
+        ["report", str(run), "--pictures", str(folder / "pictures")],
+        ["compare", str(run), str(run), "--html", str(folder / "compared.html")],
+        ["export", str(run), "--every", "--output", str(folder / "export.txt")],
+        ["export", str(run), "--every", "--format", "influx", "--output", str(folder / "export.l")],
+        ["history", "add", str(run)],
+        ["history", "check"],
+        ["export", "--output", str(folder / "history.txt")],
+    ):
+        assert main(words) in (0, 1, 3), words
+    files = public(folder, run)
+    assert {path.suffix for path in files} >= {
+        *(".html", ".csv", ".parquet", ".xml", ".json", ".md", ".svg", ".sqlite", ".txt", ".l")
+    }
+    return files
+
+
+def public(folder: Path, run: Path) -> list[Path]:
+    """All files of a folder but what is private to a run: its raw output, its campaign."""
+    private = {run / "raw", run / "campaign.yaml", folder / "sites"}
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in files if not private & {path, *path.parents}]
+
+
+@pytest.mark.parametrize("line", IN_SCRIPT)
+def test_a_secret_is_withheld_and_what_is_withheld_stays_so(line):
+    (secret,) = (one for one in PLANTED if one in line)
+    shown = masked_script(line)
+    assert secret not in shown
+    assert WITHHELD in shown
+    assert masked(shown) == shown
+    value = next(text for text in (OF_VARIABLES["DB_PASSWORD"], secret) if text in line)
+    assert secret not in masked(f"it printed {value}!", secrets_of(line))
+
+
+def test_a_stored_run_is_reported_without_its_secrets(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    run = stored_run("nightly", tmp_path / "stored")
+    said = " | ".join([OF_VARIABLES["DB_PASSWORD"], *PLANTED[:1], *PLANTED[2:]])
+
+    def planted(name: str, content: bytes) -> bytes:
+        if name.endswith(".sh"):
+            first, _, rest = content.decode().partition("\n")
+            source = f"./run -I{ELSEWHERE}/checks/common/src {ELSEWHERE}/results/{run_id}/x"
+            return "\n".join([first, *IN_SCRIPT, rest, source, ""]).encode()
+        more = f"\nenvironment: {said}\n" * (3 if name.endswith(".err") else 400)
+        return more.encode() + content
+
+    def failing(record):
+        if record["block"] == 2:
+            told = "; ".join(
+                [*OF_LINES[: len(LINES)], SHAPED[0], f"{ELSEWHERE}/results/{run_id}/x"]
+            )
+            record |= {"status": "failed", "reason": told, "metrics": []}
+        return record
+
+    run_id = "20261123T180547Z-b4ef"
+    rewritten(run, failing, planted)
+    files = {*written_about(run, tmp_path)} - {run / "records.jsonl"}  # spoilt above
+    assert_without([*PLANTED, ELSEWHERE], files)
+    said = capsys.readouterr()
+    assert not [one for one in (*PLANTED, ELSEWHERE) if one in said.out + said.err]
+    pages = [*(run / "report" / "raw").iterdir()]
+    assert all(WITHHELD in page.read_text() for page in pages)
+    modes = {stat.S_IMODE(page.stat().st_mode) for page in (pages[0].parent, *pages)}
+    assert modes == {0o700, 0o600}
+
+
+SITE = """\
+schema: 2
+name: here
+virtual_cluster: {cluster}
+partitions: {{all: {{}}}}
+environments:
+  mpich:
+    description: MPICH of the distribution
+    compiler: mpicc.mpich
+    launcher: assay-srun
+    launcher_options: [--mpi=pmi2]
+    library: MPICH
+    preload: libassay_ucx.so
+    variables: {variables}
+    prepare: {prepare}
+  broken:
+    like: mpich
+    prepare: {broken}
+"""
+CAMPAIGN = """\
+schema: 1
+name: secretive
+question: Does anything leave?
+environments: [mpich, broken]
+blocks: 2
+seed: 1
+cases: [{check: startup, fixed: {ranks: 2, ranks_per_node: 1}}]
+limits: {node_hours: 1, launch_s: 100}
+"""
+
+
+@pytest.fixture
+def cluster():
+    made = up(ClusterSpec(f"t-x{os.getpid()}", nodes=2, network="unlimited"), lambda _: None)
+    yield made
+    made.down(lambda _: None)
+
+
+@pytest.mark.cluster
+@pytest.mark.skipif(bool(REASON), reason=f"a virtual cluster cannot be made here: {REASON}")
+def test_a_real_run_is_reported_without_its_secrets(cluster, tmp_path, monkeypatch, capsys):
+    (tmp_path / "sites" / "here").mkdir(parents=True)
+    quiet = [f": {line}" for line in OF_LINES if not line.startswith(("export", "login", "echo"))]
+    broken = f"echo 'no licence from {SECRETS[0]} {SHAPED[3]}' >&2; exit 9"
+    broken = f"case $SLURM_JOB_NAME in rfm_L*) {broken};; esac"  # the probe ends well
+    quiet += ["export lic_pw={0}; echo was $lic_pw {0} >&2; echo {0}".format(SECRETS[14])]
+    text = SITE.format(
+        cluster=cluster.name,
+        variables=json.dumps(OF_VARIABLES),
+        prepare=json.dumps(quiet),
+        broken=json.dumps([*quiet, broken]),
+    )
+    (tmp_path / "sites" / "here" / "site.yaml").write_text(text)
+    monkeypatch.setattr(site_file, "SITES", tmp_path / "sites")
+    (tmp_path / "secretive.yaml").write_text(CAMPAIGN)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "secretive.yaml", "--site", "here"]) in (0, 1), capsys.readouterr()
+    (run,) = (tmp_path / "results" / "secretive").iterdir()
+    for kind in ("html", "md", "csv", "parquet", "junit", "json"):
+        assert main(["report", str(run), "--format", kind]) == 0
+    assert_without(PLANTED, public(tmp_path, run))
+    said = capsys.readouterr()
+    assert not [one for one in PLANTED if one in said.out + said.err]
+    with RawFiles(run) as kept:
+        script = kept.read(next(iter(RunDirectory(run).records())).artifacts["script"])
+    assert all(one.encode() in script for one in (SECRETS[0], SECRETS[14], SHAPED[0]))
