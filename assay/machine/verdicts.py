@@ -76,6 +76,8 @@ class PairTold(Part):
     """Correlation of neighbouring blocks."""
     separated: bool
     """Whether the bounds exclude 1."""
+    carried_by: dict[str, float]
+    """Checks that make more than half of the difference each, and their share of it."""
 
 
 class Excluded(Part):

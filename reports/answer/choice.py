@@ -9,6 +9,7 @@ from itertools import combinations
 from math import log
 
 from records.metric import Register
+from records.reasons import grouped
 from reports.analysis import Analysis
 from reports.answer import commands
 from reports.answer.model import Answer, State, fitting
@@ -17,7 +18,14 @@ from reports.choice.cells import LEAST_DIFFERENCE
 from reports.choice.compare import Comparisons
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
-from reports.notation.units import count_text, fixed, percent, signed_percent, three_digits
+from reports.notation.units import (
+    count_text,
+    fixed,
+    percent,
+    signed_percent,
+    three_digits,
+    weight_text,
+)
 from reports.notation.values import between
 from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
 
@@ -48,8 +56,25 @@ def choice(analysis: Analysis) -> Answer | None:
         [item for item in score.standings if item.best > 1],
         [score.pair(b.environment, a.environment) for a, b in combinations(leaders, 2)],
     )
-    alike = all(pair.judgement and pair.judgement.word == "equivalent" for pair in shared.pairs)
+    held = next((name for pair in shared.pairs if (name := _held(pair, leaders))), None)
+    if held:
+        return _failures_decide(analysis, score, shared, held)
+    alike = all(_alike(pair) for pair in shared.pairs)
     return (_equivalent if alike else _open)(analysis, score, shared)
+
+
+def _alike(pair: Pair) -> bool:
+    return pair.judgement is not None and pair.judgement.word == "equivalent"
+
+
+def _held(pair: Pair, leaders: Sequence[Standing]) -> Standing | None:
+    """The one of a pair that would be preferred, or be as good, but fails too often for that."""
+    rates = {item.environment: item for item in leaders}
+    better, other = (rates[name] for name in pair.by_estimate)
+    for one, beside in ((better, other), (other, better)):
+        if one.failures.unreliable_beside(beside.failures) and (one is better or _alike(pair)):
+            return one
+    return None
 
 
 def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
@@ -57,7 +82,9 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     best, second, *others = score.standings
     lead = score.pair(second.environment, best.environment)
     judged = lead.judgement
-    more = costs_more(lead.effect.ratio)
+    register, more = analysis.register, costs_more(lead.effect.ratio)
+    by = _carried(lead, register)
+    pairs = [score.pair(item.environment, best.environment) for item in others]
     if second.unreliable and (not lead.separated or lead.effect.ratio < 1):
         rate = second.failures
         head = f"{best.environment} is the best choice: {second.environment} failed in"
@@ -65,16 +92,17 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
     elif judged is not None and judged.word == "faster":
         head = f"{best.environment} is the best choice: {second.environment} costs {more}"
         far = lead.effect.ratio >= 2
-        head += f" (at least {times(judged.low) if far else percent(judged.low - 1)})"
+        least = times(judged.low) if far else percent(judged.low - 1)
+        head += _bracketed(f"at least {least}", by)
     else:
         head = f"{best.environment} is ahead, but maybe by less than 3 %: {second.environment}"
-        head += f" costs {more}" + (f" ({judged.text})" if judged else "")
-    rest = [
-        f"{item.environment} {_more(score.pair(item.environment, best.environment))}"
-        for item in others
-    ]
+        head += f" costs {more}{_bracketed(judged.text if judged else '', by)}"
+    rest = [f"{pair.first} {_more(pair)}{_bracketed(_carried(pair, register))}" for pair in pairs]
+    short = [f"{pair.first} {_more(pair)}" for pair in pairs]
+    same = by and {by} == {_carried(pair, register) for pair in pairs}
     sentence = fitting(
         f"{head}; {listed(rest, 3)}." if rest else f"{head}.",
+        *([f"{head}; {listed(short, 3)} ({by}, too)."] if same else []),
         f"{head}; {count_text(len(rest), 'other')} follow.",
         f"{head}.",
     )
@@ -94,6 +122,22 @@ def _more(pair: Pair) -> str:
     return costs_more(ratio) if ratio >= 1 else f"{percent(1 - ratio)} less, but fails"
 
 
+def _carried(pair: Pair, register: Register) -> str:
+    """ "mostly Start-up": the checks that carry more than half of a pair's difference; "Start-up
+    alone" where all others together speak against it."""
+    names = [register.check_title(check) for check, _ in pair.carried]
+    if not names:
+        return ""
+    alone = pair.carried[0][1] >= 1
+    return f"{listed(names)} alone" if alone else f"mostly {listed(names)}"
+
+
+def _bracketed(*parts: str) -> str:
+    """ " (at least 3 %; mostly Start-up)"; nothing without a part."""
+    told = "; ".join(filter(None, parts))
+    return f" ({told})" if told else ""
+
+
 def _equivalent(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     """All that share the first place are equivalent: any will do."""
     names = listed([item.environment for item in shared.leaders])
@@ -103,17 +147,42 @@ def _equivalent(analysis: Analysis, score: OverallScore, shared: _Shared) -> Ans
         f"{names} are equivalent within 3 % ({between(low, high, signed_percent)}); any of"
         " them will do"
     )
-    rest = _out(shared.leaders, shared.behind, score)
+    rest = _out(analysis, score, shared)
     sentence = fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}.")
     return Answer(State.DECIDED, sentence, details=_details(analysis))
+
+
+def _failures_decide(
+    analysis: Analysis, score: OverallScore, shared: _Shared, held: Standing
+) -> Answer:
+    """One that would be preferred, or be as good, fails too often for it: no block changes that."""
+    names = listed([item.environment for item in shared.leaders])
+    name, rate = held.environment, held.failures
+    alike = all(_alike(pair) for pair in shared.pairs)
+    cost = "equivalent in cost within 3 %" if alike else "not ranked by their cost"
+    head = f"{names} are {cost}: {name} failed in {rate.failed} of {rate.launched} launches"
+    rest = _out(analysis, score, shared)
+    run = analysis.run
+    failed = run.launches.where(run.launches.of_status("failed"))
+    mine = ((one.status, one.reason) for one in failed if run.case(one).environment == name)
+    return Answer(
+        State.OPEN,
+        fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}."),
+        f"which is best: failures decide, and more blocks fail the same way; {name} is not"
+        " preferred before its launches end well",
+        commands.mending(run, grouped(mine)[0].reason),
+        _details(analysis),
+    )
 
 
 def _open(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     """Several may be the best: their costs, who is out, and how many blocks would decide."""
     names = listed([item.environment for item in shared.leaders])
     costs = listed([fixed(item.score, 2) for item in shared.leaders])
-    head = f"{names} cannot yet be told apart (cost {costs} of {score.reference}'s)"
-    rest = _out(shared.leaders, shared.behind, score)
+    by = _carried(shared.pairs[0], analysis.register) if len(shared.pairs) == 1 else ""
+    head = f"{names} cannot yet be told apart"
+    head += _bracketed(f"cost {costs} of {score.reference}'s", by)
+    rest = _out(analysis, score, shared)
     needed = blocks_needed(analysis.comparisons, score.n, shared.pairs)
     if score.n < LEAST_BLOCKS:
         why = f"which is best: {score.n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
@@ -136,19 +205,21 @@ def _open(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     return Answer(State.OPEN, sentence, why, command, _details(analysis))
 
 
-def _out(leaders: Sequence[Standing], behind: Sequence[Standing], score: OverallScore) -> str:
+def _out(analysis: Analysis, score: OverallScore, shared: _Shared) -> str:
     """Who cannot be the best, with the cost over that of the best estimate."""
+    leaders, behind = shared.leaders, shared.behind
     if not behind:
         return ""
     if len(behind) > 2:
         return f"{len(behind)} others are out"
     best = min(leaders, key=lambda item: item.score)
     pairs = [score.pair(item.environment, best.environment) for item in behind]
-    if all(pair.effect.ratio >= 2 for pair in pairs):
+    if all(pair.effect.ratio >= 2 and not pair.carried for pair in pairs):
         names = listed([item.environment for item in behind])
         factors = listed([times(pair.effect.ratio).split()[0] for pair in pairs])
         return f"{names} {'is' if len(behind) == 1 else 'are'} out: {factors} times the cost"
-    told = [f"{i.environment} ({_more(pair)})" for i, pair in zip(behind, pairs, strict=True)]
+    register = analysis.register
+    told = [f"{pair.first}{_bracketed(_more(pair), _carried(pair, register))}" for pair in pairs]
     return f"out: {listed(told)}"
 
 
@@ -193,8 +264,8 @@ def sensitivity_sentence(score: OverallScore, register: Register) -> str:
         )
     told = [
         f"{turn.leader} would have it if {register.check_title(turn.check)} weighed"
-        f" {'more' if turn.above else 'less'} than {percent(turn.share, 0)} of all (it has"
-        f" {percent(turn.declared, 0)})"
+        f" {'more' if turn.above else 'less'} than {weight_text(turn.share)} of all (it has"
+        f" {weight_text(turn.declared)})"
         for turn in sorted(score.turns, key=lambda turn: abs(turn.share - turn.declared))
     ]
     more = f"; {count_text(len(told) - 3, 'other weight')} would do it, too" * (len(told) > 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reports.choice.cells import ALPHA, Judgement
 from reports.choice.failures import FailureRate
@@ -16,13 +16,16 @@ from reports.statistics.signed_rank import PairedEffect
 @dataclass(frozen=True, slots=True)
 class Pair:
     """`effect` is the cost of `first` over that of `second`; < 1: `first` is better. `judgement`
-    has the bounds of that ratio, None below six blocks; `lag` is the correlation of neighbours."""
+    has the bounds of that ratio, None below six blocks; `lag` is the correlation of neighbours.
+    `carried`: the checks that make more than half of the difference each, and their share of it;
+    none where a single check is weighed."""
 
     first: str
     second: str
     effect: PairedEffect
     judgement: Judgement | None
     lag: float = 0.0
+    carried: tuple[tuple[str, float], ...] = ()
 
     @property
     def separated(self) -> bool:
@@ -42,7 +45,8 @@ class Pair:
         if second == self.second:
             return self
         judged = self.judgement and self.judgement.inverse()
-        return Pair(self.second, self.first, self.effect.inverse(), judged, self.lag)
+        effect = self.effect.inverse()
+        return replace(self, first=self.second, second=self.first, effect=effect, judgement=judged)
 
 
 @dataclass(frozen=True, slots=True)

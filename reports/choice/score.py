@@ -17,6 +17,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from records.metric import Register
 from reports.choice.cells import Judgement
@@ -101,6 +102,7 @@ class OverallScore:
                     "p_family": pair.judgement and pair.judgement.p,
                     "lag_1": pair.lag,
                     "separated": pair.separated,
+                    "carried_by": dict(pair.carried),
                 }
                 for pair in self.pairs
             ],
@@ -144,6 +146,21 @@ class Costs:
         known = {name: row[np.isfinite(row)] for name, row in rows}
         return {name: float(np.exp(row.mean())) for name, row in known.items() if row.size}
 
+    def _carried(
+        self, first: str, second: str, blocks: NDArray[np.int64]
+    ) -> tuple[tuple[str, float], ...]:
+        """The checks that make more than half of the difference of two costs, greatest first."""
+        a, b = self.names.index(first), self.names.index(second)
+        parts = {
+            share.check: share.weight * float((cost[a] - cost[b])[blocks - 1].mean())
+            for share in self.shares
+            if (cost := self.by_check.get(share.check)) is not None
+        }
+        whole = sum(parts.values())
+        found = {check: part / whole for check, part in parts.items() if whole and len(parts) > 1}
+        above = [(check, share) for check, share in found.items() if share > 0.5]
+        return tuple(sorted(above, key=lambda item: -item[1]))
+
     def judged(self, answered: Sequence[Answer | None]) -> OverallScore | None:
         """The score with places; `answered` begins with the answers to `questions`."""
         questions = self.questions()
@@ -156,6 +173,7 @@ class Costs:
                 paired_effects(item.values[np.newaxis, :])[0],
                 Judgement.of(answer) if answer else None,
                 float(lag_1(item.values)),
+                self._carried(first, second, item.blocks),
             )
             for (first, second), item, answer in zip(
                 combinations(self.names, 2), questions, answered, strict=False

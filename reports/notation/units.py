@@ -67,6 +67,11 @@ def percent(fraction: float | None, places: int = 1) -> str:
     return f"{fixed(100 * fraction, places)} %"
 
 
+def weight_text(share: float) -> str:
+    """A share of all weight: 0.25 -> "25 %", 0.0003 -> "0.03 %"."""
+    return percent(share, 0 if share >= 0.01 or not share else 2)
+
+
 def level_text(level: float) -> str:
     """The level of an interval: 0.95 -> "95 %", 0.9375 -> "93.75 %"."""
     return f"{100 * level:.4g} %"

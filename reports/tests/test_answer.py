@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from shutil import unpack_archive
 from typing import Any
 
 import msgspec.structs
@@ -13,17 +14,20 @@ import numpy as np
 import pytest
 
 from assay.cli.parser import make_parser
+from assay.schema import load_campaign
 from bench.simulated_campaigns import NAMES, POINTS, simulated_run
 from reports.analysis import analyse
 from reports.answer.model import MOST_WORDS, Answer, State, fitting
 from reports.answer.phrases import listed
 from reports.answer.run import answer_of
 from reports.choice.sensitivity import turns
-from reports.load.loading import load_run
+from reports.load.loading import Series, load_run
 from reports.load.run import Run
 from reports.tests.synthetic import case, quick_cases, write_run
 
 pytestmark = pytest.mark.numerical
+
+STORED_RUNS = Path(__file__).parents[2] / "assay/tests/stored_runs"
 
 
 def logs(factors: list[float], blocks: int, *, noise: float = 0.01, seed: int = 1) -> Any:
@@ -56,6 +60,80 @@ def test_the_details_say_which_weights_would_change_the_order() -> None:
     assert "whatever one check weighs" in answered([1.0, 1.3], 8).details[0]
 
 
+@pytest.mark.parametrize(
+    ("cost", "noise"), [(0.85, 0.01), (0.97, 0.03), (1.0, 0.002)], ids=["less", "open", "alike"]
+)
+def test_where_failures_forbid_a_preference_no_further_block_is_asked_for(
+    cost: float, noise: float
+) -> None:
+    bad = {(5 + case, block): "failed" for case, block in ((0, 1), (1, 4), (2, 7))}
+    answer = answer_of(analyse(simulated_run(logs([1.0, cost], 12, noise=noise), bad)))
+    assert answer.state is State.OPEN
+    assert "b failed in 3 of 60 launches" in answer.sentence
+    assert "failures decide, and more blocks fail the same way" in answer.unknown
+    assert "would tell" not in answer.unknown
+    assert "--blocks" not in answer.command and answer.command.startswith("assay doctor")
+    assert "will do" not in answer.sentence
+
+
+def test_blocks_are_still_asked_for_where_the_one_that_fails_costs_more() -> None:
+    bad = {(5 + case, block): "failed" for case, block in ((0, 1), (1, 4), (2, 7))}
+    answer = answer_of(analyse(simulated_run(logs([1.0, 1.05], 12, noise=0.15), bad)))
+    assert answer.state is State.OPEN
+    assert "--blocks" in answer.command
+
+
+def with_a_slow_start(run: Run, weights: dict[str, float]) -> Run:
+    """A run in which openmpi takes nine tenths of mpich's time, and starts 150 ms later."""
+    cases = run.plan.cases
+    place = {(one.check, one.environment, str(one.params)): n for n, one in enumerate(cases)}
+    lower = {name for name, one in run.plan.register.metrics.items() if one.better == "lower"}
+    made: list[Series] = []
+    for one in run.series:
+        of = cases[one.case]
+        if of.environment != "mpich":
+            continue
+        scale = 0.9 if one.metric in lower else 1 / 0.9
+        jitter = 1 + 0.002 * np.sin(1.7 * one.blocks + len(made))
+        values = one.values + 0.15 if of.check == "startup" else one.values * scale * jitter
+        case = place[of.check, "openmpi", str(of.params)]
+        made += [one, msgspec.structs.replace(one, case=case, values=values)]
+    plan = msgspec.structs.replace(run.plan, weights=weights, sequential=None)
+    return replace(run, plan=plan, series=made)
+
+
+def test_start_up_has_its_share_of_a_job_of_ten_minutes(tmp_path: Path) -> None:
+    unpack_archive(STORED_RUNS / "quick.tar.xz", tmp_path)
+    run = load_run(tmp_path / "quick")
+    assert run.plan.weights["startup"] == 1.0, "a stored run keeps its weights"
+    declared = load_campaign("quick").weights
+    assert declared["startup"] / sum(declared.values()) == pytest.approx(0.2 / 600, rel=0.01)
+    answer = answer_of(analyse(with_a_slow_start(run, declared)))
+    assert re.match(r".*openmpi is the best choice: mpich costs 1[01]\.\d % more", plain(answer))
+    earlier = answer_of(analyse(with_a_slow_start(run, run.plan.weights)))
+    assert "Start-up alone" in earlier.sentence
+
+
+def plain(answer: Answer) -> str:
+    return answer.sentence.replace("\u202f", " ")
+
+
+def test_the_check_that_carries_a_difference_is_named() -> None:
+    values = logs([1.0, 1.0, 1.0], 12)
+    values[1, -2:] += np.log(4.0)  # start-up, of weight 1 in 10
+    values[2] += np.log(1.3)
+    answer = answer_of(analyse(simulated_run(values)))
+    pairs = {
+        (pair.first, pair.second): dict(pair.carried)
+        for pair in analyse(simulated_run(values)).comparisons.score.pairs  # type: ignore[union-attr]
+    }
+    assert [*pairs["a", "b"]] == ["startup"]
+    assert pairs["a", "b"]["startup"] == pytest.approx(1.0, abs=0.1)
+    assert pairs["a", "c"] == {"hpl": pytest.approx(0.6, abs=0.05)}
+    assert re.search(r"mostly Start-up|Start-up alone", answer.sentence)
+    assert "c 30" in plain(answer) and "mostly HPL" in answer.sentence
+
+
 def test_an_environment_that_fails_is_not_the_choice_however_cheap() -> None:
     bad = {(case, block): "failed" for case in range(5, 10) for block in range(0, 12, 3)}
     answer = answer_of(analyse(simulated_run(logs([1.0, 0.9], 12), bad)))
@@ -73,7 +151,7 @@ def test_those_that_are_not_told_apart_are_named_with_costs_and_the_blocks_it_ta
     answer = answered([1.0, 1.01, 2.5, 1.0], 6, noise=0.06)
     assert answer.state is State.OPEN
     assert "cannot yet be told apart (cost 1.00" in answer.sentence
-    assert "c is out: 2." in answer.sentence
+    assert "out: c (2." in answer.sentence
     (blocks,) = re.findall(r"--blocks (\d+)", answer.command)
     assert int(blocks) > 6
 

@@ -14,7 +14,15 @@ from reports.choice.failures import FailureRate
 from reports.choice.matrix import Crossover, Tally, crossovers, win_tie_loss
 from reports.choice.ranking import Pair, Standing
 from reports.choice.score import OverallScore
-from reports.notation.units import advantage_text, bytes_text, fixed, level_text, p_text, percent
+from reports.notation.units import (
+    advantage_text,
+    bytes_text,
+    fixed,
+    level_text,
+    p_text,
+    percent,
+    weight_text,
+)
 from reports.notation.values import between
 from reports.show.choice.startup_cost import startup_table
 from reports.show.tables import MOST_ROWS, Cell, Column, Heading, Table, numeric, pivot, slug
@@ -121,7 +129,7 @@ def score_note(score: OverallScore, register: Register) -> str:
     """Formula, weights and what the test can reach, in words."""
     total = sum(share.weight for share in score.shares)
     shares = ", ".join(
-        f"{register.check_title(share.check)} {percent(share.weight / total, 0)}"
+        f"{register.check_title(share.check)} {weight_text(share.weight / total)}"
         f" ({_judged_by(share.check, register)}{share.points} of {share.points_planned} points)"
         for share in score.shares
     )
