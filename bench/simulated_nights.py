@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 import numpy as np
 
-from records.history.model import Change, History, Night, SeriesKey
+from records.history.model import Change, History, Launches, Night, SeriesKey
 from reports.nightly.findings import Finding
 from reports.nightly.judge import NightJudge
 from reports.nightly.rules import Rules
@@ -157,6 +157,61 @@ def _history(
     return History(nights, keys, ids, values, counts, reruns, counts.copy())
 
 
+def simulate_nodes(
+    shape: tuple[int, int],
+    seed: int,
+    *,
+    spread: float = 0.03,
+    noise: Noise = normal,
+    slow: Matrix | None = None,
+    again: Matrix | None = None,
+) -> History:
+    """A history of shape (nodes, nights) of two rates of each node, one of every other in LAUNCHES.
+
+    Launches vary by `spread`, all nodes together in each block by half of that, nodes for ever by
+    1 %. `slow` has by how much each node is slower on each night (a factor; None: none is), `again`
+    the same of its re-run.
+    """
+    rng = np.random.default_rng(seed)
+    nodes, nights = shape
+    slow = np.ones(shape) if slow is None else slow
+    series = (2, *shape, LAUNCHES)
+    rates = np.array([2e10, 4e10])[:, None, None, None] * (
+        1 + 0.01 * rng.standard_normal((2, nodes, 1, 1))
+    )
+
+    def launches(slower: Matrix) -> tuple[Launches, Matrix]:
+        block = 1 + spread / 2 * noise(rng, (2, 1, nights, LAUNCHES))
+        values = (
+            rates * block * np.maximum(1 + spread * noise(rng, series), 0.2) / slower[..., None]
+        )
+        rows = values.reshape(2 * nodes, nights, LAUNCHES)
+        found = {(row, at): tuple(rows[row, at].tolist()) for row, at in np.ndindex(rows.shape[:2])}
+        return found, np.median(rows, axis=-1)
+
+    first, values = launches(slow)
+    second, reruns = launches(slow if again is None else again)
+    sets = [tuple(f"n{node + 1}" for node in range(nodes))] * nights
+    keys = [
+        SeriesKey(
+            "node-case",
+            "node",
+            "mpich",
+            {},
+            metric,
+            unit,
+            "higher",
+            {"node": node},
+            metric,
+            "Nodes",
+        )
+        for metric, unit in (("stream_triad", "bytes/s"), ("dgemm_rate", "flop/s"))
+        for node in sets[0]
+    ]
+    made = _history(values, reruns, None, sets)
+    return replace(made, series=keys, launches=first, relaunches=second)
+
+
 @dataclass(frozen=True)
 class Told:
     """What was said of each night: (position of the night, finding). `changes` as at the end."""
@@ -170,7 +225,8 @@ def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
 
     A night's re-runs are seen only of the series that its first judgement suspects.
     """
-    judge = NightJudge(history, rules)
+    relaunches: Launches = {}
+    judge = NightJudge(replace(history, relaunches=relaunches), rules)
     reruns, judge.reruns = judge.reruns, np.full_like(judge.reruns, np.nan)
     changes: list[Change] = []
     told: list[tuple[int, Finding]] = []
@@ -179,6 +235,8 @@ def judge_all(history: History, rules: Rules, first: int = 0) -> Told:
         suspects = [finding.series for finding in judgement.of("suspect")]
         if suspects:
             judge.reruns[suspects, place] = reruns[suspects, place]
+            again = {(row, place) for row in suspects} & history.relaunches.keys()
+            relaunches |= {key: history.relaunches[key] for key in again}
             judgement = judge.judge(place, changes)
         changes = judgement.changes
         told += [(place, finding) for finding in judgement.findings]

@@ -2,7 +2,8 @@
 """Nightly verdicts of a site of 12 series: first month, node sets, silence, growth, limits.
 
 python -m bench small_sites [HISTORIES]. Simulated histories with known truth, as many a row; the
-shipped nightly campaign has 12 series. Exits 1 when a row misses its target (bench/rows.py).
+shipped nightly campaign has 12 series beside those of single nodes. Exits 1 when a row misses its
+target (bench/rows.py).
 """
 
 from __future__ import annotations

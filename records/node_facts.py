@@ -78,6 +78,13 @@ def value_text(values: Mapping[str, list[str]]) -> str:
     )
 
 
+def kinds_of(nodes: Mapping[str, NodeFacts]) -> dict[str, str]:
+    """The hardware of each node that tells it. What a fault can change (memory, firmware, cores
+    online) makes no kind."""
+    words = {name: (facts.product, facts.processor) for name, facts in nodes.items()}
+    return {name: " ".join(filter(None, told)) for name, told in words.items() if any(told)}
+
+
 def differences(nodes: Mapping[str, NodeFacts]) -> list[str]:
     """What is not alike on all nodes, a line a fact: "kernel: a on c[1-3]; b on c4"."""
     return [

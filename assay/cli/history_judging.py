@@ -17,7 +17,7 @@ from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import Heard, duration, heard, silence_notices
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
-from records.history.model import Change, History
+from records.history.model import MOST_FINDS, Change, History
 from records.history.reading import read_history
 from records.history.store import Store
 from records.withheld import masked
@@ -28,11 +28,18 @@ from reports.show.slides import write_pictures
 
 def check(arguments: argparse.Namespace) -> int:
     """`assay history check`: judge the nights; gives the exit status."""
-    if not 0 < arguments.alarms_a_month <= 100:
-        raise AssayError("--alarms-a-month must be above 0 and at most 100")
+    refuse_odd_limits(arguments)
     notifier = Notifier(arguments.history) if arguments.notify else None
     with Store(arguments.history) as store:
         return judge(store, *_group(arguments, store), arguments, notifier)
+
+
+def refuse_odd_limits(arguments: argparse.Namespace) -> None:
+    """Raise AssayError for options of `add_judging` that no night can be judged by."""
+    if not 0 < arguments.alarms_a_month <= 100:
+        raise AssayError("--alarms-a-month must be above 0 and at most 100")
+    if not 0 < arguments.find <= 100 * MOST_FINDS:
+        raise AssayError(f"--find must be above 0 and at most {100 * MOST_FINDS:g} (per cent)")
 
 
 def judge(
@@ -51,6 +58,7 @@ def judge(
         site,
         campaign,
         alarms_a_month=arguments.alarms_a_month,
+        finds=arguments.find / 100,
         rerun=arguments.rerun,
         quiet=arguments.json,
     )

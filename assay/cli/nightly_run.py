@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from assay.cli.history_judging import judge
+from assay.cli.history_judging import judge, refuse_odd_limits
 from assay.nightly.notifying import Notifier, failure_notice
 from assay.run.start import start_run
 from assay.schema import load_campaign
@@ -27,6 +27,7 @@ from reports.nightly.night import read_night
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the night; gives the exit status of its judgement."""
+    refuse_odd_limits(arguments)
     notifier = Notifier(arguments.history)
     try:
         status = start_run(arguments.campaign, arguments.site, False)

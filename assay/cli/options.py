@@ -8,6 +8,7 @@ from pathlib import Path
 
 from assay.cli.pictures import add_pictures
 from records.history import DEFAULT_HISTORY
+from records.history.model import USUAL_FINDS
 
 DEFAULT_SITE = "virtual"
 #: More nodes than any machine has.
@@ -72,6 +73,8 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     """How nights are judged, and where the findings are written."""
     parser.add_argument("--rerun", action="store_true", help="run suspicious cases again, now")
     parser.add_argument("--alarms-a-month", type=float, default=1.0, help="false ones, at most")
+    text = "the least change to be found, %%; PASS needs limits of this size; default: 10"
+    parser.add_argument("--find", type=float, default=100 * USUAL_FINDS, help=text)
     parser.add_argument("--out", type=Path, help="folder for pages, JSON and JUnit XML")
     add_pictures(parser, "of the page")
     add_json(parser)

@@ -79,8 +79,8 @@ class ChangeListed(Part):
     """Its number, as `accept-change` takes it."""
     kind: Literal["regression", "improvement"]
     """Worse or better."""
-    stage: Literal["tonight", "lasting", "drift", "early"]
-    """How it was found; early: a step in the first nights."""
+    stage: Literal["tonight", "lasting", "drift", "early", "peers"]
+    """How it was found; early: a step in the first nights; peers: beside the other nodes."""
     since: str
     """The night from which on it holds (UTC)."""
     state: Literal["open", "went back", "accepted", "new reference"]
@@ -179,7 +179,7 @@ class ChangeOfFinding(Part):
     after: float
     """Median after."""
     nights_before: int
-    """Nights behind the median before."""
+    """Nights, or of stage peers nodes, behind the median before."""
 
 
 class FindingTold(Part):
@@ -208,15 +208,19 @@ class FindingTold(Part):
     elsewhere: float | None
     """The median of a re-run on other nodes."""
     reference: float | None
-    """The median of the nights before."""
+    """The median of the nights before, or the level of the other nodes tonight."""
     worse: float | None
     """By what share of the reference it is worse; negative: better."""
     limit: float | None
     """By what share it may be worse."""
     slow_elsewhere: bool | None
     """Whether other nodes are slow too; null: not known."""
+    compared_with: Literal["nights", "nodes"]
+    """What the reference is of: nights before, or other nodes tonight."""
     nights: int
-    """Nights of the reference."""
+    """Nights of the reference; 0 where it is of nodes."""
+    nodes: int
+    """Nodes of the reference; 0 where it is of nights."""
     change: ChangeOfFinding | None
     """The change."""
 
@@ -251,7 +255,15 @@ class NightTold(Form, extra="allow"):
     warnings: list[str]
     """Warnings of the run."""
     judged: int
-    """Series that were judged."""
+    """Series that were compared with earlier nights."""
+    compared: int
+    """Series that were compared with other nodes tonight."""
+    learning: int
+    """Series with too few nights to support PASS."""
+    more_nights: int
+    """How many more nights they need, at least."""
+    finds: float
+    """The least change to be found, a fraction of the reference (`--find`)."""
     not_judged: dict[str, int]
     """Series that were not, by the reason."""
     wide_limits: dict[str, int]

@@ -31,6 +31,7 @@ def judge_nights(
     campaign: str,
     *,
     alarms_a_month: float,
+    finds: float,
     rerun: bool,
     quiet: bool,
 ) -> tuple[Checked, AssayError | None]:
@@ -38,7 +39,7 @@ def judge_nights(
 
     A re-run that fails leaves the judgement as it was before; the error is given beside it.
     """
-    checked = check_history(store, site, campaign, alarms_a_month)
+    checked = check_history(store, site, campaign, alarms_a_month, finds)
     if not rerun:
         if checked.judgement.of("suspect"):
             print("run suspicious cases again with: assay history check --rerun", file=sys.stderr)
@@ -60,7 +61,7 @@ def judge_nights(
             continue
         if not quiet:
             say(told)
-        checked = check_history(store, site, campaign, alarms_a_month)
+        checked = check_history(store, site, campaign, alarms_a_month, finds)
     return checked, None
 
 

@@ -56,7 +56,8 @@ class Schedule:
         folder = str(self.folder).replace("%", "%%")
         service = (
             "[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
-            f"Type=oneshot\nWorkingDirectory={folder}\nExecStart={words}\n"
+            "Type=oneshot\n# A night that is not decided is no failure.\nSuccessExitStatus=3\n"
+            f"WorkingDirectory={folder}\nExecStart={words}\n"
         )
         timer = (
             "[Unit]\nDescription=Assay nightly run\n\n[Timer]\n"

@@ -134,6 +134,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     title = "Nodes"
     deciding = "stream_triad"
     shown = "stream_triad"
+    beside = ("dgemm_rate", "node_hpl_rate")
     parameters = NodeParameters
     example = {"ranks": 2, "kernels": ["stream", "dgemm"]}
     metrics = METRICS

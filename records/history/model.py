@@ -13,10 +13,19 @@ from numpy.typing import NDArray
 
 from records.errors import AssayError
 from records.metric import Better
+from records.pair_scans import NODE, PEER
 
 Kind = Literal["regression", "improvement"]
-#: early: a step in a series' first nights; since when is then unknown.
-Stage = Literal["tonight", "lasting", "drift", "early"]
+#: early: a step in a series' first nights; since when is then unknown. peers: a node is slower than
+#: the other nodes of its kind.
+Stage = Literal["tonight", "lasting", "drift", "early", "peers"]
+#: The least change that a night is to find where the site does not say another, a fraction.
+USUAL_FINDS = 0.10
+MOST_FINDS = 0.9
+
+
+#: Values of the launches behind a median, in the order of blocks, by (series, night).
+Launches = dict[tuple[int, int], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +46,11 @@ class SeriesKey:
     title: str
     check_title: str
 
+    @property
+    def is_of_a_node(self) -> bool:
+        """Whether it is of one node, and not of a pair."""
+        return NODE in self.at and PEER not in self.at
+
 
 @dataclass(frozen=True, slots=True)
 class NightValues:
@@ -51,7 +65,9 @@ class Night:
     """One run in a history. `context` is software and machine, flat: "host.kernel" -> "6.1".
 
     `statuses` counts launches by status; `failures` says what went wrong, one line each.
-    `id` is 0 before the store has given one; `run_path` is where the run directory was.
+    `id` is 0 before the store has given one; `run_path` is where the run directory was. `kinds` is
+    the hardware of each node whose hardware is known; `finds` the least change, a fraction, that
+    the night's judgement was to find.
     """
 
     run_id: str
@@ -65,6 +81,8 @@ class Night:
     warnings: tuple[str, ...] = ()
     run_path: str = ""
     judged: bool = False
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    finds: float = USUAL_FINDS
     id: int = 0
 
     @property
@@ -135,7 +153,10 @@ class History:
     `values` (medians), `reruns` (medians of the same night's re-runs) and `counts` (launches) have
     the shape (series, nights); NaN where nothing was measured. `series_ids` are the store's.
     `elsewhere` are medians of re-runs kept off the night's nodes, on `other_nodes` (by the night's
-    id); None: nothing was run there.
+    id); None: nothing was run there. `unexplained`: values that are worse than they may be and
+    that no re-run has explained; None: there are none. `launches` and `relaunches` hold the
+    launches of series of single nodes by (series, night's position), of nights that are not judged
+    and of the newest.
     """
 
     nights: list[Night]
@@ -148,6 +169,9 @@ class History:
     changes: list[Change] = field(default_factory=list)
     elsewhere: NDArray[np.float64] | None = None
     other_nodes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    unexplained: NDArray[np.bool_] | None = None
+    launches: Launches = field(default_factory=dict)
+    relaunches: Launches = field(default_factory=dict)
 
     @cached_property
     def _positions(self) -> dict[int, int]:

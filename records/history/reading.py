@@ -7,12 +7,13 @@ import msgspec
 import numpy as np
 
 from records.errors import AssayError
-from records.history.model import Acceptance, Change, History, SeriesKey
+from records.history.model import Acceptance, Change, History, Launches, SeriesKey
 from records.history.store import Store
 from records.values import Params, Scalar
 from records.words import ALLOWED, odd_word
 
 _PARAMS = msgspec.json.Decoder(Params)
+_LAUNCHES = msgspec.json.Decoder(tuple[float, ...])
 _POINT = msgspec.json.Decoder(dict[str, Scalar])
 
 
@@ -26,21 +27,33 @@ def read_history(store: Store, site: str, campaign: str) -> History:
         keys = _series(store, site, campaign)
         column = {night.id: place for place, night in enumerate(nights)}
         row = {number: place for place, number in enumerate(keys)}
+        newest = len(nights) - 1
+        fresh = {at for at, night in enumerate(nights) if not night.judged or at == newest}
+        launches, relaunches = Launches(), Launches()
         values, reruns, elsewhere = np.full((3, len(keys), len(nights)), np.nan)
         counts, rerun_counts = np.zeros((2, len(keys), len(nights)), dtype=np.int64)
-        for series, night, rerun_of, away, launches, median in store.database.execute(
-            "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median FROM value v"
-            " JOIN night n ON n.id=v.night WHERE n.site=? AND n.campaign=? ORDER BY n.id",
+        unexplained = np.zeros((len(keys), len(nights)), dtype=np.bool_)
+        for series, night, rerun_of, away, n, median, odd, text in store.database.execute(
+            "SELECT v.series, v.night, n.rerun_of, n.elsewhere, v.launches, v.median,"
+            " v.unexplained, v.launch_values FROM value v JOIN night n ON n.id=v.night"
+            " WHERE n.site=? AND n.campaign=? ORDER BY n.id",
             (site, campaign),
         ):
             if rerun_of is None:
                 place = row[series], column[night]
-                values[place], counts[place] = median, launches
+                values[place], counts[place], unexplained[place] = median, n, odd
+                told = launches
             elif rerun_of in column and away:
                 elsewhere[row[series], column[rerun_of]] = median
+                continue
             elif rerun_of in column:
                 place = row[series], column[rerun_of]
-                reruns[place], rerun_counts[place] = median, launches
+                reruns[place], rerun_counts[place] = median, n
+                told = relaunches
+            else:
+                continue
+            if place[1] in fresh and keys[series].is_of_a_node:
+                told[place] = _LAUNCHES.decode(text)
         return History(
             nights,
             list(keys.values()),
@@ -52,6 +65,9 @@ def read_history(store: Store, site: str, campaign: str) -> History:
             changes=_changes(store, row),
             elsewhere=elsewhere,
             other_nodes=store.other_nodes(),
+            unexplained=unexplained,
+            launches=launches,
+            relaunches=relaunches,
         )
 
 

@@ -20,7 +20,16 @@ from typing import Any
 import msgspec
 
 from records.errors import AssayError, InfrastructureError
-from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
+from records.history.model import (
+    MOST_FINDS,
+    USUAL_FINDS,
+    Acceptance,
+    Change,
+    Missed,
+    Night,
+    NightValues,
+    SeriesKey,
+)
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
 from records.values import Count
 from records.withheld import masked, without_secrets
@@ -160,13 +169,14 @@ class Store:
                 "failures": json.dumps(night.failures),
                 "warnings": json.dumps(night.warnings),
                 "run_path": night.run_path,
-                "judged": 0,
+                "kinds": json.dumps(night.kinds, sort_keys=True),
             }
             place = database.execute(_insert("night", row), row).lastrowid
             for value in values:
                 number, launches = self._series_id(night, value.series), value.launches
                 database.execute(
-                    "INSERT INTO value VALUES (?,?,?,?,?)",
+                    "INSERT INTO value (series, night, launches, median, launch_values)"
+                    " VALUES (?,?,?,?,?)",
                     (number, place, len(launches), median(launches), json.dumps(launches)),
                 )
             if rerun_of is not None:
@@ -259,7 +269,7 @@ class Store:
     def _nights(self, where: str, values: tuple[Any, ...]) -> list[Night]:
         columns = (
             "id, run_id, site, campaign, started_at, context, nodes, statuses, failures, warnings,"
-            " run_path, judged"
+            " run_path, judged, kinds, finds"
         )
         query = f"SELECT {columns} FROM night WHERE {where}"  # noqa: S608 own names
         nights = []
@@ -275,13 +285,23 @@ class Store:
                 row["context"] = contexts[text]
                 row["statuses"] = _COUNTS.decode(row["statuses"])
                 row["nodes"] = tuple(decoded_nodes(row["nodes"]))
+                row["kinds"] = _TEXTS.decode(row["kinds"])
+                if not 0 < row["finds"] <= MOST_FINDS:
+                    raise ValueError(f"night {row['id']} was to find a change of {row['finds']}")
                 for name in ("failures", "warnings"):
                     row[name] = tuple(_LIST.decode(row[name]))
                 nights.append(Night(**row | {"judged": bool(row["judged"])}))
         return nights
 
-    def keep_judgement(self, night: Night, changes: Sequence[tuple[int, Change]]) -> None:
-        """Store what a night's judgement found; pairs of the series' id and the change.
+    def keep_judgement(
+        self,
+        night: Night,
+        changes: Sequence[tuple[int, Change]],
+        unexplained: Sequence[int] = (),
+        finds: float = USUAL_FINDS,
+    ) -> None:
+        """Store what a night's judgement found; pairs of the series' id and the change, and the ids
+        of series whose value nothing explains. `finds`: what it was to find, as `Night` has it.
 
         Changes that this night found before and that nobody accepted are replaced.
         """
@@ -298,7 +318,12 @@ class Store:
                 else:
                     del row["id"], row["accepted"]
                     database.execute(_insert("change", row), row)
-            database.execute("UPDATE night SET judged=1 WHERE id=?", (night.id,))
+            database.execute("UPDATE value SET unexplained=0 WHERE night=?", (night.id,))
+            database.executemany(
+                "UPDATE value SET unexplained=1 WHERE night=? AND series=?",
+                [(night.id, series) for series in unexplained],
+            )
+            database.execute("UPDATE night SET judged=1, finds=? WHERE id=?", (finds, night.id))
 
     def accept(self, numbers: Sequence[int], acceptance: Acceptance) -> int:
         """Accept changes by their ids; gives how many. Raises AssayError for an unknown one."""

@@ -3,9 +3,10 @@
 
 import sqlite3
 
+from records.history.model import USUAL_FINDS
 from records.metric import schema_1_register
 
-SCHEMA = 4
+SCHEMA = 5
 APPLICATION_ID = 0x41535359
 
 _MISSED = """
@@ -14,6 +15,9 @@ CREATE TABLE missed (
   reason TEXT NOT NULL
 ) STRICT
 """
+_KINDS = "kinds TEXT NOT NULL DEFAULT '{}'"
+_FINDS = f"finds REAL NOT NULL DEFAULT {USUAL_FINDS}"
+_UNEXPLAINED = "unexplained INTEGER NOT NULL DEFAULT 0"
 TABLES = f"""
 BEGIN;
 CREATE TABLE night (
@@ -21,7 +25,7 @@ CREATE TABLE night (
   started_at TEXT NOT NULL, rerun_of INTEGER REFERENCES night(id),
   elsewhere INTEGER NOT NULL DEFAULT 0, context TEXT NOT NULL, nodes TEXT NOT NULL,
   statuses TEXT NOT NULL, failures TEXT NOT NULL, warnings TEXT NOT NULL,
-  run_path TEXT NOT NULL, judged INTEGER NOT NULL DEFAULT 0
+  run_path TEXT NOT NULL, judged INTEGER NOT NULL DEFAULT 0, {_KINDS}, {_FINDS}
 ) STRICT;
 CREATE INDEX night_of_campaign ON night (site, campaign, started_at);
 CREATE TABLE series (
@@ -33,7 +37,7 @@ CREATE TABLE series (
 ) STRICT;
 CREATE TABLE value (
   series INTEGER NOT NULL REFERENCES series(id), night INTEGER NOT NULL REFERENCES night(id),
-  launches INTEGER NOT NULL, median REAL NOT NULL, launch_values TEXT NOT NULL,
+  launches INTEGER NOT NULL, median REAL NOT NULL, launch_values TEXT NOT NULL, {_UNEXPLAINED},
   PRIMARY KEY (series, night)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE change (
@@ -54,7 +58,7 @@ def upgrade(database: sqlite3.Connection) -> None:
     """Make the tables of an earlier schema those of today; the caller begins the transaction.
 
     Schema 2 added `elsewhere`; schema 3 the titles, which are those of schema 1 until then; schema
-    4 the nights that could not run.
+    4 the nights that could not run; schema 5 kinds of nodes, `finds` and `unexplained`.
     """
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
     if version < 2:
@@ -73,4 +77,7 @@ def upgrade(database: sqlite3.Connection) -> None:
         )
     if version < 4:
         database.execute(_MISSED)
+    if version < 5:
+        for table, column in (("night", _KINDS), ("night", _FINDS), ("value", _UNEXPLAINED)):
+            database.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
     database.execute(f"PRAGMA user_version={SCHEMA}")

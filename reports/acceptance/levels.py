@@ -166,3 +166,15 @@ def reach_of(peers: Peers, level: float, confidence: float) -> Reach:
         rank = n - found[0] if found else n - 1
         high[rows] = np.maximum(high[rows], ordered[rows, rank])
     return Reach(low, high)
+
+
+def typical_error(peers: Peers) -> float:
+    """The standard error of a peer's centre."""
+    return float(np.median(peers.errors)) if len(peers.errors) else 0.0
+
+
+def scores_of(peers: Peers, top: Top) -> Matrix:
+    """0.6745·deviation/MAD of each peer; the MAD of the good ones, of a centre's error at least."""
+    deviations = peers.centres - top.level
+    spread = 1.4826 * float(np.median(np.abs(deviations[top.good]))) if top.good.any() else 0.0
+    return np.asarray(deviations / max(spread, typical_error(peers), 1e-12))

@@ -16,7 +16,7 @@ from records.rerun import CHECKS_OF_PAIRS, ONLY
 from reports.acceptance.criteria_judges import Context
 from reports.acceptance.fabric import Fabric, Part, fabric_of
 from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT
-from reports.acceptance.levels import Peers, peers_of, reach_of
+from reports.acceptance.levels import Peers, peers_of, reach_of, typical_error
 from reports.acceptance.model import (
     EXPLAINED,
     Item,
@@ -31,7 +31,6 @@ from reports.acceptance.peers import (
     Standing,
     first_blocks,
     judged_peers,
-    typical_error,
 )
 from reports.acceptance.sparse_fabric import sparse_fabric_of
 from reports.statistics.descriptive import Matrix

@@ -19,7 +19,15 @@ from records.criteria import LinksCriterion, NodesCriterion
 from reports.acceptance.bounds import Bounds, bound_rank, decide, median_bounds
 from reports.acceptance.criteria_judges import Context, Limits
 from reports.acceptance.kept_rows import LOWEST_KEPT, MOST_KEPT
-from reports.acceptance.levels import Peers, Reach, peers_of, reach_of, top_of
+from reports.acceptance.levels import (
+    Peers,
+    Reach,
+    peers_of,
+    reach_of,
+    scores_of,
+    top_of,
+    typical_error,
+)
 from reports.acceptance.model import Item, JudgedCriterion, Subject, listed_nodes
 from reports.acceptance.peer_groups import PeerGroup, Place, peer_groups
 from reports.acceptance.suspects import settled
@@ -212,11 +220,6 @@ def first_blocks(group: PeerGroup, context: Context) -> Peers | None:
     return None if mine.all() or not mine.any() else peers_of(group.logs[:, mine])
 
 
-def typical_error(peers: Peers) -> float:
-    """The standard error of a peer's centre."""
-    return float(np.median(peers.errors)) if len(peers.errors) else 0.0
-
-
 def kept(items: Sequence[Item]) -> tuple[list[Item], int]:
     """The items that are kept, and how many are not: of very many the good ones but the lowest."""
     if len(items) <= MOST_KEPT:
@@ -275,7 +278,7 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
         level = top_of(first.centres, gap, typical_error(first)).level
         before = reach_of(first, level, context.criteria.confidence)
     standing = Standing(group, context, (least, None), True, peers, top.level, before)
-    scores = _scores(peers, top.level, top.good)
+    scores = scores_of(peers, top)
     items = [standing.item(row, place, "node") for row, place in enumerate(group.places)]
     slow = [row for row, item in enumerate(items) if item.verdict == "FAIL"]
     out = [row for row in slow if scores[row] < -criterion.modified_z]
@@ -301,10 +304,3 @@ def _node_items(group: PeerGroup, criterion: NodesCriterion, context: Context) -
         )
         items[row] = replace(items[row], verdict="INCONCLUSIVE", note=note, decidable=False)
     return [*items, together] if together else items
-
-
-def _scores(peers: Peers, level: float, good: NDArray[np.bool_]) -> Matrix:
-    """0.6745·deviation/MAD of each node; the MAD of the good ones, of a centre's error at least."""
-    deviations = peers.centres - level
-    spread = 1.4826 * float(np.median(np.abs(deviations[good]))) if good.any() else 0.0
-    return np.asarray(deviations / max(spread, typical_error(peers), 1e-12))

@@ -65,7 +65,7 @@ def day_spreads(history: History, runs: Collection[str]) -> dict[Cell, DaySpread
     """
     judge = NightJudge(history, Rules())
     chosen = np.isfinite(judge.values) & (judge.values > 0)
-    chosen &= ~bad_nights(history, history.changes, judge.rules.run_nights)
+    chosen &= ~bad_nights(history, history.changes, judge.rules)
     chosen[:, [night.run_id in runs for night in history.nights]] = False
     away = residuals(judge.values, chosen, level_numbers(history, history.changes, judge.contexts))
     found = {}

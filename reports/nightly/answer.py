@@ -16,8 +16,8 @@ from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed, short_reason
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.wording import at_text, causes_of, since_text
-from reports.notation.units import count_text, percent, readable_unit, three_digits
+from reports.nightly.wording import at_text, causes_of, n_text, nights_more, since_text
+from reports.notation.units import count_text, level_text, percent, readable_unit, three_digits
 
 #: Changes that one command accepts.
 _MOST_ACCEPTED = 6
@@ -36,6 +36,8 @@ def answer_of_night(checked: Checked) -> Answer:
         answer = _suspects(checked, suspects)
     elif checked.state is State.LEARNING:
         answer = _learning(checked)
+    elif checked.judgement.wide_reasons:
+        answer = Answer(checked.state, _too_wide(checked), _unknown(checked))
     else:
         answer = Answer(checked.state, fitting(*_as_usual(checked)), _unknown(checked))
     return answer
@@ -73,6 +75,7 @@ def _slower(checked: Checked, found: list[Finding]) -> Answer:
     place = history.position(change.since)
     causes = causes_of(history, place, key.environment)
     head = f"{_name(key)}: {slower_text(key, change.before, change.after)}"
+    head += f" than {n_text(worst, change)}" if change.stage == "peers" else ""
     since = f"since {since_text(history, change)[:10]}"
     if change.stage == "early":
         since = f"since before {history.nights[place].date[:10]}"
@@ -135,8 +138,8 @@ def _suspects(checked: Checked, found: list[Finding]) -> Answer:
     return Answer(
         checked.state,
         fitting(
-            f"{_name(key)}: {told} tonight than in {worst.n} nights (limit"
-            f" {percent(worst.limit)}){more}.",
+            f"{_name(key)}: {told} tonight than {'' if worst.peers else 'in '}{n_text(worst)}"
+            f" (limit {percent(worst.limit)}){more}.",
             f"{count_text(len(found), 'series', 'series')} slower tonight than they may be.",
         ),
         "whether it stays: fresh launches tonight tell",
@@ -145,16 +148,31 @@ def _suspects(checked: Checked, found: list[Finding]) -> Answer:
 
 
 def _learning(checked: Checked) -> Answer:
-    night, needed = checked.night, checked.rules.judged_from + 1
+    """A history that is too young for PASS: what tonight tells all the same, and how long yet."""
+    night, judgement, finds = checked.night, checked.judgement, level_text(checked.rules.finds)
     total = sum(number for word, number in night.statuses.items() if word != "skipped")
-    number = min(checked.judgement.earlier + 1, needed)
+    nodes = ", no node stands out" if judgement.compared else ""
+    young = count_text(len(judgement.learning), "series needs", "series need")
     again = f"assay nightly run --campaign {quote(night.campaign)} --site {quote(night.site)}"
+    unknown = (
+        f"whether anything is slower than before by {finds}: {young} more nights before a limit of"
+        " this size holds"
+    )
     return Answer(
         State.LEARNING,
-        f"Night {number} of {needed}: all {total} launches right; verdicts begin with night"
-        f" {needed}.",
-        f"whether anything is slower: {needed - 1} earlier nights are needed to compare with",
+        f"Night {judgement.night + 1}: all {total} launches right{nodes}; for PASS"
+        f" {nights_more(checked.more_nights)}.",
+        "; ".join(filter(None, (unknown, _unknown(checked)))),
         again + _history(checked),
+    )
+
+
+def _too_wide(checked: Checked) -> str:
+    """What the nights of some series do not let anybody see."""
+    many, judged = len(checked.judgement.wide_reasons), checked.judgement.judged
+    return (
+        f"Nothing stands out, but {many} of {judged} series vary too much to show a change of"
+        f" {level_text(checked.rules.finds)}."
     )
 
 
@@ -191,7 +209,7 @@ def _unknown(checked: Checked) -> str:
         wide = checked.stage_a.limits.alone[[*judgement.wide_reasons]]
         told.append(
             f"{count_text(many, 'limit is', 'limits are')} wider than"
-            f" {percent(checked.rules.widest, 0)} (up to {percent(float(wide.max()), 0)}): {reason}"
+            f" {level_text(checked.rules.finds)} (up to {percent(float(wide.max()), 0)}): {reason}"
         )
     return "; ".join(told)
 

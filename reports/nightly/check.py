@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from records.errors import ExitStatus
-from records.history.model import Change, History, Night
+from records.history.model import USUAL_FINDS, Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answer.model import State
@@ -52,28 +52,29 @@ class Checked:
         return sum(self.night.statuses.get(word, 0) for word in ("failed", "wrong", "lost"))
 
     @property
+    def more_nights(self) -> int:
+        """How many more nights the series need that are too young for PASS, at least."""
+        return max(self.judgement.learning.values(), default=0)
+
+    @property
     def state(self) -> State:
         """FAIL: a regression, new or open, a silent series, or bad launches. SUSPECT: something to
-        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged."""
+        run again. LEARNING: too few nights yet. INCONCLUSIVE: nothing could be judged, or not as
+        finely as the site wants."""
         if self.judgement.of("regression", "open", "silent") or self.bad_launches:
             return State.FAIL
         if self.judgement.of("suspect"):
             return State.SUSPECT
-        if self.judgement.judged:
-            return State.PASS
-        young = self.judgement.learning
-        return (
-            State.LEARNING if young and young == len(self.judgement.reasons) else State.INCONCLUSIVE
-        )
+        if self.judgement.learning:
+            return State.LEARNING
+        decided = self.judgement.judged and not self.judgement.wide_reasons
+        return State.PASS if decided else State.INCONCLUSIVE
 
     @property
     def status(self) -> ExitStatus:
-        """A young history is no reason for an alarm; what is not decided is no success."""
-        return {
-            State.PASS: ExitStatus.PASS,
-            State.LEARNING: ExitStatus.PASS,
-            State.FAIL: ExitStatus.FAIL,
-        }.get(self.state, ExitStatus.INCONCLUSIVE)
+        """What is not decided is no success."""
+        known = {State.PASS: ExitStatus.PASS, State.FAIL: ExitStatus.FAIL}
+        return known.get(self.state, ExitStatus.INCONCLUSIVE)
 
     @cached_property
     def stage_a(self) -> StageA:
@@ -90,10 +91,16 @@ class Checked:
         yield from found.items()
 
 
-def check_history(store: Store, site: str, campaign: str, alarms_a_month: float = 1.0) -> Checked:
+def check_history(
+    store: Store,
+    site: str,
+    campaign: str,
+    alarms_a_month: float = 1.0,
+    finds: float = USUAL_FINDS,
+) -> Checked:
     """Judge all nights not judged yet, oldest first, and the newest anew; keep what is found."""
     history = read_history(store, site, campaign)
-    rules = rules_for(len(history.series), alarms_a_month)
+    rules = rules_for(len(history.series), alarms_a_month, finds)
     judge = NightJudge(history, rules)
     changes = history.changes
     for place, night in enumerate(history.nights):
@@ -101,7 +108,10 @@ def check_history(store: Store, site: str, campaign: str, alarms_a_month: float 
             continue
         judgement = judge.judge(place, _before(changes, history, place))
         store.keep_judgement(
-            night, [(history.series_ids[item.series], item) for item in judgement.changes]
+            night,
+            [(history.series_ids[item.series], item) for item in judgement.changes],
+            [history.series_ids[item.series] for item in judgement.of("suspect")],
+            finds,
         )
         if any(finding.change for finding in judgement.findings):
             changes = read_history(store, site, campaign).changes
@@ -114,7 +124,8 @@ def check_history(store: Store, site: str, campaign: str, alarms_a_month: float 
         for finding in judgement.findings
     ]
     judgement = replace(judgement, findings=findings, changes=changes)
-    return Checked(replace(history, changes=changes), judgement, rules, str(store.path))
+    known_history = replace(history, changes=changes, unexplained=judge.unexplained)
+    return Checked(known_history, judgement, rules, str(store.path))
 
 
 def newest_night(history: History, history_file: str = "") -> Checked:
@@ -122,9 +133,9 @@ def newest_night(history: History, history_file: str = "") -> Checked:
 
     A night that was judged has the changes that were found then, whatever its limits were.
     """
-    rules = rules_for(len(history.series))
     place = len(history.nights) - 1
     night, changes = history.nights[place], history.changes
+    rules = rules_for(len(history.series), finds=night.finds)
     found = [item for item in changes if item.found == night.id and item.accepted is None]
     judge, before = NightJudge(history, rules), _before(changes, history, place)
     judgement = judge.judge(place, before, found if night.judged else None)

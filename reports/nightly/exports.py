@@ -14,7 +14,7 @@ from records.plain_text import plain
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.findings import Finding
-from reports.nightly.wording import case_names, group_line, point_name
+from reports.nightly.wording import case_names, group_line, nights_more, point_name
 
 
 def as_json(checked: Checked, status: ExitStatus | None = None) -> str:
@@ -39,6 +39,10 @@ def as_json(checked: Checked, status: ExitStatus | None = None) -> str:
         "failures": list(night.failures),
         "warnings": list(night.warnings),
         "judged": checked.judgement.judged,
+        "compared": checked.judgement.compared,
+        "learning": len(checked.judgement.learning),
+        "more_nights": checked.more_nights,
+        "finds": checked.rules.finds,
         "not_judged": dict(checked.judgement.unjudged),
         "wide_limits": dict(checked.judgement.wide),
         "context_changes": [asdict(item) for item in checked.context],
@@ -68,7 +72,9 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
             for name, value in numbers.items()
         },
         "slow_elsewhere": finding.slow_elsewhere,
-        "nights": finding.n,
+        "compared_with": "nodes" if finding.peers else "nights",
+        "nights": 0 if finding.peers else finding.n,
+        "nodes": finding.n if finding.peers else 0,
         "change": {
             "id": change.id,
             "kind": change.kind,
@@ -86,7 +92,7 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
 
 
 def as_junit(checked: Checked) -> str:
-    """One test case for each series: regressions are failures; suspects, and what was not judged,
+    """One test case for each series: regressions are failures; suspects, and what is not decided,
     are skipped; launches without a result are errors."""
     night = checked.night
     worst = {
@@ -96,15 +102,15 @@ def as_junit(checked: Checked) -> str:
         "suspect": "skipped",
     }
     said = {item.series: item for item in checked.judgement.findings if item.verdict in worst}
-    names, body = case_names(checked.history), []
+    names, body, undecided = case_names(checked.history), [], _undecided(checked)
     for series, key in enumerate(checked.history.series):
         head = (
             f"<testcase classname={_attribute(f'{key.check}.{key.environment}.{key.case_id}')}"
             f" name={_attribute(point_name(key))}"
         )
-        finding, reason = said.get(series), checked.judgement.reasons.get(series)
+        finding, reason = said.get(series), undecided.get(series)
         if finding is None:
-            unjudged = f"><skipped message={_attribute(f'not judged: {reason}')}/></testcase>"
+            unjudged = f"><skipped message={_attribute(reason or '')}/></testcase>"
             body.append(f"{head}{unjudged if reason else '/>'}\n")
             continue
         text = _attribute(group_line(checked.history, names, [finding]))
@@ -116,12 +122,22 @@ def as_junit(checked: Checked) -> str:
     failures = sum(worst[item.verdict] == "failure" for item in said.values())
     counts = (
         f'tests="{len(body)}" failures="{failures}" errors="{len(night.failures)}"'
-        f' skipped="{len(said) - failures + len(checked.judgement.reasons.keys() - said.keys())}"'
+        f' skipped="{len(said) - failures + len(undecided.keys() - said.keys())}"'
     )
     name = _attribute(f"{night.campaign} on {night.site}, {night.date}")
     return (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n'
         f"<testsuite name={name} {counts}>\n{''.join(body)}</testsuite>\n</testsuites>\n"
+    )
+
+
+def _undecided(checked: Checked) -> dict[int, str]:
+    """The series of which tonight tells neither good nor bad, and why."""
+    judgement = checked.judgement
+    return (
+        {series: f"limit too wide: {reason}" for series, reason in judgement.wide_reasons.items()}
+        | {series: f"learning: {nights_more(more)}" for series, more in judgement.learning.items()}
+        | {series: f"not judged: {reason}" for series, reason in judgement.reasons.items()}
     )
 
 

@@ -26,7 +26,8 @@ class Finding:
 
     `value` is the night's median, `rerun` the re-run's, `elsewhere` that of a re-run on other
     nodes, `reference` the median of `n` nights, all in SI base units; `limit` and `worse` are
-    fractions of the reference (worse is positive).
+    fractions of the reference (worse is positive). `peers`: the reference is the level of `n` other
+    nodes tonight, not of nights before.
     """
 
     series: int
@@ -39,6 +40,7 @@ class Finding:
     limit: float
     change: Change | None = None
     elsewhere: float | None = None
+    peers: bool = False
 
     @property
     def size(self) -> float:
@@ -58,9 +60,9 @@ class Judgement:
     """A night's findings; the changes as they are after it; what could not be judged and why.
 
     `night` is the position of the night in its history, `judged` counts series. `reasons` says of a
-    series why it was not judged, `wide_reasons` why its limit is wider than `rules.widest`.
-    `learning` counts series that are too young to be judged, `earlier` the nights that the oldest
-    is compared with.
+    series why it was not judged, `wide_reasons` why its limit is wider than `rules.finds`.
+    `learning` has the series that are too young for PASS, with how many more nights each needs at
+    least; `compared` counts series that were compared with other nodes tonight.
     """
 
     night: int
@@ -69,8 +71,8 @@ class Judgement:
     judged: int
     reasons: dict[int, str] = field(default_factory=dict)
     wide_reasons: dict[int, str] = field(default_factory=dict)
-    learning: int = 0
-    earlier: int = 0
+    learning: dict[int, int] = field(default_factory=dict)
+    compared: int = 0
 
     @property
     def unjudged(self) -> Counter[str]:

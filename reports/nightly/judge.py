@@ -14,6 +14,7 @@ from records.history.model import Change, History, Kind
 from reports.nightly.covariates import night_terms, term_factors
 from reports.nightly.findings import Finding, Judgement, Verdict
 from reports.nightly.lasting import Shift, drifts, early_steps, lasting
+from reports.nightly.peers import peers_of_night, young_groups
 from reports.nightly.reference import Mask
 from reports.nightly.rules import Rules
 from reports.nightly.segments import (
@@ -39,6 +40,11 @@ class NightJudge:
         self.reruns = _enough_launches(history.reruns, history.rerun_counts, rules)
         self.direction = np.array(
             [1.0 if key.better == "lower" else -1.0 for key in history.series], dtype=np.float64
+        )
+        self.unexplained = (
+            np.zeros(history.values.shape, dtype=np.bool_)
+            if history.unexplained is None
+            else history.unexplained.copy()
         )
         # The least change worth reporting: 3 %, 5 % for the latency of small messages.
         self.floors = np.array(
@@ -69,27 +75,41 @@ class NightJudge:
         self, place: int, changes: Sequence[Change], found: Sequence[Change] | None = None
     ) -> Judgement:
         """The verdicts of the night at `place`, given the changes known before it; later nights
-        are not looked at. `found`: the changes that are known to be of this night; None: not
-        known."""
+        are not looked at, and what is suspect stays in `unexplained`. `found`: the changes that are
+        known to be of this night; None: not known."""
         tonight = _Tonight(self, place, changes)
         judgement = tonight.judgement()
+        self.unexplained[:, place] = False
+        self.unexplained[[item.series for item in judgement.of("suspect")], place] = True
         return judgement if found is None else tonight.with_changes(judgement, found)
 
     def stage_a(self, place: int, changes: Sequence[Change]) -> StageA:
         """Stage A of the night at `place`."""
         values, reruns = self.values[:, : place + 1], self.reruns[:, : place + 1]
-        bad = bad_nights(self.history, changes, self.rules.run_nights)[:, : place + 1]
+        bad = bad_nights(self.history, changes, self.rules)[:, : place + 1]
+        learnt = self._learnt(values, bad)
         most = self.rules.most_nights
-        factors = term_factors(values, ~bad, self.terms[: place + 1], most)
+        factors = term_factors(values, learnt, self.terms[: place + 1], most)
         seen = Seen(
             values=values * factors,
             reruns=reruns * factors,
             contexts=self.contexts[:, : place + 1],
             levels=level_numbers(self.history, changes, self.contexts)[:, : place + 1],
             bad=bad,
+            learnt=learnt,
             since=reference_starts(self.history, changes),
         )
         return StageA(seen, self.direction, self.floors, self.rules)
+
+    def _learnt(self, values: Matrix, bad: Mask) -> Mask:
+        """What may enter a reference: no value that is worse than it may be until that is explained
+        or accepted; while a series is young, no value of a night with any such."""
+        odd = self.unexplained[:, : values.shape[1]] | bad
+        learnt = np.isfinite(values) & ~odd
+        calm = learnt & ~odd.any(axis=0)
+        young = np.cumsum(calm, axis=1) < self.rules.robust_from
+        kept: Mask = learnt & (calm | ~young)
+        return kept
 
 
 class _Tonight:
@@ -102,6 +122,10 @@ class _Tonight:
         self.rules = judge.rules
         self.night_id = judge.history.nights[place].id
         self.stage_a = judge.stage_a(place, changes)
+        self.peers, self.peers_again = (
+            peers_of_night(judge.history, place, changes, judge.rules, again=again)
+            for again in (False, True)
+        )
         self.values = self.stage_a.seen.values
         self.changes = list(changes)
         # The newest open regression of each series; an earlier one may be open beside it.
@@ -130,6 +154,10 @@ class _Tonight:
         for series in np.flatnonzero(judged & ~known & ~alone & self.stage_a.in_a_row()).tolist():
             since = self.stage_a.run_begins(series)
             self._judge_suspect(series, self.of.floors, since, level[series])
+        said = np.zeros(len(reasons), dtype=np.bool_)
+        said[[item.series for item in self.findings]] = True
+        for series in np.flatnonzero(self.peers.slow & ~said).tolist():
+            self._judge_peer(series)
         good = -self.stage_a.worse > self.stage_a.limits.alone
         for series in np.flatnonzero(judged & ~known & good).tolist():
             self._say(series, "better")
@@ -142,8 +170,8 @@ class _Tonight:
             int(judged.sum()),
             {series: reason for series, reason in enumerate(reasons) if reason},
             self._wide(judged),
-            sum(reason in self._young for reason in reasons),
-            int(self.stage_a.reference.n.max(initial=0)),
+            self._learning(reasons),
+            int(np.isfinite(self.peers.level).sum()),
         )
 
     def with_changes(self, judgement: Judgement, found: Sequence[Change]) -> Judgement:
@@ -169,9 +197,27 @@ class _Tonight:
             "no three nights of one context, from which a spread could be known",
         )
 
+    def _learning(self, reasons: Sequence[str | None]) -> dict[int, int]:
+        """The series with too few nights to support PASS, and how many more each needs at least."""
+        rules, reference = self.rules, self.stage_a.reference
+        young = young_groups(self.history, self.of.values, self.place, rules)
+        found = {}
+        for series in np.flatnonzero(young).tolist():
+            reason, level, spread = (
+                reasons[series],
+                int(reference.n[series]),
+                int(reference.n_spread[series]),
+            )
+            if reason is None and spread < rules.robust_from:
+                found[series] = rules.robust_from - spread
+            elif reason in self._young:
+                known = max(level, spread)
+                found[series] = max(rules.robust_from - known, rules.judged_from - level, 1)
+        return found
+
     def _wide(self, judged: Mask) -> dict[int, str]:
-        """Judged series whose limit is wider than is of use, and why."""
-        wide = judged & (self.stage_a.limits.alone > self.rules.widest * 1.001)
+        """Judged series whose limit is wider than the change to be found, and why."""
+        wide = judged & (self.stage_a.limits.alone > self.rules.finds * 1.001)
         few = self.stage_a.reference.n_spread < self.rules.robust_from
         words = "its nights stray that far", "fewer than ten nights are known"
         return {series: words[bool(few[series])] for series in np.flatnonzero(wide).tolist()}
@@ -216,8 +262,12 @@ class _Tonight:
         verdict: Verdict,
         change: Change | None = None,
         level: float | None = None,
+        peers: int = 0,
     ) -> None:
-        """A finding; `level` is what tonight is compared with if not the reference."""
+        """A finding; `level` is what tonight is compared with if not the reference, that of so many
+        `peers` or of nights."""
+        if change is not None and change.stage == "peers":
+            level, peers = change.before, change.n_before
         rerun, elsewhere = (
             float(table[series, self.place]) if table is not None else np.nan
             for table in (self.of.reruns, self.history.elsewhere)
@@ -235,10 +285,11 @@ class _Tonight:
                 rerun=rerun if np.isfinite(rerun) else None,
                 elsewhere=elsewhere if np.isfinite(elsewhere) else None,
                 reference=reference,
-                n=int(stage_a.reference.n[series]),
+                n=peers or int(stage_a.reference.n[series]),
                 worse=worse,
-                limit=near if near < worse <= alone else alone,
+                limit=self.rules.finds if peers else near if near < worse <= alone else alone,
                 change=change,
+                peers=peers > 0,
             )
         )
 
@@ -303,6 +354,18 @@ class _Tonight:
             self._judge_suspect(series, limits.again, self.place, level)
         elif settled and min(last) > limits.in_a_row[series]:
             self._judge_suspect(series, self.of.floors, self.place + 1 - length, level)
+
+    def _judge_peer(self, series: int) -> None:
+        """Slower than the other nodes of its kind; a re-run that says the same confirms."""
+        level, n = float(self.peers.level[series]), int(self.peers.good[series])
+        rerun = float(self.of.reruns[series, self.place])
+        if not np.isfinite(self.peers_again.level[series]):
+            self._say(series, "suspect", level=level, peers=n)
+        elif not self.peers_again.slow[series]:
+            self._say(series, "dismissed", level=level, peers=n)
+        else:
+            after = float(np.median([self.values[series, self.place], rerun]))
+            self._add(self._change(Shift(series, "peers", self.place, level, after, n)), level)
 
     def _judge_suspect(self, series: int, again: Matrix, since: int, level: float) -> None:
         """Worse than `level` by more than may be tonight, or too often in a row; a re-run beyond

@@ -10,6 +10,7 @@ from pathlib import Path
 from records.errors import AssayError
 from records.history.context import context_of
 from records.history.model import Night, NightValues, SeriesKey
+from records.node_facts import kinds_of
 from records.plain_text import one_line
 from reports.load.loading import load_run
 from reports.load.run import Run
@@ -73,6 +74,7 @@ def _night(run: Run, directory: Path, warnings: list[str]) -> Night:
         failures=tuple(failures[:MOST_FAILURES]),
         warnings=tuple(warnings),
         run_path=str(directory),
+        kinds=kinds_of(run.provenance.nodes),
     )
 
 

@@ -32,7 +32,7 @@ from reports.nightly.wording import (
     point_name,
     since_text,
 )
-from reports.notation.units import count_text, percent, readable_unit
+from reports.notation.units import count_text, level_text, percent, readable_unit
 from reports.show.canvas import Panel, styled
 from reports.show.lines import Picture
 from reports.write.page import fill_in, scripts
@@ -116,6 +116,8 @@ def render_page(checked: Checked) -> str:
         "unjudged": checked.judgement.unjudged.most_common(),
         "wide": checked.judgement.wide.most_common(),
         "judged": checked.judgement.judged,
+        "compared": checked.judgement.compared,
+        "finds": level_text(checked.rules.finds),
         "nights": len(history.nights),
         "changes": _changes(history),
         "checks": list(_trends(checked).items()),
@@ -256,7 +258,8 @@ def _tonight(checked: Checked) -> list[TonightRow]:
             f"{level / unit.factor:.4g} {unit.label}" if judged else "–",
             f"{'+' if worse >= 0 else '−'}{percent(abs(worse))}" if judged else "–",
         )
-        word = finding.verdict if finding else "as usual" if judged else "not judged"
+        quiet = "learning" if series in checked.judgement.learning else "as usual"
+        word = finding.verdict if finding else quiet if judged else "not judged"
         rows.append(
             TonightRow(
                 word,

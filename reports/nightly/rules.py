@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from records.history.model import USUAL_FINDS
+
 NIGHTS_A_MONTH = 30
 
 
@@ -15,11 +17,15 @@ class Rules:
     `allowed` is the chance of a false alarm a series and night that stage A may have (never above
     0.001 in 80 nights), `allowed_in_a_row` that of `run_nights` nights in a row;
     `slow_nights_allowed` is the share of nights on which the whole site may be slow and alarm;
-    `level_suspect` and `level_confirm` are levels of two-sided prediction intervals; `p_energy`,
-    `p_ranks` and `p_drift` the greatest p of a change that stays. `widest`: what a limit may owe to
-    a tail that fewer than `trusted_deviations` nights of all series tell. `first_nights`: so many a
-    step of which may be found later (with `early_from` to `most_nights` nights); `silent_window`,
-    `silent_share`: a series is expected that had a value in more than this share of so many nights.
+    `finds` is the least change that the site wants to be told: no wider limit supports PASS, and
+    nodes of a kind may differ by so much; `peers_allowed` is the chance a night that any sound node
+    is suspected beside its peers, `peers_again` that a re-run confirms it, `modified_z` how many
+    robust deviations such a node lies away. `level_suspect` and `level_confirm`
+    are levels of two-sided prediction intervals; `p_energy`, `p_ranks` and `p_drift` the greatest p
+    of a change that stays. `widest`: what a limit may owe to a tail that fewer than
+    `trusted_deviations` nights of all series tell. `first_nights`: so many a step of which may be
+    found later (with `early_from` to `most_nights` nights); `silent_window`, `silent_share`: a
+    series is expected that had a value in more than this share of so many nights.
     """
 
     least_launches: int = 3
@@ -51,9 +57,13 @@ class Rules:
     silent_window: int = 14
     silent_share: float = 0.75
     recovery_window: int = 7
+    finds: float = USUAL_FINDS
+    peers_allowed: float = 1 / NIGHTS_A_MONTH
+    peers_again: float = 0.01
+    modified_z: float = 3.5
 
 
-def rules_for(series: int, false_alarms_a_month: float = 1.0) -> Rules:
+def rules_for(series: int, false_alarms_a_month: float = 1.0, finds: float = USUAL_FINDS) -> Rules:
     """The rules for so many series, so that all together give no more false alarms than allowed.
 
     Each stage may spend half of the budget: a chance of budget / (2 · 30 nights · series) a test.
@@ -70,6 +80,8 @@ def rules_for(series: int, false_alarms_a_month: float = 1.0) -> Rules:
         allowed_in_a_row=0.8 * min(base.allowed, allowed),
         level_confirm=max(base.level_confirm, 1 - 2 * min(tail, 0.5)),
         slow_nights_allowed=false_alarms_a_month / NIGHTS_A_MONTH,
+        finds=finds,
+        peers_allowed=min(0.5, false_alarms_a_month / NIGHTS_A_MONTH),
         p_ranks=min(base.p_ranks, allowed),
         p_drift=min(base.p_drift, allowed),
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from records.history.context import NODE
 from records.history.model import Change, History, Night
+from reports.nightly.rules import Rules
 
 _OWN = "environments."
 #: Ends the names of what a job finds of an environment.
@@ -113,16 +114,15 @@ def level_numbers(
     return np.cumsum(begins, axis=1)
 
 
-def bad_nights(
-    history: History, changes: Sequence[Change], passing_nights: int
-) -> NDArray[np.bool_]:
+def bad_nights(history: History, changes: Sequence[Change], rules: Rules) -> NDArray[np.bool_]:
     """Nights inside a regression that was not accepted, shape (series, nights).
 
-    A regression that went back within `passing_nights` was a bad night or a few: those belong to
-    the site's noise, and a reference that never saw them would be surprised by each anew. As many
-    good nights as that close a regression, so it ended before the first of those.
+    Where the history was old enough to know its noise, a regression that went back within
+    `rules.run_nights` was a bad night or a few: those belong to the site's noise, and a reference
+    that never saw them would be surprised by each anew. As many good nights as that close a
+    regression, so it ended before the first of those.
     """
-    nights = len(history.nights)
+    nights, passing_nights = len(history.nights), rules.run_nights
     bad = np.zeros((len(history.series), nights), dtype=np.bool_)
     for change in changes:
         if change.kind != "regression" or change.accepted is not None:
@@ -131,6 +131,7 @@ def bad_nights(
         end = nights
         if change.closed is not None:
             end = max(since + 1, history.position(change.closed) - (passing_nights - 1))
-        if end - since >= passing_nights or change.closed is None:
+        noise = change.stage != "peers" and change.n_before >= rules.robust_from
+        if end - since >= passing_nights or change.closed is None or not noise:
             bad[change.series, since:end] = True
     return bad

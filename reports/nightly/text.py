@@ -6,7 +6,7 @@ from __future__ import annotations
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
 from reports.nightly.wording import HEADLINES, case_names, group_line
-from reports.notation.units import count_text, fixed, percent
+from reports.notation.units import count_text, fixed, level_text
 
 _MOST_LINES = 8
 
@@ -38,7 +38,7 @@ def short_text(checked: Checked, details: str = "") -> str:
         counts = checked.judgement.unjudged.most_common()
         lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in counts]
     if checked.judgement.wide:
-        lines.append(f"Limit wider than {percent(checked.rules.widest)}:")
+        lines.append(f"Limit wider than {level_text(checked.rules.finds)}:")
         wide = checked.judgement.wide.most_common()
         lines += [f"  {fixed(n, 0)} series: {reason}" for reason, n in wide]
     lines += [f"Warning: {text}" for text in night.warnings]

@@ -19,7 +19,8 @@ class Seen:
     """All that may be known of a night; shapes (series, nights), tonight is the last column.
 
     `contexts`: first night of each night's context; `levels`: number of its level; `bad`: inside a
-    regression; `since`, shape (series,): where the present reference begins.
+    regression; `learnt`: may enter a reference; `since`, shape (series,): where the present
+    reference begins.
     """
 
     values: Matrix
@@ -27,6 +28,7 @@ class Seen:
     contexts: Counts
     levels: Counts
     bad: Mask
+    learnt: Mask
     since: Counts
 
 
@@ -40,9 +42,10 @@ class StageA:
         nights = np.arange(seen.values.shape[1])
         usable = np.isfinite(seen.values) & ~seen.bad
         self._since = usable & (nights >= seen.since[:, np.newaxis])
-        away = self._residuals(usable & (nights < nights[-1]))
+        learnt = usable & seen.learnt & (nights < nights[-1])
+        away = self._residuals(learnt)
         # The level: nights of tonight's own context; where those are too few, all of the reference.
-        before = self._since & (nights < nights[-1])
+        before = self._since & learnt
         own = before & (nights >= seen.contexts[:, -1:])
         enough = own.sum(axis=1, keepdims=True) >= rules.robust_from
         level = last_nights(np.where(enough, own, before), rules.most_nights)

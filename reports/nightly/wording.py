@@ -94,15 +94,26 @@ def group_line(history: History, names: Mapping[str, str], findings: Sequence[Fi
         text += f"; run again {again.split(' → ')[1]}"
     text += _elsewhere(history, key, findings)
     if change is None:
-        return f"{text} [n = {worst.n} nights]"
+        return f"{text} [n = {n_text(worst)}]"
     place = history.position(change.since)
     if worst.verdict == "open" and math.isfinite(worst.value):
         unit = readable_unit(key.unit, [worst.value])
         text += f", tonight {worst.value / unit.factor:.4g} {unit.label}"
-    text += f", since {since_text(history, change)} [{change.stage}, n = {change.n_before} nights]"
+    text += f", since {since_text(history, change)} [{change.stage}, n = {n_text(worst, change)}]"
     causes = causes_of(history, place, key.environment)
     text += f"; changed that night: {', '.join(causes[:3])}" if causes else ""
     return text + (f" [change {change.id}]" if change.id else "")
+
+
+def n_text(finding: Finding, change: Change | None = None) -> str:
+    """How many nights, or other nodes, stand behind a reference, or behind that of its change."""
+    n = finding.n if change is None else change.n_before
+    return count_text(n, "other node" if finding.peers else "night")
+
+
+def nights_more(nights: int) -> str:
+    """ "about 7 more nights are needed"."""
+    return f"about {count_text(nights, 'more night is', 'more nights are')} needed"
 
 
 def _silent(key: SeriesKey, finding: Finding) -> str:

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from bench.simulated_nights import Event, normal, simulate
-from records.history.model import Change, History, SeriesKey
+from records.history.model import USUAL_FINDS, Change, History, SeriesKey
 from reports.answer.model import MOST_WORDS, Answer, State
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked
@@ -50,9 +50,9 @@ def a_history(event: Event, nights: int, *, seed: int = 1, spread: float = 0.01)
     return replace(made, series=keys)
 
 
-def checked(history: History, *, reruns: bool = True) -> Checked:
+def checked(history: History, *, reruns: bool = True, finds: float = USUAL_FINDS) -> Checked:
     """All nights judged, one after the other, as a site does."""
-    rules, changes = rules_for(len(history.series)), list[Change]()
+    rules, changes = rules_for(len(history.series), finds=finds), list[Change]()
     judge = NightJudge(history, rules)
     if not reruns:
         judge.reruns = np.full_like(judge.reruns, np.nan)
@@ -67,7 +67,8 @@ def checked(history: History, *, reruns: bool = True) -> Checked:
         for item in judgement.findings
     ]
     judgement = replace(judgement, findings=findings, changes=changes)
-    return Checked(replace(history, changes=changes), judgement, rules)
+    told = replace(history, changes=changes, unexplained=judge.unexplained)
+    return Checked(told, judgement, rules)
 
 
 def answered(history: History, **options: Any) -> Answer:
@@ -93,22 +94,34 @@ def test_a_regression_is_told_with_size_day_cause_and_the_command_that_accepts_i
     assert f"({found[1]} worse)" in render_page(night)
 
 
-@pytest.mark.parametrize("nights", [1, 2, 3])
+@pytest.mark.parametrize("nights", [1, 2, 4, 9, 10])
 def test_a_young_history_is_learning_and_passes_nothing(nights: int) -> None:
     night = checked(a_history(Event("nothing"), nights))
     answer = answer_of_night(night)
-    assert (answer.state, int(night.status)) == (State.LEARNING, 0)
-    told = f"Night {nights} of 4: all 5 launches right; verdicts begin with night 4."
-    assert answer.sentence == told
+    assert (answer.state, int(night.status)) == (State.LEARNING, 3)
+    more = f"about {11 - nights} more nights are" if nights < 10 else "about 1 more night is"
+    assert answer.sentence == f"Night {nights}: all 5 launches right; for PASS {more} needed."
+    assert "whether anything is slower than before by 10" in answer.unknown
     junit = as_junit(night)
     assert 'tests="8" failures="0" errors="0" skipped="8"' in junit
     assert junit.count("<skipped message=") == 8
 
 
-def test_the_fourth_night_is_judged() -> None:
-    night = checked(a_history(Event("nothing"), 4))
-    assert night.state is State.PASS
+def test_the_fourth_night_is_judged_and_the_eleventh_can_pass() -> None:
+    assert checked(a_history(Event("nothing"), 4)).judgement.judged == 8
+    night = checked(a_history(Event("nothing"), 11))
+    assert (night.state, int(night.status)) == (State.PASS, 0)
     assert "<skipped" not in as_junit(night)
+
+
+def test_no_limit_wider_than_the_change_to_be_found_passes() -> None:
+    history = a_history(Event("nothing"), 40, spread=0.01)
+    fine, coarse = checked(history, finds=0.01), checked(history, finds=0.15)
+    assert (coarse.state, int(coarse.status)) == (State.PASS, 0)
+    assert (fine.state, int(fine.status)) == (State.INCONCLUSIVE, 3)
+    answer = answer_of_night(fine)
+    assert "8 of 8 series vary too much to show a change of 1" in answer.sentence
+    assert as_junit(fine).count("<skipped message=") == 8
 
 
 def test_a_quiet_night_tells_what_is_nearest_to_its_limit() -> None:

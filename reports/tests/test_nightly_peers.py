@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes beside each other within a night; what is suspect does not become normal."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from assay.cli import main
+from bench.simulated_nights import NOISES, judge_all, simulate_nodes
+from records.history.model import Acceptance, Change, History, Night, NightValues
+from records.history.reading import read_history
+from records.history.store import Store
+from reports.answer.model import State
+from reports.nightly.answer import answer_of_night
+from reports.nightly.check import Checked
+from reports.nightly.exports import as_junit
+from reports.nightly.findings import Verdict
+from reports.nightly.judge import NightJudge
+from reports.nightly.night import read_night
+from reports.nightly.peers import peers_of_night
+from reports.nightly.rules import rules_for
+from reports.nightly.text import short_text
+
+pytestmark = pytest.mark.numerical
+
+STORED = Path(__file__).parents[2] / "assay" / "tests" / "stored_runs"
+SLOWER = 1.42
+BAD = "n3"
+
+
+def slow_nodes(nodes: int, nights: int, since: int = 0) -> np.ndarray:
+    """The third node 42 % slower from a night on."""
+    slow = np.ones((nodes, nights))
+    slow[2, since:] = SLOWER
+    return slow
+
+
+def nights_of(history: History, *, reruns: bool = False) -> list[Checked]:
+    """Each night as it was told, one after the other."""
+    rules, changes, told = rules_for(len(history.series)), list[Change](), []
+    seen = history if reruns else replace(history, relaunches={}, reruns=history.reruns * np.nan)
+    judge = NightJudge(seen, rules)
+    for place in range(len(history.nights)):
+        judgement = judge.judge(place, changes)
+        changes = judgement.changes
+        known = replace(seen, changes=changes, unexplained=judge.unexplained.copy())
+        told.append(Checked(known, judgement, rules))
+    return told
+
+
+def named(night: Checked, *verdicts: Verdict) -> set[str]:
+    series = night.history.series
+    return {str(series[one.series].at["node"]) for one in night.judgement.of(*verdicts)}
+
+
+def test_a_slow_node_is_named_every_night_and_never_becomes_normal() -> None:
+    for night in nights_of(simulate_nodes((4, 14), 7, slow=slow_nodes(4, 14))):
+        assert named(night, "suspect") == {BAD}
+        assert (night.state, int(night.status)) == (State.SUSPECT, 3)
+        assert {item.limit for item in night.judgement.of("suspect")} == {0.10}
+        answer = answer_of_night(night)
+        assert BAD in answer.sentence and "than 3 other nodes (limit 10" in answer.sentence
+        assert as_junit(night).count('failures="0"') == 2
+        assert f"at {BAD}" in short_text(night) and "n = 3 other nodes" in short_text(night)
+        # Nothing of these nights enters a reference, so none of them widens a limit.
+        assert not night.stage_a.reference.n.any()
+
+
+def test_a_node_that_becomes_slow_is_not_learnt_by_young_series() -> None:
+    nights = nights_of(simulate_nodes((4, 9), 11, slow=slow_nodes(4, 9, since=5)))
+    assert [named(night, "suspect") for night in nights] == [set()] * 5 + [{BAD}] * 4
+    before = [night.stage_a.limits.alone for night in nights[5:]]
+    assert all((limit == before[0]).all() for limit in before)
+    assert all(night.stage_a.reference.n.max() == 5 for night in nights[5:])
+
+
+@pytest.mark.parametrize(("again", "verdict"), [(SLOWER, "regression"), (1.0, "dismissed")])
+def test_the_rerun_decides(again: float, verdict: Verdict) -> None:
+    rerun = np.ones((4, 1))
+    rerun[2] = again
+    history = simulate_nodes((4, 1), 5, slow=slow_nodes(4, 1), again=rerun)
+    (night,) = nights_of(history, reruns=True)
+    assert named(night, verdict) == {BAD}
+    assert night.state is (State.FAIL if verdict == "regression" else State.LEARNING)
+    if verdict == "regression":
+        told = r"mpich, n3: (2|3|4)\d\.\d % slower than 3 other nodes since 2026-01-01"
+        assert re.match(told, answer_of_night(night).sentence)
+
+
+def test_what_is_accepted_is_how_the_node_is() -> None:
+    history = simulate_nodes((4, 12), 5, slow=slow_nodes(4, 12))
+    first = nights_of(history, reruns=True)[0]
+    accepted = Acceptance("R. Roe", "an older processor", "2026-01-02T00:00:00Z")
+    changes = [replace(one, accepted=accepted) for one in first.judgement.changes]
+    judge = NightJudge(history, rules_for(8))
+    for place in range(1, 12):
+        judgement = judge.judge(place, changes)
+        assert not judgement.findings
+    assert not judgement.learning
+
+
+def test_nodes_of_another_kind_are_not_compared() -> None:
+    history = simulate_nodes((4, 1), 3, slow=slow_nodes(4, 1))
+    kinds = dict.fromkeys(("n1", "n2", "n4"), "new") | {"n3": "old"}
+    history.nights[0] = replace(history.nights[0], kinds=kinds)
+    (night,) = nights_of(history)
+    assert (night.state, night.judgement.compared) == (State.LEARNING, 6)
+
+
+def test_a_node_without_peers_is_learning() -> None:
+    for night in nights_of(simulate_nodes((1, 4), 3)):
+        assert (night.state, int(night.status)) == (State.LEARNING, 3)
+        assert not night.judgement.compared
+
+
+def test_healthy_nodes_learn_then_pass() -> None:
+    nights = nights_of(simulate_nodes((4, 12), 3, spread=0.01))
+    assert [night.state for night in nights] == [State.LEARNING] * 10 + [State.PASS] * 2
+    assert [night.more_nights for night in nights] == [*range(10, 0, -1), 0, 0]
+    assert "no node stands out" in answer_of_night(nights[0]).sentence
+
+
+@pytest.mark.parametrize("noise", NOISES)
+@pytest.mark.parametrize("spread", [0.02, 0.08, 0.2])
+def test_noise_of_sound_nodes_is_seldom_suspected(noise: str, spread: float) -> None:
+    rules, nights = rules_for(8), 300
+    history = simulate_nodes((4, nights), 31, spread=spread, noise=NOISES[noise])
+    suspected = sum(peers_of_night(history, at, [], rules).slow.any() for at in range(nights))
+    # 10 of 300 are allowed; 19 or more of a binomial distribution of 1/30 come in 1 of 100.
+    assert suspected <= 18
+    told = judge_all(simulate_nodes((4, 30), 37, spread=spread, noise=NOISES[noise]), rules)
+    assert not [item for _, item in told.findings if item.verdict == "regression"]
+
+
+def real_launches(folder: Path) -> tuple[Night, list[NightValues]]:
+    """The night of the stored acceptance run, and DGEMM's launches on its four nodes."""
+    shutil.unpack_archive(STORED / "acceptance.tar.xz", folder)
+    night, values = read_night(folder / "acceptance")
+    launches: dict[str, list[float]] = {}
+    for line in (folder / "acceptance" / "records.jsonl").read_text().splitlines():
+        for metric in json.loads(line).get("metrics", ()):
+            if metric["name"] == "dgemm_rate":
+                launches.setdefault(metric["at"]["node"], []).append(metric["value"])
+    key = next(one.series for one in values if one.series.metric == "stream_triad")
+    return night, [
+        NightValues(
+            replace(key, metric="dgemm_rate", unit="flop/s", at={"node": node}), tuple(told)
+        )
+        for node, told in launches.items()
+    ]
+
+
+@pytest.mark.parametrize("slower", [1.0, SLOWER])
+def test_real_launches_of_four_nodes(tmp_path, monkeypatch, capsys, slower: float) -> None:
+    monkeypatch.chdir(tmp_path)
+    night, values = real_launches(tmp_path)
+    values = [
+        replace(one, launches=tuple(rate / slower for rate in one.launches))
+        if one.series.at == {"node": BAD}
+        else one
+        for one in values
+    ]
+    for number in (1, 2, 3):
+        with Store(Path("results/history.sqlite"), create=True) as store:
+            started = f"2026-01-0{number}T02:00:00Z"
+            store.add(replace(night, run_id=f"night-{number}", started_at=started), values)
+        assert main(["history", "check", "--json"]) == 3
+        told = json.loads(capsys.readouterr().out)
+        assert {item["at"]["node"] for item in told["findings"]} == ({BAD} if slower > 1 else set())
+        assert {item["compared_with"] for item in told["findings"]} <= {"nodes"}
+        assert told["verdict"] == ("SUSPECT" if slower > 1 else "LEARNING")
+        assert (told["compared"], told["exit_status"], told["finds"]) == (4, 3, 0.1)
+    with Store(Path("results/history.sqlite")) as store:
+        history = read_history(store, night.site, night.campaign)
+    assert history.unexplained is not None
+    assert history.unexplained.sum() == (3 if slower > 1 else 0)
+    assert main(["history", "check", "--find", "60"]) == 3
+    assert "suspect" not in capsys.readouterr().out
+
+
+def test_the_size_to_be_found_is_a_share(capsys) -> None:
+    for word in ("0", "91", "nan", "-5"):
+        assert main(["history", "check", "--find", word]) == 2
+        assert "--find must be above 0 and at most 90" in capsys.readouterr().err
