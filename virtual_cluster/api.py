@@ -37,8 +37,9 @@ class Cluster:
     def site_facts(self) -> dict[str, Any]:
         """What a site must know of the cluster, in SI units.
 
-        Keys: name, nodes, cores_per_node, cores (node: core numbers), addresses,
-        memory_bytes_per_node, network, network_bits_per_s (None: unlimited), network_burst_bytes,
+        Keys: name, identity (drawn when it was brought up), nodes, cores_per_node, cores (node:
+        core numbers), addresses, memory_bytes_per_node, network, network_bits_per_s (None:
+        unlimited), network_burst_bytes,
         switches (name: nodes and switches below it, as Slurm lists them), tree (the same as `up
         --switches` takes it), isolated, slurm_conf, state_dir, runs_dir (of root), work_dir (of the
         user), home_dir, user, uid, gid, login_namespace (path), partition.
@@ -47,6 +48,7 @@ class Cluster:
         nodes = state.spec.node_names()
         return {
             "name": self.name,
+            "identity": state.identity,
             "nodes": nodes,
             "cores_per_node": len(state.cores[nodes[0]]),
             "cores": state.cores,

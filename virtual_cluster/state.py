@@ -6,6 +6,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -84,6 +85,8 @@ class State:
     spec: ClusterSpec
     phase: str
     boot_id: str
+    #: Drawn when it is brought up: tells it from others of its name.
+    identity: str = field(default_factory=lambda: secrets.token_hex(16))
     uid: int = 0
     gid: int = 0
     addresses: dict[str, str] = field(default_factory=dict)

@@ -29,7 +29,7 @@ from assay.run.own_job import (
     running_job,
 )
 from assay.run.waiting import Waiting
-from assay.run.work_folder import BUILDS, WorkFolder
+from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import ENDING_S, Allocation
 from checks.common.slurm_answers import ends_at
@@ -274,7 +274,7 @@ class Allocations:
                 " or a smaller limits.launch_s"
             )
         self._folder = self._held.enter_context(
-            JobFolder(self._site, str(self._work.session / BUILDS))
+            JobFolder(self._site, str(self._work.session / HELD))
         )
         self._put_beat(self._folder)
         job = Job(self._folder, "allocation", Waiter(_silent, self._pause, self._heard))

@@ -144,7 +144,8 @@ class Driver:
 
     @cached_property
     def _kept_builds(self) -> KeptBuilds:
-        return KeptBuilds(self.site, self.run_directory, self.plan.environments)
+        names, say = self.plan.environments, self.progress.say
+        return KeptBuilds(self.site, self.run_directory, self.work, names, say)
 
     def _record_skipped(self, writer: RecordWriter) -> None:
         recorded = {entry.case_id for entry in self.ledger.entries}
@@ -281,8 +282,10 @@ class Driver:
         faults: list[Outcome] = []
         fault: str | None = None
         self.progress.next(batch[0])
-        builds = self._kept_builds.there()
-        with Session(self.site, self.work, batch, self._allocation(batch), builds) as session:
+        allocation = self._allocation(batch)
+        self.work.fresh_session()
+        self._kept_builds.lay_out()
+        with Session(self.site, self.work, batch, allocation) as session:
             for message in session.messages(PATIENCE_S):
                 self._beat()
                 if message is None:
@@ -291,7 +294,7 @@ class Driver:
                     if told := self._failed_builds.keep(message.build):
                         self.progress.say(told)
                 elif message.built is not None:
-                    self._kept_builds.take_in(self.work, message.built)
+                    self._kept_builds.take_in(message.built)
                 elif message.queue is not None:
                     one = waiting.get(message.queue.launch)
                     what = f"{one.case_id}, block {one.block}" if one else "a build"
@@ -353,7 +356,10 @@ class Driver:
         kept.tell(message)
         if self.allocations is not None and message.job_id:
             self.allocations.saw(message.job_id)
-        record = self._records.record(launch, message, kept.artifacts, self._batch)
+        programs, wrong = self._kept_builds.executed(launch.environment, message.programs)
+        if wrong and message.status == "ok":
+            message.status, message.reason = "wrong", wrong
+        record = self._records.record(launch, message, kept.artifacts, self._batch, programs)
         writer.append(record)
         self.ledger.add(record)
         self._attempts.made(launch, message)

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds kept for later runs in the user's cache, each under a hash of what it was made of.
+"""Builds kept for later runs in the caller's cache, each under a hash of what it was made of.
 
-That is the C sources, HPL's archive, and all that is known of the environment: compiler and its
-version, library, packages, modules, variables. Where the compiler's version is not known, only
-the same run finds its builds again. The folder is private to whoever runs the harness.
+That is the cluster and the user who built it, the C sources, HPL's archive, and all that is known
+of the environment: compiler and its version, library, packages, modules, variables. So what the
+jobs of one user have made is run by no other. Where the compiler's version is not known, only the
+same run finds its builds again.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import stat
-from collections.abc import Collection
+import tempfile
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,15 +29,19 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.outcome import Built
 from checks.common.sources import CHECKS, further_folders
-from records.files import replacing
+from records.errors import AssayError, InfrastructureError
 from records.run_directory import RunDirectory
-from records.untrusted import RefusedFileError
+from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
 #: What is built for an environment: the build fixtures of `checks.common.builds`.
 PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
-#: Builds that are kept, the last used ones, and the greatest that is.
-MOST_KEPT, MOST_BYTES = 64, 1 << 28
-_PIECE_BYTES = 1 << 20
+#: Builds that are kept, the last used ones.
+MOST_KEPT = 64
+#: File of a kept build: the digest of each program.
+_DIGESTS = ".digests.json"
+_MOST_BYTES = 1 << 20
+#: A file's number, size and times, by which a change is seen without reading it.
+_Seen = tuple[int, int, int, int]
 
 
 def kept_folder() -> Path:
@@ -44,11 +51,25 @@ def kept_folder() -> Path:
 
 
 class KeptBuilds:
-    """The builds that the sessions of a run may use again, and those that they add."""
+    """The programs of a run: copies that its jobs' user cannot change, and those kept of others."""
 
-    def __init__(self, site: Site, run: RunDirectory, environments: Collection[str]) -> None:
+    def __init__(
+        self,
+        site: Site,
+        run: RunDirectory,
+        work: WorkFolder,
+        environments: Collection[str],
+        say: Callable[[str], object],
+    ) -> None:
+        self._site, self._work, self._say = site, work, say
         self._folder = kept_folder()
+        #: By path: the digest of each program, and the file as it was then.
+        self._copies: dict[str, tuple[str, _Seen]] = {}
+        self._others: dict[str, tuple[str, _Seen]] = {}
+        #: The site's own programs, by environment.
+        self._own: dict[str, list[str]] = {}
         common = _digest(
+            site.owner(),
             *(sources_digest(folder) for folder in (CHECKS, *further_folders())),
             *(str(site.name), str(site.description.partition), site.description.build_on),
             variables_of(os.environ),
@@ -60,54 +81,162 @@ class KeptBuilds:
             version = now.compiler_version or (then.compiler_version if then else "")
             library = then.library if then else None
             described = site.session_data()["environments"][name]
+            self._own[name] = list(described["programs"].values())
             made_of = [common, described, msgspec.to_builtins(now), version, library]
             made_of += [] if version else [run.run_id]
             for program in PROGRAMS:
-                source = _file_digest(Path(site.hpl_source())) if program == "Hpl" else ""
+                source = _file_digest(site.hpl_source()) if program == "Hpl" else ""
                 self._keys[name, program] = _digest(*made_of, program, source)
 
-    def there(self) -> dict[str, Path]:
-        """The builds that there are: name in a session's folder → file, private to the caller."""
-        found = {}
+    def lay_out(self) -> None:
+        """Copy what is kept to the work folder, unless it is there; say what cannot be used."""
         for (environment, program), key in self._keys.items():
-            path = self._folder / f"{key}.tar"
-            with suppress(OSError):
-                state = path.lstat()
-                if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
-                    os.utime(path)
-                    found[f"{program}-{environment}.tar"] = path
-        return found
+            name, kept = f"{program}-{environment}", self._folder / key
+            if (self._work.programs / name).exists() or not os.path.lexists(kept):
+                continue
+            try:
+                refuse_replaceable(kept)
+                folder = _opened(kept)
+                try:
+                    self._add_kept(name, folder)
+                finally:
+                    os.close(folder)
+                os.utime(kept)
+            except (RefusedFileError, AssayError, OSError, msgspec.MsgspecError) as error:
+                self._say(
+                    f"kept build of {program} for {environment} refused: {error}; it is made anew"
+                )
 
-    def take_in(self, work: WorkFolder, built: Built) -> None:
-        """Keep what a session has built, if it can be kept."""
+    def take_in(self, built: Built) -> None:
+        """Copy what a session has built to where launches run it, and keep it.
+
+        Raises InfrastructureError for what cannot be copied.
+        """
         key = self._keys.get((built.environment, built.program))
-        if key is None:
+        name = f"{built.program}-{built.environment}"
+        if key is None or (self._work.programs / name).exists():
             return
-        name = f"{work.session}/builds/{built.program}-{built.environment}.tar"
-        with suppress(OSError, RefusedFileError):
+        folder = f"{built.folder}/"
+        try:
+            digests = self._add(name, built.files, lambda file: self._work.open(folder + file))
+        except (RefusedFileError, OSError) as error:
+            raise InfrastructureError(
+                f"what was built of {built.program} for {built.environment} in {built.folder!r}"
+                f" cannot be copied: {error}; nothing of it is run"
+            ) from error
+        with suppress(OSError, AssayError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with os.fdopen(work.open(name), "rb") as source:
-                if os.fstat(source.fileno()).st_size > MOST_BYTES:
-                    return
-                target = self._folder / f"{key}.tar"
-                with replacing(target, 0o600) as temporary, temporary.open("wb") as file:
-                    while piece := source.read(_PIECE_BYTES):
-                        file.write(piece)
+            refuse_replaceable(self._folder)
+            with tempfile.TemporaryDirectory(prefix=".", dir=self._folder) as part:
+                whole = Path(part, key)
+                shutil.copytree(self._work.programs / name, whole)
+                (whole / _DIGESTS).write_text(json.dumps(digests))
+                _removed(self._folder / key)
+                whole.rename(self._folder / key)
             self._drop_old()
+
+    def executed(
+        self, environment: str, paths: Collection[str]
+    ) -> tuple[dict[str, str | None], str | None]:
+        """The digest of each program, None where it cannot be read here, and what is wrong.
+
+        Copies must be what they were when they were made; others must be of the site.
+        """
+        found: dict[str, str | None] = {}
+        for path in paths:
+            name = Path(path).name
+            if (copy := self._copies.get(path)) is not None:
+                if not _is_still(path, *copy):
+                    return found, f"program {path} is not what was built"
+                found[name] = copy[0]
+            elif path in self._own.get(environment, ()):
+                found[name] = self._digest_of_other(path)
+            else:
+                return found, f"program {path!r:.200} was neither built nor described"
+        return found, None
+
+    def _digest_of_other(self, path: str) -> str | None:
+        """Of a program of the site as it is now; None where it cannot be read here."""
+        with suppress(OSError):
+            seen = _seen(path)
+            if self._others.get(path, (None, None))[1] != seen and (now := _file_digest(path)):
+                self._others[path] = now, seen
+            return self._others[path][0] if path in self._others else None
+        return None
+
+    def _add_kept(self, name: str, folder: int) -> None:
+        """Copy a kept build. Raises RefusedFileError where it is not what was kept."""
+
+        def opened(file: str) -> int:
+            return open_regular(folder, file, os.geteuid())
+
+        with os.fdopen(opened(_DIGESTS), "rb") as file:
+            digests = msgspec.json.decode(file.read(_MOST_BYTES), type=dict[str, str])
+        self._add(name, digests, opened, digests)
+
+    def _add(
+        self,
+        name: str,
+        files: Collection[str],
+        opened: Callable[[str], int],
+        known: Mapping[str, str] | None = None,
+    ) -> dict[str, str]:
+        digests = self._work.add_programs(name, files, opened, known)
+        for file, digest in digests.items():
+            path = str(self._work.programs / name / file)
+            self._copies[path] = digest, _seen(path)
+        return digests
 
     def _drop_old(self) -> None:
         """Remove those that were not used for longest."""
-        kept = sorted(self._folder.glob("*.tar"), key=lambda path: path.stat().st_mtime)
+        kept = sorted(self._folder.iterdir(), key=lambda path: path.lstat().st_mtime)
         for path in kept[:-MOST_KEPT]:
-            path.unlink(missing_ok=True)
+            _removed(path)
+
+
+def _opened(kept: Path) -> int:
+    """Descriptor of its folder. Raises RefusedFileError for one that others can change."""
+    try:
+        folder = os.open(kept, FOLDER)
+    except OSError as error:
+        raise RefusedFileError(f"{kept} is no folder") from error
+    found = os.fstat(folder)
+    if found.st_uid == os.geteuid() and not found.st_mode & 0o022:
+        return folder
+    os.close(folder)
+    raise RefusedFileError(f"{kept} belongs to uid {found.st_uid}, or others may write to it")
+
+
+def _removed(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _seen(path: str) -> _Seen:
+    found = Path(path).stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _is_still(path: str, digest: str, seen: _Seen) -> bool:
+    """Whether the file has the digest that it had when it was seen so."""
+    try:
+        return _seen(path) == seen or _file_digest(path) == digest
+    except OSError:
+        return False
 
 
 def _digest(*parts: Any) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _file_digest(path: Path) -> str:
-    if not path.is_file():
+def _file_digest(path: str) -> str:
+    """Of a regular file; "" for anything else."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            return hashlib.file_digest(file, "sha256").hexdigest() if regular else ""
+    except OSError:
         return ""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

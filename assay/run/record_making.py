@@ -44,8 +44,10 @@ class RecordMaker:
         outcome: Outcome,
         artifacts: Mapping[str, str] = {},
         session: Mapping[int, Launch] = {},
+        programs: Mapping[str, str | None] = {},
     ) -> Record:
-        """The record of a launch of this `session`, or of a case not launched, with block 0."""
+        """The record of a launch of this `session`, which executed `programs`, or of a case not
+        launched, with block 0."""
         assert outcome.status is not None
         if isinstance(asked, Launch):
             case_id, block, attempt = asked.case_id, asked.block, asked.attempt
@@ -77,6 +79,7 @@ class RecordMaker:
             profile=UNSET if outcome.profile is None else outcome.profile,
             neighbours=self._neighbours(outcome, session) or UNSET,
             drawn_alone=UNSET if drawn is None else drawn,
+            programs=dict(programs) or UNSET,
         )
 
     def _neighbours(self, outcome: Outcome, session: Mapping[int, Launch]) -> list[Neighbour]:

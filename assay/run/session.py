@@ -16,18 +16,18 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
 from assay import ROOT
 from assay.run.coming import Launch
-from assay.run.work_folder import BUILDS, WorkFolder
+from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site
 from checks.common.allocation import ALLOCATION, Allocation
-from checks.common.outcome import Outcome
+from checks.common.outcome import PROGRAMS, Outcome
 from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import InfrastructureError
@@ -40,10 +40,11 @@ GREATEST_TAIL_BYTES = 64 * 2**10
 
 
 class Session:
-    """A running ReFrame session. Use as a context manager: leaving it ends the session.
+    """A running ReFrame session in a work folder that was made fresh for it. Use as a context
+    manager: leaving it ends the session.
 
-    In an `allocation` launches are its steps, several at a time where the site allows it. `builds`
-    are those that need not be made again.
+    In an `allocation` launches are its steps, several at a time where the site allows it. Programs
+    are made unless they lie in the work folder's `programs` already.
     """
 
     def __init__(
@@ -52,11 +53,9 @@ class Session:
         work: WorkFolder,
         launches: Sequence[Launch],
         allocation: Allocation | None = None,
-        builds: Mapping[str, Path] = {},
     ) -> None:
         self.site, self.work = site, work
         self._open = {launch.index for launch in launches}
-        work.fresh_session(builds)
         variables = _told(site, work, launches, allocation)
         self._output = work.write_control("reframe.out", "")
         policy = "serial" if allocation is None else "async"
@@ -185,7 +184,7 @@ def _told(
         "ASSAY_SITE_FILE": str(site_file),
         "ASSAY_LAUNCHES_FILE": str(launches_file),
         "ASSAY_HPL_ARCHIVE": site.hpl_source(),
-        "ASSAY_BUILDS": str(work.session / BUILDS),
+        PROGRAMS: str(work.programs),
         "ASSAY_RUN_ID": work.name,
         FURTHER_CHECKS: os.pathsep.join(map(str, FOLDERS)),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -3,6 +3,7 @@
 
     W/           of whoever runs the harness
       control/   of whoever runs the harness; a session reads it
+        programs/  what launches run, copied from what sessions have built
       session/   of the jobs' user: ReFrame's folders, stages, output of launches
 
 On a site where jobs belong to the caller all of it is private to the caller. Each run directory has
@@ -12,22 +13,30 @@ never entered: it is renamed and removed. All is done relative to folders that a
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import secrets
-import shutil
 import stat
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
+from typing import BinaryIO
 
 from assay.sites.site import Site
 from records.errors import InfrastructureError
 from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_replaceable
 
-#: What sessions have built, in `session`; the next one of the same driver finds it there.
-BUILDS = "builds"
+#: Folder in `session` of the job that holds the nodes of launches; it stays from one session to the
+#: next.
+HELD = "held"
+#: The greatest build, all of its files.
+MOST_BYTES = 1 << 28
+_PIECE_BYTES = 1 << 20
+_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}")
+#: Gives a descriptor of the file of this name.
+Opener = Callable[[str], int]
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -41,6 +50,7 @@ class WorkFolder:
         path = site.work_dir(run, self.name)
         self.path = path.parent.resolve() / path.name
         self.control, self.session = self.path / "control", self.path / "session"
+        self.programs = self.control / "programs"
         self._held: list[int] = []
         self._session = -1
 
@@ -52,48 +62,24 @@ class WorkFolder:
             os.close(self._held.pop())
         self._close_session()
 
-    def fresh_session(self, builds: Mapping[str, Path] = {}) -> None:
-        """Make `session` anew for the jobs' user, empty but for what the one before has built, and
-        for copies of `builds`, by their names there; the first one makes the folder anew."""
+    def fresh_session(self) -> None:
+        """Make `session` anew for the jobs' user, empty but for the folder of the job that holds
+        nodes; the first one makes the folder anew."""
         jobs_user = self._site.jobs_user()
         try:
             if not self._held:
                 self._make(jobs_user)
             # The name alone is moved; it may be anything, and only sessions look into it.
             if self._session >= 0:
-                self._moved(BUILDS, self._session, self._folder)
+                self._moved(HELD, self._session, self._folder)
             self._close_session()
             self._put_away(self._folder, "session", self.session)
             self._session = self._made(self._folder, "session", 0o700)
-            self._moved(BUILDS, self._folder, self._session)
-            if builds:
-                self._lay_out(builds, jobs_user)
+            self._moved(HELD, self._folder, self._session)
             if jobs_user is not None:
                 os.fchown(self._session, *jobs_user)
         except OSError as error:
             raise self._failed(error) from error
-
-    def _lay_out(self, builds: Mapping[str, Path], jobs_user: tuple[int, int] | None) -> None:
-        """Copy kept builds to where sessions look for them, beside what is there already."""
-        try:
-            folder = self._made(self._session, BUILDS, 0o755)
-            if jobs_user is not None:
-                os.fchown(folder, *jobs_user)
-        except FileExistsError:
-            try:
-                folder = os.open(BUILDS, FOLDER, dir_fd=self._session)
-            except OSError:
-                return  # a job made something else of it; programs are built again
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        try:
-            for name, path in builds.items():
-                with suppress(FileNotFoundError, FileExistsError), path.open("rb") as kept:
-                    made = os.open(name, flags, 0o644, dir_fd=folder)
-                    os.fchmod(made, 0o644)
-                    with os.fdopen(made, "wb") as file:
-                        shutil.copyfileobj(kept, file)
-        finally:
-            os.close(folder)
 
     def _make(self, jobs_user: tuple[int, int] | None) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,6 +90,7 @@ class WorkFolder:
         entered, read = (0o711, 0o755) if jobs_user else (0o700, 0o700)
         self._folder = self._hold(self._made(self._parent, self.path.name, entered))
         self._control = self._hold(self._made(self._folder, "control", read))
+        self._programs = self._hold(self._made(self._control, "programs", read))
 
     def write_control(self, name: str, content: str) -> Path:
         """Write a file that sessions read and nobody else changes; gives its path."""
@@ -115,6 +102,49 @@ class WorkFolder:
         except OSError as error:
             raise self._failed(error) from error
         return self.control / name
+
+    def add_programs(
+        self,
+        name: str,
+        files: Iterable[str],
+        opened: Opener,
+        known: Mapping[str, str] | None = None,
+    ) -> dict[str, str]:
+        """Copy files to `programs/NAME`, which appears when all are there; gives their digests.
+
+        Raises RefusedFileError for one that cannot be copied, has not the digest `known` of it, or
+        is too much.
+        """
+        part, left, digests = f".{name}", MOST_BYTES, {}
+        self._removed(self._programs, part)
+        folder = self._made(self._programs, part, 0o700)
+        try:
+            for file in files:
+                if not _FILE.fullmatch(file):
+                    raise RefusedFileError(f"{file!r:.100} is no name of a program")
+                with os.fdopen(opened(file), "rb") as source:
+                    digests[file], size = self._copied(source, folder, file, left)
+                left -= size
+                if known is not None and digests[file] != known.get(file):
+                    raise RefusedFileError(f"{file} was changed since")
+            os.fchmod(folder, stat.S_IMODE(os.fstat(self._control).st_mode))
+            os.rename(part, name, src_dir_fd=self._programs, dst_dir_fd=self._programs)
+        finally:
+            os.close(folder)
+        return digests
+
+    def _copied(self, source: BinaryIO, folder: int, name: str, most: int) -> tuple[str, int]:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+        digest, size = hashlib.sha256(), 0
+        with os.fdopen(os.open(name, flags, 0o700, dir_fd=folder), "wb") as target:
+            while piece := source.read(_PIECE_BYTES):
+                size += len(piece)
+                if size > most:
+                    raise RefusedFileError(f"there are more than {MOST_BYTES >> 20} MiB")
+                digest.update(piece)
+                target.write(piece)
+            os.fchmod(target.fileno(), stat.S_IMODE(os.fstat(self._control).st_mode))
+        return digest.hexdigest(), size
 
     def open(self, path: str) -> int:
         """Descriptor of a file that a job or the session wrote, named by its whole path.

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -59,6 +60,12 @@ class Site(ABC):
     def jobs_user(self) -> tuple[int, int] | None:
         """User and group id of who owns the jobs; None: the caller."""
         return None
+
+    def owner(self) -> list[str]:
+        """The cluster and the user of its jobs: what these have built, no other user runs."""
+        known = self.slurm_output("scontrol", "show", "config")
+        found = re.search(r"^ClusterName\s*=\s*(\S+)", known, re.MULTILINE)
+        return [found[1] if found else "", str(os.geteuid())]
 
     def work_dir(self, run_dir: Path, name: str) -> Path:
         """Where a run's launches are staged, seen by all nodes; `name` is of this run alone."""

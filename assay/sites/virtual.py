@@ -92,6 +92,10 @@ class VirtualSite(Site):
         """The cluster's ordinary user."""
         return self._facts["uid"], self._facts["gid"]
 
+    def owner(self) -> list[str]:
+        """A cluster that is brought up anew is another one, and its user another user."""
+        return [self._facts["identity"], str(self._facts["uid"])]
+
     def provenance(self) -> SiteAsRun:
         """As of every site, with the tree of switches."""
         return replace(super().provenance(), virtual=True, switches=self._facts["tree"])

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds are kept by what they were made of, private to the caller, and laid out for sessions."""
+"""Builds are kept by whose they are and what they were made of; launches run copies of them."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,36 +20,76 @@ from assay.run.work_folder import WorkFolder
 from assay.sites.site_file import read_description
 from assay.sites.slurm import SlurmSite
 from checks.common.outcome import Built
+from records.errors import InfrastructureError
 from records.provenance import Provenance
 from records.run_directory import RunDirectory
 
-NAME = "Programs-mpich.tar"
+NAME = "Programs-mpich"
+DIGEST = hashlib.sha256(b"program").hexdigest()
+
+
+class Owned(SlurmSite):
+    """A site whose jobs are of a user that a test names."""
+
+    user = "1000"
+
+    def owner(self) -> list[str]:
+        return ["cluster", self.user]
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SlurmSite:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Owned:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    compiled_with(monkeypatch, "gcc 12")
+    (tmp_path / "xhpl").write_text("the site's own")
     described = read_description("virtual").model_copy(update={"work_dir": str(tmp_path)})
-    return SlurmSite(described)
+    own = described.environments["mpich"].model_copy(
+        update={"programs": {"hpl": str(tmp_path / "xhpl"), "osu": "osu_latency"}}
+    )
+    return Owned(described.model_copy(update={"environments": {"mpich": own}}))
 
 
-def made_run(folder: Path, name: str) -> RunDirectory:
-    (folder / name / "raw").mkdir(parents=True)
-    (folder / name / "provenance.json").write_bytes(Provenance(run_id=name).to_json())
-    return RunDirectory(folder / name)
+class Builds:
+    """Builds of runs in one cache, each in a work folder of its own; `said` is what they say."""
+
+    def __init__(self, site: Owned, folder: Path) -> None:
+        self._site, self._folder = site, folder
+        self.said: list[str] = []
+        self.work: list[WorkFolder] = []
+
+    def of(self, run: str) -> KeptBuilds:
+        """Of a run that begins, with what is kept laid out."""
+        folder = self._folder / run
+        if not folder.exists():
+            (folder / "raw").mkdir(parents=True)
+            (folder / "provenance.json").write_bytes(Provenance(run_id=run).to_json())
+        work = WorkFolder(self._site, folder)
+        work.fresh_session()
+        self.work.append(work)
+        made = KeptBuilds(self._site, RunDirectory(folder), work, ["mpich"], self.said.append)
+        made.lay_out()
+        return made
+
+    def built(self, content: bytes = b"program", program: str = "Programs") -> Built:
+        """What a session of the last run has built."""
+        folder = self.work[-1].session / "stage" / program / "out"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "pt2pt").write_bytes(content)
+        return Built("mpich", program, str(folder), ["pt2pt"])
+
+    @property
+    def programs(self) -> Path:
+        """The folder of the programs that launches of the last run execute."""
+        return self.work[-1].programs
 
 
 @pytest.fixture
-def work(site: SlurmSite, tmp_path: Path) -> Iterator[WorkFolder]:
-    with WorkFolder(site, made_run(tmp_path, "first").path) as folder:
-        folder.fresh_session()
-        (folder.session / "builds").mkdir()
-        (folder.session / "builds" / NAME).write_bytes(b"programs")
-        yield folder
-
-
-def kept(site: SlurmSite, run: RunDirectory) -> KeptBuilds:
-    return KeptBuilds(site, run, ["mpich"])
+def builds(site: Owned, tmp_path: Path) -> Iterator[Builds]:
+    found = Builds(site, tmp_path)
+    yield found
+    for work in found.work:
+        with work:
+            work.remove()
 
 
 def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
@@ -60,75 +101,194 @@ def compiled_with(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     monkeypatch.setattr(kept_builds, "environment_as_run", told)
 
 
-def test_a_later_run_finds_what_an_earlier_one_built(site, work, tmp_path, monkeypatch) -> None:
-    compiled_with(monkeypatch, "gcc 12")
-    first, later = made_run(tmp_path, "one"), made_run(tmp_path, "two")
-    assert kept(site, first).there() == {}
-    kept(site, first).take_in(work, Built("mpich", "Programs"))
-    found = kept(site, later).there()
-    assert list(found) == [NAME]
+def kept_ones() -> list[Path]:
+    return sorted(kept_folder().iterdir()) if kept_folder().exists() else []
+
+
+def test_launches_run_copies_and_a_later_run_finds_them(builds: Builds, monkeypatch) -> None:
+    first = builds.of("one")
+    built = builds.built()
+    first.take_in(built)
+    copy = builds.programs / NAME / "pt2pt"
+    assert copy.read_bytes() == b"program"
+    assert copy.stat().st_mode & stat.S_IXUSR
+    Path(built.folder, "pt2pt").write_bytes(b"planted")
+    first.take_in(built)
+    first.lay_out()
+    assert first.executed("mpich", [str(copy)]) == ({"pt2pt": DIGEST}, None)
     assert stat.S_IMODE(kept_folder().stat().st_mode) == 0o700
-    with WorkFolder(site, later.path) as folder:
-        folder.fresh_session()
-        (folder.session / "builds" / "allocation").mkdir(parents=True)  # of a job that holds nodes
-        folder.fresh_session(found)
-        assert (folder.session / "builds" / "allocation").is_dir()
-        assert (folder.session / "builds" / NAME).read_bytes() == b"programs"
-        (folder.session / "builds" / NAME).write_bytes(b"of this run")
-        folder.fresh_session(found)
-        assert (folder.session / "builds" / NAME).read_bytes() == b"of this run"
+    later = builds.of("two")
+    path = str(builds.programs / NAME / "pt2pt")
+    assert later.executed("mpich", [path]) == ({"pt2pt": DIGEST}, None)
     compiled_with(monkeypatch, "gcc 13")
-    assert kept(site, later).there() == {}
+    builds.of("three")
+    assert not [*builds.programs.iterdir()]
+    assert builds.said == []
 
 
-def test_other_sources_are_another_build(site, work, tmp_path, monkeypatch) -> None:
-    compiled_with(monkeypatch, "gcc 12")
-    run = made_run(tmp_path, "one")
-    kept(site, run).take_in(work, Built("mpich", "Programs"))
-    assert kept(site, run).there()
+def test_what_one_user_has_built_is_not_laid_out_for_another(builds, site, monkeypatch) -> None:
+    builds.of("one").take_in(builds.built())
+    monkeypatch.setattr(Owned, "user", "1001")
+    builds.of("two").take_in(builds.built(b"of the second"))
+    assert (builds.programs / NAME / "pt2pt").read_bytes() == b"of the second"
+    monkeypatch.setattr(Owned, "user", "1000")
+    builds.of("three")
+    assert (builds.programs / NAME / "pt2pt").read_bytes() == b"program"
+
+
+def test_other_sources_are_another_build(builds, monkeypatch) -> None:
+    builds.of("one").take_in(builds.built())
     monkeypatch.setattr(kept_builds, "sources_digest", lambda _: "other")
-    assert not kept(site, run).there()
+    builds.of("two")
+    assert not [*builds.programs.iterdir()]
 
 
-def test_without_a_compilers_version_only_the_same_run_finds_it(
-    site, work, tmp_path, monkeypatch
-) -> None:
+def test_without_a_compilers_version_only_the_same_run_finds_it(builds, monkeypatch) -> None:
     compiled_with(monkeypatch, "")
-    first, later = made_run(tmp_path, "one"), made_run(tmp_path, "two")
-    kept(site, first).take_in(work, Built("mpich", "Programs"))
-    assert kept(site, first).there()
-    assert not kept(site, later).there()
+    builds.of("one").take_in(builds.built())
+    builds.of("one")
+    assert (builds.programs / NAME).is_dir()
+    builds.of("two")
+    assert not [*builds.programs.iterdir()]
+
+
+def changed(kept: Path) -> None:
+    (kept / "pt2pt").write_bytes(b"planted")
+
+
+def link_in_a_file(kept: Path) -> None:
+    (kept / "pt2pt").rename(kept.parent / "aside")
+    (kept / "pt2pt").symlink_to(kept.parent / "aside")
+
+
+def link_in_its_place(kept: Path) -> None:
+    aside = kept.parent.parent / "aside"
+    kept.rename(aside)
+    kept.symlink_to(aside)
+
+
+def without_a_program(kept: Path) -> None:
+    (kept / "pt2pt").unlink()
+
+
+def without_digests(kept: Path) -> None:
+    (kept / ".digests.json").write_text("[]")
+
+
+def of_another(kept: Path) -> None:
+    os.chown(kept, 12345, 12345)
+
+
+def with_a_file_of_another(kept: Path) -> None:
+    os.chown(kept / "pt2pt", 12345, 12345)
+
+
+def open_to_others(kept: Path) -> None:
+    kept.chmod(0o777)
+
+
+def below_a_folder_open_to_all(kept: Path) -> None:
+    kept.parent.chmod(0o777)
 
 
 @pytest.mark.parametrize(
-    "built", [Built("mpich", "../x"), Built("other", "Programs"), Built("mpich", "Hpl")]
+    "attack",
+    [
+        changed,
+        link_in_a_file,
+        link_in_its_place,
+        without_a_program,
+        without_digests,
+        of_another,
+        with_a_file_of_another,
+        open_to_others,
+        below_a_folder_open_to_all,
+    ],
+    ids=lambda attack: attack.__name__,
 )
-def test_what_is_not_asked_for_or_not_there_is_not_kept(site, work, tmp_path, built) -> None:
-    kept(site, made_run(tmp_path, "one")).take_in(work, built)
-    assert not [*kept_folder().glob("*")] if kept_folder().exists() else True
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to give files away")
+def test_what_is_not_as_it_was_kept_is_made_anew_and_said(
+    builds: Builds, attack: Callable[[Path], None]
+) -> None:
+    builds.of("one").take_in(builds.built())
+    attack(kept_ones()[0])
+    later = builds.of("two")
+    assert not (builds.programs / NAME).exists()
+    (said,) = builds.said
+    assert said.startswith("kept build of Programs for mpich refused: ")
+    assert said.endswith("; it is made anew")
+    later.take_in(builds.built(b"anew"))
+    assert (builds.programs / NAME / "pt2pt").read_bytes() == b"anew"
+    kept_folder().chmod(0o700)
+    builds.of("three").take_in(builds.built())
+    builds.of("four")
+    assert (builds.programs / NAME / "pt2pt").read_bytes() in (b"anew", b"program")
+    assert len(builds.said) == 1
 
 
-def test_links_are_not_followed(site, work, tmp_path, monkeypatch) -> None:
-    compiled_with(monkeypatch, "gcc 12")
-    run = made_run(tmp_path, "one")
+@pytest.mark.parametrize("program", ["../x", "Other"])
+def test_what_is_not_asked_for_is_not_kept(builds, program) -> None:
+    made = builds.of("one")
+    made.take_in(replace(builds.built(), program=program))
+    made.take_in(replace(builds.built(), environment="other"))
+    assert not kept_ones()
+    assert not [*builds.programs.iterdir()]
+
+
+@pytest.mark.parametrize(
+    "file", ["../pt2pt", ".hidden", "a/b", "", "absent", "link", "fifo", "out"]
+)
+def test_what_a_session_says_of_its_build_is_not_believed(builds, tmp_path, file) -> None:
+    made = builds.of("one")
+    built = builds.built()
     (tmp_path / "secret").write_text("secret")
-    (work.session / "builds" / NAME).unlink()
-    (work.session / "builds" / NAME).symlink_to(tmp_path / "secret")
-    kept(site, run).take_in(work, Built("mpich", "Programs"))
-    assert not kept(site, run).there()
+    Path(built.folder, "link").symlink_to(tmp_path / "secret")
+    os.mkfifo(Path(built.folder, "fifo"))
+    Path(built.folder, "out").mkdir()
+    for told in (
+        replace(built, files=[file]),
+        replace(built, folder=str(tmp_path), files=["xhpl"]),
+    ):
+        with pytest.raises(InfrastructureError, match=r"cannot be copied: .*nothing of it is run"):
+            made.take_in(told)
+    assert not (builds.programs / NAME).exists()
+    assert not kept_ones()
 
 
-def test_the_last_used_ones_are_kept(site, work, tmp_path, monkeypatch) -> None:
-    compiled_with(monkeypatch, "gcc 12")
+def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
+    made = builds.of("one")
+    made.take_in(builds.built())
+    own = str(tmp_path / "xhpl")
+    digest = hashlib.sha256(b"the site's own").hexdigest()
+    assert made.executed("mpich", [own, "osu_latency"]) == (
+        {"xhpl": digest, "osu_latency": None},
+        None,
+    )
+    Path(own).write_text("a new one")
+    found, wrong = made.executed("mpich", [own])
+    assert (found["xhpl"] not in (None, digest), wrong) == (True, None)
+    assert "neither built nor described" in str(made.executed("mpich", ["/bin/sh"])[1])
+    copy = builds.programs / NAME / "pt2pt"
+    os.utime(copy)
+    assert made.executed("mpich", [str(copy)])[1] is None
+    copy.write_bytes(b"planted")
+    assert "is not what was built" in str(made.executed("mpich", [str(copy)])[1])
+    copy.unlink()
+    assert "is not what was built" in str(made.executed("mpich", [str(copy)])[1])
+
+
+def test_the_last_used_ones_are_kept(builds, monkeypatch) -> None:
     monkeypatch.setattr(kept_builds, "MOST_KEPT", 3)
     kept_folder().mkdir(parents=True)
     for number in range(5):
         path = kept_folder() / f"{number}.tar"
         path.write_text("old")
         os.utime(path, (number, number))
-    run = made_run(tmp_path, "one")
-    kept(site, run).take_in(work, Built("mpich", "Programs"))
-    assert {path.name for path in kept_folder().iterdir()} > {"3.tar", "4.tar"}
-    assert kept(site, run).there()
+    builds.of("one").take_in(builds.built())
+    assert {path.name for path in kept_ones()} > {"3.tar", "4.tar"}
+    assert len(kept_ones()) == 3
+    builds.of("two")
+    assert (builds.programs / NAME).is_dir()
     shutil.rmtree(kept_folder())
-    assert not kept(site, run).there()
+    builds.of("three")
+    assert not [*builds.programs.iterdir()]

@@ -39,8 +39,10 @@ def messages_of(tmp_path):
         site = Talking(described)
         site.program = program
         work_folder = WorkFolder(site, made_run(tmp_path).path)
-        with work_folder as work, Session(site, work, LAUNCHES, allocation) as session:
-            return [message for message in session.messages(100.0) if message is not None]
+        with work_folder as work:
+            work.fresh_session()
+            with Session(site, work, LAUNCHES, allocation) as session:
+                return [message for message in session.messages(100.0) if message is not None]
 
     return messages
 

@@ -301,28 +301,28 @@ def test_raw_files_are_private_whatever_the_job_made_of_them(tmp_path, shared):
     assert outcome.reason == "raw output refused: stderr lies outside of the session's folder"
 
 
-def test_a_session_finds_what_the_one_before_has_built_and_nothing_else(shared):
+def test_a_session_keeps_the_folder_of_the_job_that_holds_nodes_and_nothing_else(shared):
     run = made_run(shared)
     with work_folder(run, shared) as work:
         work.fresh_session()
-        (work.session / "builds/Programs-mpich").mkdir(parents=True)
+        (work.session / "held/job").mkdir(parents=True)
         (work.session / "output").write_text("x")
         work.fresh_session()
-        assert [path.name for path in work.session.iterdir()] == ["builds"]
-        assert (work.session / "builds/Programs-mpich").is_dir()
+        assert [path.name for path in work.session.iterdir()] == ["held"]
+        assert (work.session / "held/job").is_dir()
     with work_folder(run, shared) as work:
         work.fresh_session()
         assert not [*work.session.iterdir()]
 
 
-def test_a_link_in_the_place_of_what_was_built_is_not_followed(shared):
+def test_a_link_in_the_place_of_that_folder_is_not_followed(shared):
     (shared / "mine").mkdir()
     (shared / "mine/file").write_text("x")
     with work_folder(made_run(shared), shared) as work:
         work.fresh_session()
-        (work.session / "builds").symlink_to(shared / "mine")
+        (work.session / "held").symlink_to(shared / "mine")
         work.fresh_session()
-        assert (work.session / "builds").is_symlink()
+        assert (work.session / "held").is_symlink()
     assert (shared / "mine/file").read_text() == "x"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,14 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 from reframe.core.runtime import runtime
 
-from checks.common.outcome import Built, report_built, report_progress
+from checks.common.outcome import PROGRAMS, Built, report_built, report_progress
 from checks.common.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
 #: Environment variable with the path of an archive with HPL's source: HPCC's, or netlib's.
 HPL_ARCHIVE = "ASSAY_HPL_ARCHIVE"
-#: Environment variable with the folder of what earlier sessions of the run have built.
-BUILDS = "ASSAY_BUILDS"
+#: Seconds that the harness has to copy a build.
+COPY_LIMIT_S = 600.0
 #: Files that make compiles at a time: small machines have two cores.
 MAKE_JOBS = 2
 #: Longest time of a build in a job; one takes a minute.
@@ -53,16 +53,21 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         return str(self.target)
 
     @property
-    def kept(self) -> Path | None:
-        """The archive in which the run keeps this build for later sessions, None: nowhere."""
-        folder = os.environ.get(BUILDS)
-        name = f"{type(self).__name__}-{self.current_environ.name}.tar"
+    def copied(self) -> Path | None:
+        """Where the harness has its copy of this build, None: there is no harness."""
+        folder = os.environ.get(PROGRAMS)
+        name = f"{type(self).__name__}-{self.current_environ.name}"
         return Path(folder, name) if folder else None
 
     @property
+    def folder(self) -> Path:
+        """The folder of the programs."""
+        return self.copied or Path(self.stagedir, "out")
+
+    @property
     def goal(self) -> str:
-        """What is left to make: nothing where an earlier session has built it."""
-        return "none" if Path(self.stagedir, "out").is_dir() else self.chosen_target
+        """What is left to make: nothing where the harness has it."""
+        return "none" if self.copied and self.copied.is_dir() else self.chosen_target
 
     @run_after("init")
     def choose_place(self) -> None:
@@ -79,15 +84,6 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         self.build_job.options = run_options()
         self.build_job.num_cpus_per_task = min(MAKE_JOBS, processor.num_cpus)
         self.build_time_limit = f"{min(BUILD_LIMIT_S, extras['longest_job_s'] or BUILD_LIMIT_S)}s"
-
-    @run_before("compile")
-    def unpack_kept(self) -> None:
-        """Put what an earlier session has built into the stage; what is damaged is built again."""
-        made = Path(self.stagedir, "out")
-        if self.kept and self.kept.is_file():
-            made.mkdir(parents=True)
-            if not _tar("-xf", str(self.kept), "-C", str(made)):
-                shutil.rmtree(made)
 
     @run_before("compile")
     def copy_programs(self) -> None:
@@ -128,16 +124,23 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         return [f"BLAS={' '.join(words)}", f"BLAS_CFLAGS={' '.join(blas['cflags'])}"]
 
     @run_after("compile")
-    def keep(self) -> None:
-        """Keep what was built for later sessions of the run, whole or not at all."""
-        made, kept = Path(self.stagedir, "out"), self.kept
-        if kept is None or kept.exists() or self.build_job.exitcode != 0 or not made.is_dir():
+    def hand_over(self) -> None:
+        """Have the harness copy what was built, before anything of it is run."""
+        made, copied = Path(self.stagedir, "out"), self.copied
+        if copied is None or copied.is_dir() or self.build_job.exitcode != 0:
             return
-        kept.parent.mkdir(exist_ok=True)
-        part = kept.with_suffix(".part")
-        if _tar("-cf", str(part), "-C", str(made), "."):
-            part.rename(kept)
-            report_built(Built(self.current_environ.name, type(self).__name__))
+        found = sorted(os.scandir(made), key=lambda one: one.name) if made.is_dir() else []
+        files = [one.name for one in found if one.is_file(follow_symlinks=False)]
+        name = type(self).__name__
+        report_built(Built(self.current_environ.name, name, str(made), files))
+        deadline = time.monotonic() + COPY_LIMIT_S
+        while not copied.is_dir():
+            if time.monotonic() > deadline:
+                raise rfm.core.exceptions.BuildError(
+                    f"{copied}: the harness has not copied what was built within"
+                    f" {COPY_LIMIT_S:.0f} s"
+                )
+            time.sleep(0.01)
 
     @sanity_function
     def built(self) -> Any:
@@ -162,11 +165,6 @@ def _text(path: Path) -> str:
     if len(text) <= 2 * KEPT_CHARACTERS:
         return text
     return f"{text[:KEPT_CHARACTERS]}\n[…]\n{text[-KEPT_CHARACTERS:]}"
-
-
-def _tar(*words: str) -> bool:
-    """Whether tar has done what these words ask for."""
-    return subprocess.run(["tar", *words], capture_output=True, check=False).returncode == 0
 
 
 def _copies(folders: list[Path]) -> str:

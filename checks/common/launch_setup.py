@@ -21,6 +21,7 @@ from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
 from checks.common.faults import WorkFolderError
 from checks.common.job_limits import HALTING_S, limits_s
+from checks.common.outcome import PROGRAMS
 from checks.common.scheduler import RUN_ID, run_options
 from checks.common.slurm_answers import leaves_processes, up_nodes
 from checks.common.switches import drawn_among
@@ -117,13 +118,14 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
             self.env_vars["ASSAY_SWEEP"] = "yes"
         before = ["libassay_evidence.so"] if self.foreign else []
         before += ["libassay_profile.so"] if self.profiled else []
-        for helper in ("stepkeeper", preload, *before):
-            if helper:
-                (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
+        helpers = [helper for helper in ("stepkeeper", preload, *before) if helper]
+        for helper in helpers:
+            (Path(self.stagedir) / helper).symlink_to(built.resolve() / helper)
         self.env_vars.update(self.definition.variables)
         self.env_vars.update(self.thread_variables())
         self.env_vars.update(self.secrets.variables())
         command = self.command()
+        self.executed = self._programs_of(command) + [str(built / helper) for helper in helpers]
         if before or self.input_file:
             rank = ["./rank.sh", ",".join(before) or "-", self.input_file or "/dev/null"]
             command = [*rank, *command]
@@ -137,10 +139,18 @@ class LaunchSetup(rfm.RunOnlyRegressionTest):
         counts = (name for name in self.definition.variables if name.endswith("_NUM_THREADS"))
         return dict.fromkeys(["OMP_NUM_THREADS", *counts], str(self.cpus_per_task))
 
+    def _programs_of(self, command: Sequence[str]) -> list[str]:
+        """Those words of a command that are programs built for it, or the site's own."""
+        folder = os.environ.get(PROGRAMS, "")
+        own = {*self.current_environ.extras["programs"].values()}
+        return [
+            word for word in command if word in own or (folder and word.startswith(f"{folder}/"))
+        ]
+
     @property
     def built(self) -> Path:
         """The folder of our own programs."""
-        return Path(self.programs.stagedir) / "out"
+        return Path(self.programs.folder)
 
     @property
     def input_file(self) -> str | None:

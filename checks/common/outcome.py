@@ -25,6 +25,9 @@ from records.record import Status
 
 #: Environment variable with the number of the descriptor that takes outcomes.
 OUTCOME_FD = "ASSAY_OUTCOME_FD"
+#: Environment variable with the folder of the programs that launches run, which the harness copies
+#: there: a session changes nothing in it.
+PROGRAMS = "ASSAY_PROGRAMS"
 #: Kinds of raw output, and the values of a scan.
 RAW_KINDS = frozenset({"script", "stdout", "stderr", ARTIFACT})
 
@@ -46,10 +49,12 @@ class BuildFailure(msgspec.Struct):
 
 
 class Built(msgspec.Struct, frozen=True):
-    """A build that is complete and lies where later sessions look for it."""
+    """A build that is complete: names of the `files` in its folder, which launches need."""
 
     environment: str
     program: str
+    folder: str
+    files: list[str]
 
 
 class Beside(msgspec.Struct, frozen=True):
@@ -66,6 +71,7 @@ class Outcome(msgspec.Struct):
     message is of no launch: `build` failed, one was `built`, `progress` says what the session is
     doing, or `queue` where the current job is. `beside` are launches that ran at the same time.
     `files` are paths of the raw output: script, stdout, stderr; and of the values of a scan.
+    `programs` are paths of what the launch executes, beside its launcher and the site's commands.
     `started_at` and `ended_at` are UTC.
     """
 
@@ -80,6 +86,7 @@ class Outcome(msgspec.Struct):
     started_at: str | None = None
     ended_at: str | None = None
     files: dict[str, str] = {}
+    programs: list[str] = []
     progress: str | None = None
     fault: Fault | None = None
     build: BuildFailure | None = None
@@ -123,6 +130,7 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.job_id = str(job.jobid) if job.jobid not in (None, "0") else None
     outcome.nodes = list(job.nodelist or [])
     neighbours = getattr(job, "neighbours", {})
+    outcome.programs = check.executed
     outcome.beside = [Beside(index, nodes) for index, nodes in sorted(neighbours.items())]
     begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)

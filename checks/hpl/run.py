@@ -73,7 +73,7 @@ class Run(MpiCheck):
     @property
     def netlib(self) -> Path:
         """What the source of netlib becomes, which has its own main program."""
-        return Path(self.hpl.stagedir) / "out" / "xhpl-netlib"
+        return Path(self.hpl.folder, "xhpl-netlib")
 
     @property
     def foreign(self) -> str | None:
@@ -90,7 +90,7 @@ class Run(MpiCheck):
         """HPL has its own build."""
         if self.foreign:
             return [str(self.foreign_path)]
-        return [str(Path(self.hpl.stagedir) / "out" / "xhpl")]
+        return [str(self.hpl.folder / "xhpl")]
 
     def write_inputs(self, stage: Path) -> None:
         """Write HPL.dat."""

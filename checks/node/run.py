@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from reframe.core.builtins import fixture
 
 from checks.common.base import OwnProgram
@@ -18,5 +16,4 @@ class Run(OwnProgram):
 
     def command(self) -> list[str]:
         """The program has a build of its own: where the BLAS is missing, others run."""
-        built = Path(self.blas_programs.stagedir) / "out"
-        return self.definition.command(self.params, built)
+        return self.definition.command(self.params, self.blas_programs.folder)

@@ -45,7 +45,7 @@ class Run(OwnProgram):
         """The program has its own build."""
         if self.foreign:
             return [str(self.foreign_path)]
-        program = Path(self.su3_rmd.stagedir) / "out" / f"su3_rmd_{self.params.precision}"
+        program = self.su3_rmd.folder / f"su3_rmd_{self.params.precision}"
         return [str(program), *option_words(CHECK.options(self.params))]
 
     def write_inputs(self, stage: Path) -> None:
