@@ -204,7 +204,7 @@ def _prepare(spec: ClusterSpec) -> State:
     where.hosts.write_text(hosts_file(state.addresses))
     where.sbatch.write_text(sbatch_script(host.program("sbatch"), nodes[-1]))
     where.sbatch.chmod(0o755)
-    where.epilog.write_text(epilog_script(where.root / "nodes"))
+    where.epilog.write_text(epilog_script())
     where.epilog.chmod(0o755)
     return state
 

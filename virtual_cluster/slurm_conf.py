@@ -136,42 +136,46 @@ exit 0
 """
 
 
-def epilog_script(spool: Path) -> str:
+def epilog_script() -> str:
     """Text of the epilog that each node runs after a job: nothing of the job is left.
 
-    Daemonised processes have left the trees by which Slurm finds those of a job. What names another
-    job whose step runs here (it has a socket in `spool`) is spared, as is what names no job while
-    another one runs. A shell of `assay cluster shell` is spared because its first process entered
-    the node's PID namespace from outside: its chain of parents ends at 0, that of a job's at 1.
+    Slurm runs it when all slurmstepds of the job have ended. Of the user's processes on the node
+    are spared those that descend from a slurmstepd, which is root's and of another job, and those
+    of a shell of `assay cluster shell`: its first process entered the node's PID namespace from
+    outside, so that its chain of parents ends at 0, that of what has left its parents at 1. Nothing
+    that a job can write decides. Daemons of LAM, PVM and PRRTE have their keeper as parent.
     """
-    return f"""\
+    return """\
 #!/bin/sh
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
-[ "${{SLURM_JOB_UID:-0}}" -gt 0 ] || exit 0
-cd {spool}/"$SLURMD_NODENAME"/spool || exit 0
+[ "${SLURM_JOB_UID:-0}" -gt 0 ] || exit 0
 here=$(readlink /proc/self/ns/net)
-from_outside() {{
+# Where process 1 is the node's own, all processes that are seen are of the node.
+node=no
+[ "$(readlink /proc/1/ns/net)" != "$here" ] || node=yes
+spared() {
     at=$1
     while [ "$at" -gt 1 ]; do
-        at=$(sed -n 's/^PPid:[[:space:]]*//p' /proc/"$at"/status 2>/dev/null)
-        [ -n "$at" ] || return 1
+        parent='' uids=''
+        while read -r key values; do
+            case $key in
+                PPid:) parent=$values ;;
+                Uid:) uids=$values && break ;;
+            esac
+        done 2>/dev/null <"/proc/$at/status"
+        [ -n "$parent" ] || return 1
+        case $uids in *[!0[:space:]]*) ;; *)
+            case $(readlink "/proc/$at/exe") in */slurmstepd*) return 0 ;; esac
+        esac
+        at=$parent
     done
     [ "$at" = 0 ]
-}}
+}
 for round in 1 2 3 4 5 6 7 8 9 10; do
     left=
-    others=
-    for socket in *_*.*; do
-        job=${{socket##*_}} job=${{job%%.*}}
-        [ ! -S "$socket" ] || [ "$job" = "$SLURM_JOB_ID" ] || others="$others $job "
-    done
     for pid in $(pgrep -U "$SLURM_JOB_UID"); do
-        [ "$(readlink /proc/"$pid"/ns/net)" = "$here" ] || continue
-        ! from_outside "$pid" || continue
-        job=$(tr '\\0' '\\n' </proc/"$pid"/environ 2>/dev/null |
-            sed -n 's/^SLURM_JOB_ID=//p' | head -n 1)
-        case $others in *" $job "*) continue ;; esac
-        [ -n "$job" ] || [ -z "$others" ] || continue
+        [ $node = yes ] || [ "$(readlink "/proc/$pid/ns/net")" = "$here" ] || continue
+        ! spared "$pid" || continue
         kill -KILL "$pid" 2>/dev/null && left=yes
     done
     [ -n "$left" ] || break
