@@ -35,6 +35,7 @@ class Criterion(Selection):
     id: Name = key("Short name of the criterion; a waiver refers to it.")
     title: str = key("What must hold, in plain words.", min_length=1, max_length=200)
     environment: Name | None = key("Only this environment; without it, each.", default=None)
+    source: str = key("Where the limit comes from.", default="", max_length=500)
 
 
 class LimitCriterion(Criterion):

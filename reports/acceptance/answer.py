@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Finding, Item, JudgedCriterion
-from reports.acceptance.wording import bound_text, limit_words, number
+from reports.acceptance.wording import bound_text, limit_words, number, unseen_text
 from reports.answer import commands
 from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed
@@ -174,6 +174,8 @@ def _unknown(dossier: Dossier) -> Iterator[str]:
     undecided = sum(result.effective == "INCONCLUSIVE" for result in judgement.criteria)
     if undecided and judgement.verdict in ("FAIL", "SUSPECT"):
         yield f"{count_text(undecided, 'criterion is', 'criteria are')} undecided"
+    if judgement.verdict == "PASS" and (unseen := unseen_text(dossier)):
+        yield unseen[:1].lower() + unseen[1:]
     if judgement.left_out:
         names = listed([name for name, _ in judgement.left_out])
         yield f"{names}: not judged, {judgement.left_out[0][1]}"

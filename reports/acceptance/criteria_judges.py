@@ -305,7 +305,8 @@ def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCr
 
 
 def _mean_rank_rates(nodes: Sequence[Values]) -> dict[int, float]:
-    """The mean over nodes of the rate of one rank, by block."""
+    """The arithmetic mean over nodes of the rate of one rank, by block: times the ranks it is what
+    all of them do at once."""
     case = nodes[0].case
     ranks_a_node = -(-case.ranks // max(case.nodes, 1))
     rates: dict[int, list[float]] = {}

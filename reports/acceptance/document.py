@@ -75,6 +75,7 @@ class CriterionPart:
     pictures: tuple[Panel, ...]
     waived: bool
     shares: bool
+    source: str
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,11 @@ class _Rows:
     dossier: Dossier
 
     @cached_property
+    def _sources(self) -> dict[str, str]:
+        """Where the limit of each criterion comes from, where its file says it."""
+        return {one.id: one.source for one in self.dossier.criteria.criteria}
+
+    @cached_property
     def links(self) -> dict[str, RawLinks]:
         """The links from the document's folder into each run directory."""
         here = self.dossier.run.directory.resolve() / FOLDER
@@ -170,6 +176,7 @@ class _Rows:
             pictures=tuple(panels(result, self.dossier.run.run_id, self.dossier.day.isoformat())),
             waived=any(item.waived for item in items),
             shares=any(item.measured is not None for item in items),
+            source=self._sources.get(result.id, "").rstrip("."),
         )
 
     def row(self, item: Item) -> ItemRow:

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from records.criteria import LimitCriterion
 from records.flags import OVERSUBSCRIBED
 from records.node_facts import oddities
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Item
 from reports.acceptance.values import NOMINAL_KEYS
+from reports.answer.phrases import listed
 from reports.notation.units import count_text, fixed, percent, readable_unit
 from reports.notation.values import quantity
 
@@ -72,6 +74,29 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
         yield Sentence("No slow node and no slow link is named.", "named", "good")
     if not dossier.judgement.absolute:
         yield Sentence(_without_absolute(dossier), "criteria", "open")
+    elif unseen := unseen_text(dossier):
+        yield Sentence(f"{unseen}.", "criteria", "open")
+
+
+def unseen_text(dossier: Dossier) -> str:
+    """What no criterion can see of a machine that keeps to all of them: no full stop; "" where each
+    metric has an absolute limit, and one is in its own unit."""
+    results = {result.id: result for result in dossier.judgement.criteria}
+    judged = [(one, results[one.id]) for one in dossier.criteria.criteria if one.id in results]
+    held = {(one.check, one.metric) for one, result in judged if result.binds}
+    alike = dict.fromkeys(
+        dossier.evidence.register.metric_title(one.metric)
+        for one, result in judged
+        if result.items and (one.check, one.metric) not in held
+    )
+    if alike:
+        return (
+            f"No criterion compares {listed([*alike])} with an offer or a nominal rate: a machine"
+            " of which every node or link is slow alike in that passes"
+        )
+    if not any(isinstance(one, LimitCriterion) and result.binds for one, result in judged):
+        return "No criterion compares the machine with an offer, but only with nominal rates"
+    return ""
 
 
 def _without_absolute(dossier: Dossier) -> str:

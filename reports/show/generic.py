@@ -14,7 +14,7 @@ from functools import partial
 from records.axes import MESSAGE_BYTES, axis_of
 from reports.analysis import Analysis, Row, flags_of
 from reports.notation.labels import point_text
-from reports.notation.units import count_text, readable_unit
+from reports.notation.units import count_text, mean_words, readable_unit
 from reports.show.lines import EFFORT, Picture, XAxis, grouped, line_rate, lines_picture
 from reports.show.rows import in_reading_order, measured_in, side_by_side, value_cell
 from reports.show.section import Section
@@ -150,7 +150,9 @@ def side_by_side_table(analysis: Analysis, check: str, metric: str) -> Table | N
             badges = (f"n = {rows[0].summary.n}", *badges)
         return replace(value_cell(rows, unit), badges=badges)
 
-    title = f"{analysis.register.metric_title(metric)}, {unit.label}: mean ± s"
+    title = (
+        f"{analysis.register.metric_title(metric)}, {unit.label}: {mean_words(rows[0].unit)} ± s"
+    )
     return pivot(
         rows,
         [lead(*item) for item in varying(analysis, rows).items()] or [("check", lambda _: check)],

@@ -11,6 +11,8 @@ import msgspec
 import numpy as np
 import pytest
 
+from assay.criteria.loading import load_criteria
+from bench import simulated_machines
 from records.criteria import Criteria
 from records.limits import Nominal
 from reports.acceptance.answer import answer_of_acceptance
@@ -234,6 +236,59 @@ def test_nominal_rates_of_the_site_are_absolute_limits(tmp_path):
         )
         found = verdicts(judge(wanted, replace(gather(run, []), rates=rates), DAY, 0))
         assert found["stream-triad"] == found["dgemm-rate"] == verdict
+
+
+NODE_RATES = ("core_peak_flop_per_s", "memory_bytes_per_second")
+
+
+@pytest.mark.parametrize(
+    ("stated", "share", "verdict", "told"),
+    [
+        ((*NODE_RATES, "network"), 0.65, "FAIL", "STREAM triad"),
+        (("network",), 0.65, "PASS", "compares STREAM triad, "),
+        ((), 0.65, "INCONCLUSIVE", "do not see what hits all of it"),
+        ((*NODE_RATES, "network"), 1.0, "PASS", "No criterion compares"),
+    ],
+)
+def test_nodes_that_all_are_35_per_cent_slow_do_not_pass_in_silence(
+    tmp_path, stated, share, verdict, told
+):
+    machine = simulated_machines.Machine(16, slow_nodes=dict.fromkeys(range(16), share))
+    run = simulated_machines.write_run(
+        tmp_path / "20261120T000000Z-0001",
+        machine,
+        simulated_machines.Noise(0.004, drift=0.002),
+        np.random.default_rng(26),
+        site={name: simulated_machines.SITE[name] for name in stated},
+    )
+    standard, text = load_criteria("standard")
+    dossier = make_dossier(
+        run, [], criteria=standard, criteria_text=text, day=DAY, made_with="a test"
+    )
+    assert dossier.judgement.verdict == verdict
+    if verdict == "FAIL":
+        failed = {one.id for one in dossier.judgement.criteria if one.verdict == "FAIL"}
+        assert failed == {"stream-nominal", "dgemm-nominal"}
+        return
+    page = unescape(render_document(dossier).text)
+    unknown = answer_of_acceptance(dossier).unknown
+    assert told in page
+    if verdict == "PASS":
+        assert "with an offer or a nominal rate: a machine of which every node" in unknown
+        assert ("STREAM triad" in unknown) == ("memory_bytes_per_second" not in stated)
+
+
+def test_each_limit_of_standard_has_a_source_that_the_document_shows(tmp_path):
+    standard, text = load_criteria("standard")
+    assert all(one.source for one in standard.criteria)
+    run = runs.write_run(tmp_path / "20261120T000000Z-0001")
+    dossier = make_dossier(
+        run, [], criteria=standard, criteria_text=text, day=DAY, made_with="a test"
+    )
+    judged = {one.id for one in dossier.judgement.criteria}
+    page = unescape(render_document(dossier).text)
+    for one in standard.criteria:
+        assert (f"Source of the limit: {one.source}." in page) == (one.id in judged)
 
 
 def test_an_optional_criterion_without_a_rate_is_left_out_by_name(tmp_path):

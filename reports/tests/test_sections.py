@@ -109,6 +109,8 @@ def test_a_panel_holds_what_one_axis_varies_and_a_line_an_environment(generic: C
 def test_environments_stand_side_by_side_with_their_spread(generic: CheckPart) -> None:
     table = generic.tables[0]
     assert table.title == "Halo exchange, µs: mean ± s"
+    rates = next(one for one in generic.tables if one.title.startswith("Halo rate"))
+    assert rates.title.endswith("/s: arithmetic mean of rates ± s")
     assert [(column.title, column.environment, column.numeric) for column in table.columns] == [
         ("face bytes", "", True),
         ("ranks", "", True),
