@@ -7,6 +7,7 @@ run again as long as the judgement asks for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -30,7 +31,7 @@ from records.criteria import (
 from records.limits import Nominal
 from records.plan import Plan, PlannedCase
 from reports.acceptance.judge import judge
-from reports.acceptance.model import Judgement
+from reports.acceptance.model import JudgedCriterion, Judgement
 from reports.acceptance.values import Evidence, LaunchRef, Values
 
 #: Coefficient of variation of a launch.
@@ -43,7 +44,10 @@ MARGIN = 1.1
 
 @dataclass(frozen=True)
 class Risk:
-    """How often a kind of machine came out in each way, with launches that scatter by `cv`."""
+    """How often a kind of machine came out in each way, with launches that scatter by `cv`.
+
+    `undecided`: what left the others open, the most frequent first: a criterion's id, how often,
+    and what it lacks."""
 
     machine: str
     good: bool
@@ -52,6 +56,7 @@ class Risk:
     failed: int
     reruns: float
     of: int
+    undecided: tuple[str, ...] = ()
 
 
 def risks(
@@ -65,8 +70,38 @@ def risks(
         verdicts = [judgement.verdict for judgement in ends]
         passed, failed = verdicts.count("PASS"), verdicts.count("FAIL")
         reruns = sum(judgement.rerun_count for judgement in ends) / machines
-        found.append(Risk(what, not defects, cv, passed, failed, reruns, machines))
+        undecided = tuple(_undecided(ends))
+        found.append(Risk(what, not defects, cv, passed, failed, reruns, machines, undecided))
     return found
+
+
+def _undecided(ends: Sequence[Judgement]) -> Iterator[str]:
+    """What left judgements open: criteria with what they lack, and that none is absolute."""
+    told: Counter[tuple[str, str]] = Counter()
+    for end in ends:
+        if end.verdict in ("PASS", "FAIL"):
+            continue
+        left = [result for result in end.criteria if result.effective not in ("PASS", "FAIL")]
+        told.update((f"criterion {result.id}", _lacking(result)) for result in left)
+        if not end.absolute:
+            told.update((f"criterion {name}", note) for name, note in end.left_out)
+        if not end.absolute and not left:
+            told["no criterion", _NONE_ABSOLUTE] += 1
+    for (name, lacks), count in told.most_common():
+        yield f"{name} in {count} of {len(ends)}: {lacks}"
+
+
+_NONE_ABSOLUTE = (
+    "has an absolute limit that something keeps to, so nothing passes; add one (kind: limit), or"
+    " nominal rates to site.yaml"
+)
+
+
+def _lacking(result: JudgedCriterion) -> str:
+    """Why a criterion is undecided: what is missing, or that bounds are too wide."""
+    item = result.most_telling()
+    note = result.note or (item.note if item else "")
+    return note or "it fails unless a re-run clears it, and no re-run is left"
 
 
 def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
@@ -87,6 +122,8 @@ def rendered(plan: Plan, criteria: Criteria, found: Sequence[Risk]) -> str:
             f"{risk.machine:44}  {100 * risk.cv:3g} %  {share[0]:>5}  {share[1]:>5}  {left:>5}"
             f"  {risk.reruns:7.1f}  {party} {100 * bad / risk.of:.0f} ± {error:.0f} %"
         )
+        new = [line for text in risk.undecided if (line := f"  open: {text}") not in lines]
+        lines += new or (["  open: for what stands above"] if risk.undecided else [])
     lines.append(
         f"(launches of normal scatter; limits in a metric's own unit kept by {MARGIN - 1:.0%})"
     )

@@ -28,6 +28,8 @@ class RiskTold(Part):
     """Re-runs, on average."""
     of: int
     """How many were simulated."""
+    undecided: list[str]
+    """What left the others open: each criterion with how often, and what it lacks."""
 
 
 class PlanRisks(Form):
