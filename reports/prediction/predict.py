@@ -14,7 +14,7 @@ import numpy as np
 
 from reports.analysis import Analysis
 from reports.checks.collectives.measured import CHECK as COLLECTIVES
-from reports.models.scaling import Counts, Law, fit_law
+from reports.models.scaling import Counts, Law, fit_law, unseen_serial
 from reports.notation.units import count_text, three_digits
 from reports.prediction.machine import Machine, machine_of
 from reports.prediction.operations import ADD_OPERATIONS, predicted_operations
@@ -171,7 +171,7 @@ def _predicted(
     counts = tuple(one.problem.nodes for one in used)
     problems = [*(one.problem for one in used), *(one.problem for one in found)]
     notes = [*_not_learnt_from(subject, left_out), *_sums_taken(problems, machine)]
-    notes += _bends(subject, machine, used)
+    notes += [*model.serial_note(found), *_bends(subject, machine, used)]
     curve = tuple(model.curve(max([*nodes, *seen], default=1)) if found else ())
     return Predicted(subject, counts, tuple(found), curve, model.law.scales, tuple(notes)), gaps
 
@@ -217,15 +217,16 @@ class _Model:
         told = [one.communication_s for one in used]
         parts = medians([one or {} for one in told]) if all(told) else None
         self.first = used[0].problem
-        self.law: Law = fit_law(
-            Counts(
-                np.array([float(one.problem.nodes) for one in used]),
-                np.array([one.problem.work for one in used]),
-                np.column_stack([self._messages_s(one.problem) for one in used]),
-                self.time_s,
-                parts,
-            )
+        counts = Counts(
+            np.array([float(one.problem.nodes) for one in used]),
+            np.array([one.problem.work for one in used]),
+            np.column_stack([self._messages_s(one.problem) for one in used]),
+            self.time_s,
+            parts,
         )
+        self.law: Law = fit_law(counts)
+        ranks = np.array([float(one.problem.ranks) for one in used])
+        self.serial = unseen_serial(counts, ranks, self.law)
 
     def _messages_s(self, problem: Problem) -> Vector:
         """What α and β say of the problem's messages, in each resample."""
@@ -252,6 +253,23 @@ class _Model:
             float(messages[0]) / time_s,
             None if seen is None else seen_of(seen, left_out),
         )
+
+    def serial_note(self, predictions: Sequence[Prediction]) -> Iterator[str]:
+        """What serial work that the launches cannot show would do beyond an interval."""
+        for one in sorted(predictions, key=lambda item: -item.problem.nodes):
+            problem = one.problem
+            messages_s = self._messages_s(problem)
+            factor = self.serial.factor(
+                self.law, problem.nodes, problem.ranks, problem.work, messages_s
+            )
+            if factor * one.time_s.value > one.time_s.high:
+                most, times = three_digits(100 * self.serial.share), three_digits(factor)
+                yield (
+                    f"work that one rank does alone, up to {most} % of all work, cannot be ruled out"
+                    f" by these launches; so much would make the time on {problem.nodes} nodes"
+                    f" {times} times what is predicted, beyond the interval: measure greater counts"
+                )
+                return
 
     def curve(self, greatest: int) -> Iterator[Prediction]:
         """Predictions on 1, 2, 4, … nodes to the greatest, as far as the problem fits them."""
