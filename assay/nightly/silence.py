@@ -67,7 +67,8 @@ def heard(
     for whose in campaigns_of(store, site, campaign):
         newest = max((night.started_at for night in store.nights(*whose)), default="")
         later = [one for one in store.missed(*whose) if one.at > newest]
-        age = now - time_of(newest or min(one.at for one in later))
+        begun = time_of(newest or min(one.at for one in later))
+        age = max(now - begun, timedelta())  # a night may be of a clock that was set back since
         yield Heard(*whose, newest, age.total_seconds(), age > after, _reason(later))
 
 

@@ -20,6 +20,7 @@ from pathlib import PurePosixPath
 from assay.probe.commands import COMMAND_LIMIT_S, KEPT_CHARACTERS, Pause, ask, run_command
 from assay.sites.site import Site
 from checks.common.allocation import Allocation, without_slurm
+from checks.common.clocks import Moment
 from checks.common.outcome import iso_time
 from checks.common.queue_reasons import (
     last_words,
@@ -116,7 +117,7 @@ class Job:
         self._folder, self._site = folder, folder.site
         self.name, self._waiter = name, waiter
         self.job_id = ""
-        self._handed_in = time.time()
+        self._handed_in = Moment.now()
         self._ended = False
 
     def __enter__(self) -> Job:
@@ -233,8 +234,8 @@ class Job:
                     state=state,
                     job_id=self.job_id or None,
                     reason=one_line(reason)[:300],
-                    since=str(iso_time(self._handed_in)),
-                    waited_s=max(0.0, time.time() - self._handed_in),
+                    since=str(iso_time(self._handed_in.wall)),
+                    waited_s=self._handed_in.ago_s(),
                     expected_start=iso_time(slurm_seconds(start)),
                 )
             )

@@ -156,11 +156,12 @@ export ASSAY_PRELOAD={shlex.quote(trial.preload)}
 
 def _attempt_text(index: int, attempt: Attempt, ranks: int, nodes: int) -> str:
     return f"""\
-begun=$EPOCHREALTIME
+read -r begun _ </proc/uptime
 {attempt.line} ./placement {ranks} {nodes} >{index}.out 2>{index}.err </dev/null
 status=$?
 section "$ours/attempt/{index}"
-echo "status=$status begun=$begun ended=$EPOCHREALTIME"
+read -r ended _ </proc/uptime
+echo "status=$status begun=$begun ended=$ended"
 section "$ours/out/{index}"
 quoted {index}.out
 section "$ours/err/{index}"

@@ -32,7 +32,7 @@ from assay.run.waiting import Waiting
 from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import ENDING_S, Allocation
-from checks.common.slurm_answers import ends_at
+from checks.common.slurm_answers import left_s
 from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase
@@ -66,11 +66,11 @@ def granted(
 ) -> Allocation:
     """The allocation of a job as Slurm describes it while it runs, but for nodes `without`."""
     nodes = [node for node in named_nodes(site, job["NodeList"]) if node not in without]
-    topology = site.description.topology
+    topology, rest_s = site.description.topology, left_s(job)
     return Allocation(
         job_id=job["JobId"],
         nodes=nodes,
-        ends_at=ends_at(job) or sys.float_info.max,
+        ends_at=sys.float_info.max if rest_s is None else time.monotonic() + rest_s,
         seed=seed,
         at_once=site.description.concurrency,
         cores=site.description.shared_cores,
@@ -201,7 +201,7 @@ class Allocations:
         probably do. Raises AssayError where there is none.
         """
         now = self._now
-        if now is not None and now.ends_at - ENDING_S - time.time() >= next_s:
+        if now is not None and now.ends_at - ENDING_S - time.monotonic() >= next_s:
             return now.model_copy(update={"last_step": self._last_step})
         if self._inherited is not None:
             too_late = f"less than the {next_s:.0f} s are left that the next launch may take"

@@ -53,7 +53,8 @@ def _too_dear(
     for record in records:
         if record.started_at and record.ended_at:
             began, ended = map(datetime.fromisoformat, (record.started_at, record.ended_at))
-            used = (ended - began).total_seconds() * record.nodes / 3600
+            # Records that were made while a clock was set back may end before they began.
+            used = max(0.0, (ended - began).total_seconds()) * record.nodes / 3600
             total += used
             if record.check in going.get(record.environment, ()):
                 further += used * (following - last) / max(1, last)

@@ -21,6 +21,7 @@ from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
 from checks.common.allocation import Allocation
+from checks.common.json_lines import CLOCKS_APART_S
 from records.errors import InfrastructureError
 from records.ledger import Entry
 from records.node_facts import NodeFacts
@@ -144,11 +145,14 @@ class Preflight:
 
 def lately_right(records: Iterable[Entry]) -> set[str]:
     """Environments with a good launch of which no hour has passed: they need no further proof."""
-    since = (datetime.now(UTC) - timedelta(seconds=_PROVED_S)).isoformat()
+    now = datetime.now(UTC)
+    since = (now - timedelta(seconds=_PROVED_S)).isoformat()
+    # What is of a time to come was stamped before a clock was set back.
+    until = (now + timedelta(seconds=CLOCKS_APART_S)).isoformat()
     return {
         record.environment
         for record in records
-        if record.status == "ok" and (record.ended_at or "") > since
+        if record.status == "ok" and since < (record.ended_at or "") < until
     }
 
 

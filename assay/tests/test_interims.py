@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from assay.run.coming import launches_to_come
-from assay.run.interims import judge
+from assay.run.interims import _too_dear, judge
+from assay.run.preflight import lately_right
 from assay.run.status import run_status
 from assay.screens.screen import Screen
 from assay.screens.status import MOST_OPEN, show_status
@@ -74,6 +77,24 @@ def test_a_judgement_is_kept_and_says_what_comes_next(made: RunDirectory) -> Non
     assert {launch.block for launch in coming} == {7, 8}
     # The daemon is far slower: nothing is open about it.
     assert {launch.environment for launch in coming} == {"mpich", "openmpi"}
+
+
+def test_launches_that_end_before_they_began_lend_no_node_hours(made: RunDirectory) -> None:
+    """As those do during which a clock was set back."""
+    plan, entries = made.plan(), made.ledger().entries
+    allowed = msgspec.structs.replace(plan, limits={"node_hours": 0.1})
+    began, ended = "2026-11-20T10:00:00.000Z", "2026-11-20T11:00:00.000Z"
+    lasting = [msgspec.structs.replace(one, started_at=began, ended_at=ended) for one in entries]
+    back = [msgspec.structs.replace(one, started_at=ended, ended_at=began) for one in entries]
+    assert not _too_dear(allowed, back, {}, 8)
+    assert _too_dear(allowed, [lasting[0], *back], {}, 8)
+
+
+def test_an_environment_is_not_proved_by_a_launch_of_a_time_to_come(made: RunDirectory) -> None:
+    (entry, *_), now = made.ledger().entries, datetime.now(UTC)
+    for hours, proved in ((-0.5, {entry.environment}), (-2, set()), (1, set()), (24, set())):
+        ended = (now + timedelta(hours=hours)).isoformat()
+        assert lately_right([msgspec.structs.replace(entry, ended_at=ended)]) == proved
 
 
 def test_a_killed_run_takes_the_same_decision_again(made: RunDirectory) -> None:

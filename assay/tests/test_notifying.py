@@ -258,7 +258,9 @@ def test_a_night_that_did_not_come_is_told(place: Path, webhook: Webhook, capsys
         now = datetime(2026, 1, 2, 15, tzinfo=UTC)
         (late,) = heard(store, None, None, timedelta(hours=36), now)
         (fine,) = heard(store, None, None, timedelta(hours=38), now)
+        (ahead,) = heard(store, None, None, timedelta(1), datetime(2025, 12, 31, tzinfo=UTC))
     assert (late.silent, fine.silent, late.age_s) == (True, False, 37 * 3600)
+    assert (ahead.silent, ahead.age_s) == (False, 0), "its clock was set back since the night"
     assert late.sentence.endswith("could not run: no nodes")
     assert duration("36h") == timedelta(hours=36)
     for wrong in ("36", "0h", "h", "-1d", "1w"):

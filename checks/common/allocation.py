@@ -26,7 +26,8 @@ _DRAWS = 20
 
 
 class Allocation(BaseModel):
-    """Nodes granted to one job of Slurm, until `ends_at` (seconds since 1970)."""
+    """Nodes granted to one job of Slurm, until `ends_at` by time.monotonic() of the host that asked
+    for it."""
 
     model_config = ConfigDict(strict=True, frozen=True)
 

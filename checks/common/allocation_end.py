@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from checks.common.allocation import ENDING_S
 from checks.common.queue_reasons import last_words
 from checks.common.scheduler import CONTROLLER_PATIENCE_S, QUIET_POLL_S
-from checks.common.slurm_answers import described, ends_at, fields, job_line
+from checks.common.slurm_answers import described, fields, job_line, left_s
 
 #: Seconds for which a job's end is waited for whose nodes Slurm still clears, and between looks.
 _CLEARING_S, _CLEARING_LOOK_S = 15.0, 0.5
@@ -84,7 +84,7 @@ def _end_to_come(told: Mapping[str, str]) -> str | None:
     """
     if told.get("PreemptTime", "None") not in ("None", "Unknown"):
         return "is being preempted by another job"
-    end = ends_at(told)
-    if end is not None and end < time.time() + ENDING_S:
+    rest_s = left_s(told)
+    if rest_s is not None and rest_s < ENDING_S:
         return "is at the end of its time limit"
     return None

@@ -24,6 +24,7 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 
 from checks.common.allocation import ENDING_S, told_allocation, without_slurm
 from checks.common.allocation_end import AllocationEnd, ControllerSilentError
+from checks.common.clocks import Moment
 from checks.common.faults import Fault, Loss
 from checks.common.queue_reasons import last_words
 from checks.common.scheduler import HEARTBEAT_S, step_name, tell
@@ -138,8 +139,8 @@ class AllocationScheduler(SqueueJobScheduler):
         self._handed_in += 1
         job._jobid, job._state = f"{self._allocation.job_id}.{self._handed_in}", "PENDING"
         job.slurm, job.loss, job.neighbours, job.step = {}, None, {}, None
-        job.handed_in = job._submit_time = time.time()
-        job.told_at = time.monotonic()
+        job.handed_in = job.ended = Moment.now()
+        job._submit_time, job.told_at = job.handed_in.wall, job.handed_in.steady
         job.place = getattr(job, "launch_index", -1)
         self._daemons |= getattr(job.launcher, "daemons", "none") != "none"
         self._waiting.append(job)
@@ -227,7 +228,7 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _too_late_for(self, job: Any) -> str | None:
         """Why the job might not end before the allocation does; None: it will."""
-        left_s = max(0.0, self._allocation.ends_at - ENDING_S - time.time())
+        left_s = max(0.0, self._allocation.ends_at - ENDING_S - time.monotonic())
         needed_s = getattr(job, "needs_s", 0.0)
         if left_s >= needed_s:
             return None
@@ -272,7 +273,7 @@ class AllocationScheduler(SqueueJobScheduler):
         if needs_s is None:
             return []
         minutes = math.ceil(needs_s / 60) + 1
-        fits = 60 * minutes <= self._allocation.ends_at - time.time()
+        fits = 60 * minutes <= self._allocation.ends_at - time.monotonic()
         return [f"--time={minutes}"] if fits else []
 
     def _end_if_overdue(self, job: Any) -> None:
@@ -291,7 +292,7 @@ class AllocationScheduler(SqueueJobScheduler):
 
     def _take_over(self, job: Any) -> None:
         """What has become of a job whose launch has ended."""
-        step = job.step
+        step, job.ended = job.step, Moment.now()
         self._ending.append(step)
         job._jobid = step.name or job._jobid
         job._exitcode = step.process.returncode if step.status is None else step.status

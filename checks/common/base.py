@@ -9,7 +9,6 @@ Only an ok launch gives measurements.
 
 from __future__ import annotations
 
-import time
 import traceback
 from pathlib import Path
 from typing import Any
@@ -89,6 +88,7 @@ class MpiCheck(LaunchSetup):
 
     def _judge(self, printed: Printed) -> Outcome:
         loss, text = job_loss(self.job) or self._unprepared(printed), printed.text
+        loss = loss or self._clock_set(text)
         if loss:
             return Outcome("lost" if loss.ran else None, loss.reason, fault=loss.fault)
         metrics = self.definition.metrics_by_name if self.prints_metrics else {}
@@ -108,6 +108,8 @@ class MpiCheck(LaunchSetup):
             daemons, nodes = self.job.launcher.daemons, self.job.nodelist or []
             wrong = printed.problem or output.other_session(daemons=daemons, nodes=nodes)
             wrong = wrong or self._other_times(output)
+            if not wrong and (apart := self._clocks_apart(output)):
+                return Outcome("lost", apart, fault="clock")
             return Outcome("wrong", wrong) if wrong else self._judge_answer(output, text)
         return self._did_not_end(output, printed, failure)
 
@@ -132,19 +134,40 @@ class MpiCheck(LaunchSetup):
         said = last_line(self._file(self.stderr)) or "its modules could not be loaded"
         return Loss(said[:300], "environment", ran=False)
 
-    def _other_times(self, output: json_lines.Output) -> str | None:
-        """What is wrong where the session's stamps do not fit into its job's time, or None.
+    def _clock_set(self, text: str) -> Loss | None:
+        """The loss of a job during which a clock was set: what it timed, and when Slurm ends it,
+        may follow that clock."""
+        told = json_lines.session_lines(text, self.secrets).clock_told()
+        by = self.job.ended.set_since(self.job.handed_in)
+        if not told and self.job.state in ("TIMEOUT", "DEADLINE") and abs(by) > 1:
+            told = f"this host's clock was set during the launch, by {by:+.6g} s"
+            told += f"; Slurm ended the job: {self.job.state}"
+        return Loss(told, "clock", ran=True) if told else None
 
-        The two clocks may be of two hosts; the durations that they give are the same.
+    def _other_times(self, output: json_lines.Output) -> str | None:
+        """What is wrong where the session's stamps do not fit into its job's time, or None."""
+        begin, end = output.session_interval() or (0.0, 0.0)
+        job_s = self.job.ended.steady - self.job.handed_in.steady
+        if end - begin > 1.02 * job_s + 1:
+            return f"the session took {end - begin:.6g} s, its job {job_s:.6g} s"
+        return None
+
+    def _clocks_apart(self, output: json_lines.Output) -> str | None:
+        """What there is to say where the session's stamps are not of the time of its job, or None.
+
+        The two clocks may be of two hosts, and this one may have been set meanwhile: the job's time
+        is told by it as it was at either end.
         """
         begin, end = output.session_interval() or (0.0, 0.0)
-        submitted, ended = self.job.submit_time, self.job.completion_time or time.time()
-        apart = json_lines.CLOCKS_APART_S
-        if end - begin > 1.02 * (ended - submitted) + 1:
-            return f"the session took {end - begin:.6g} s, its job {ended - submitted:.6g} s"
-        if not (begin >= submitted - apart and end <= ended + apart):
-            return f"the session's stamps, from {begin:.3f} on, are not of the time of its job"
-        return None
+        first, last = self.job.handed_in, self.job.ended
+        by = last.set_since(first)
+        early, late = first.wall + min(by, 0.0) - begin, end - last.wall + min(by, 0.0)
+        if max(early, late) <= json_lines.CLOCKS_APART_S:
+            return None
+        return (
+            f"the session's stamps, from {begin:.3f} on, are {max(early, late):.6g} s from the time"
+            " of its job: are the clocks of this host and of the launch's first node right?"
+        )
 
     def wrong_answer(self, text: str) -> str | None:
         """A foreign program's own message that data were wrong, or None."""

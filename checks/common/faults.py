@@ -17,8 +17,9 @@ from typing import Literal
 
 #: `refused`: Slurm will not take the job as it is; `slurm`: it does not answer; `nodes`: too few
 #: are up; `work-folder`: it is full, gone or not writable; `environment`: a module or its launcher
-#: is missing; `allocation`: that of many launches is over, or too short for one more.
-Fault = Literal["refused", "slurm", "nodes", "work-folder", "environment", "allocation"]
+#: is missing; `allocation`: that of many launches is over, or too short for one more; `clock`: one
+#: was set during the launch, or two are far apart.
+Fault = Literal["refused", "slurm", "nodes", "work-folder", "environment", "allocation", "clock"]
 
 #: What a launch writes at least; less than this left of a disk counts as full.
 _PROBE_BYTES = 1 << 16

@@ -18,6 +18,7 @@ from itertools import pairwise
 from secrets import token_hex
 from typing import Any, TypeVar
 
+from checks.common.clocks import Stamp, set_by
 from checks.common.evidence import Evidence, other_allocation, read_evidence
 from checks.common.marked_lines import marked_lines, whole_object
 from records.metric import Metric, MetricDefinition
@@ -70,6 +71,7 @@ class Output:
     notes: dict[str, Any] = field(default_factory=dict)
     all_notes: list[tuple[str, Any]] = field(default_factory=list)
     stamps: dict[str, float] = field(default_factory=dict)
+    uptimes: dict[str, tuple[float, float]] = field(default_factory=dict)
     evidence: Evidence | None = None
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
@@ -94,9 +96,30 @@ class Output:
         return None
 
     def session_interval(self) -> tuple[float, float] | None:
-        """Begin and end of the session in seconds since 1970, or None when one is missing."""
-        edges = self.stamps.get("session_begin"), self.stamps.get("session_end")
-        return None if edges[0] is None or edges[1] is None else (edges[0], edges[1])
+        """Begin and end of the session in seconds since 1970, or None when one is missing.
+
+        The end is by the clock that was right at the begin, whatever it was set to meanwhile.
+        """
+        begin, end = self.stamps.get("session_begin"), self.stamps.get("session_end")
+        if begin is None or end is None:
+            return None
+        return begin, max(begin, end - sum(self.clock_set()))
+
+    def clock_told(self) -> str | None:
+        """What is to be said of a clock that was set during the launch; None: none was."""
+        if not (steps := self.clock_set()):
+            return None
+        host = f"{(self.allocation or {}).get('host', 'its first node')}"
+        by = ", ".join(f"{step:+.6g} s" for step in steps)
+        return (
+            f"the clock of {host:.80} was set during the launch, by {by}, as stamps of the session"
+            " and the host's uptime tell"
+        )
+
+    def clock_set(self) -> list[float]:
+        """By how many seconds the session's host set its clock, each time between two stamps."""
+        stamps = [Stamp(at, self.uptimes.get(name)) for name, at in self.stamps.items()]
+        return set_by(stamps)
 
     def other_session(self, *, daemons: str, nodes: Collection[str]) -> str | None:
         """What the session's lines say otherwise than a whole one on these nodes would, or None.
@@ -113,6 +136,8 @@ class Output:
         strange = sorted(self.stamps.keys() - set(named))
         if strange:
             return f"the session has a stamp {strange[0]!r:.80}"
+        if told := self.clock_told():
+            return told
         late = [one for one, next_ in pairwise(named) if self.stamps[one] > self.stamps[next_]]
         if late:
             return f"the session's stamp {late[0]} is later than the next: was the clock set back?"
@@ -127,7 +152,10 @@ class Output:
         for facts in self.evidence.ranks:
             start = begin if facts.start is None else facts.start
             if not begin - CLOCKS_APART_S <= start <= end + CLOCKS_APART_S:
-                return f"rank {facts.rank} began at {start:.3f}, the launch at {begin:.3f}"
+                return (
+                    f"rank {facts.rank} began at {start:.3f}, the launch at {begin:.3f}: are the"
+                    f" clocks of {facts.host:.80} and of the launch's first node right?"
+                )
         probe_s = self.evidence.probe_s or 0.0
         if not 0 <= probe_s <= CLOCKS_APART_S + end - begin:
             return f"the probe of the links took {probe_s:.6g} s"
@@ -216,6 +244,8 @@ def _take(
         case {"assay": "stamp", "name": str(name), "at": at} if _is_time(at):
             _once(name not in output.stamps, f"the stamp {name:.40}")
             output.stamps[name] = float(at)
+            if (up := entry.get("up")) not in (None, [None, None]):
+                output.uptimes[name] = _uptimes(up, name)
         case {"assay": "note", "key": str(key), "value": value}:
             output.notes[key] = value
             output.all_notes.append((key, value))
@@ -254,6 +284,14 @@ def _once(first: bool, what: str) -> None:
 def _is_time(value: Any) -> bool:
     """Whether `value` can be seconds since 1970."""
     return type(value) in (int, float) and 0 <= value < 1e11
+
+
+def _uptimes(found: Any, name: str) -> tuple[float, float]:
+    """The uptimes before and after a stamp. Raises OutputError for what is none."""
+    right = isinstance(found, list) and len(found) == 2 and all(map(_is_time, found))
+    if not right or found[0] > found[1]:
+        raise OutputError(f"the stamp {name:.40} has the uptimes {found!s:.80}")
+    return float(found[0]), float(found[1])
 
 
 def _metric(

@@ -133,6 +133,8 @@ def emit(check: Any, outcome: Outcome, interval: tuple[float, float] | None) -> 
     outcome.programs = check.executed
     outcome.beside = [Beside(index, nodes) for index, nodes in sorted(neighbours.items())]
     begin, end = interval or [_slurm_time(job.slurm.get(key)) for key in ("StartTime", "EndTime")]
+    if begin is not None and end is not None:
+        end = max(begin, end)  # where a clock was set back meanwhile
     outcome.started_at, outcome.ended_at = iso_time(begin), iso_time(end)
     names = {"script": job.script_filename, "stdout": job.stdout, "stderr": job.stderr}
     outcome.files |= {kind: str(stage / name) for kind, name in names.items()}

@@ -25,6 +25,7 @@ from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError, SpawnedProcessError, SpawnedProcessTimeout
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
+from checks.common.clocks import Moment
 from checks.common.faults import Fault, Loss
 from checks.common.outcome import iso_time, report_queue
 from checks.common.queue_reasons import (
@@ -129,17 +130,18 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         A job that it does not take at all gets a loss, which its launch reports.
         """
         job.slurm, job.loss, job.alone = {}, None, Alone()
-        job.handed_in, pause_s = time.time(), FIRST_RETRY_S
+        job.handed_in, pause_s = Moment.now(), FIRST_RETRY_S
         while (said := self._refusal(job)) is not None:
             verdict = refusal_verdict(said)
             if verdict not in ("waits", "unclear"):
                 job.loss = not_taken(said, verdict)
-                job._jobid, job._state, job._submit_time = "0", "FAILED", time.time()
+                job._jobid, job._state, job._submit_time = "0", "FAILED", job.handed_in.wall
                 break
             tell(job, "not-taken", last_words(said))
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, MOST_RETRY_S)
-        job.asked_at = job.reached_at = job.told_at = time.monotonic()
+        job.handed_in = job.ended = Moment.now()
+        job.asked_at = job.reached_at = job.told_at = job.handed_in.steady
 
     def _refusal(self, job: Any) -> str | None:
         """What sbatch said that did not take the job; None: it did."""
@@ -182,7 +184,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         job.reached_at, job.slurm = job.asked_at, told
         job._nodespec = told.get("NodeList", "")
         job._exitcode = int(told.get("ExitCode", "0:0").split(":")[0])
-        job._state = told["JobState"]
+        job._state, job.ended = told["JobState"], Moment.now()
         if job._state in _BEFORE:
             self._wait_in_queue(job, told.get("Reason", "None"))
         elif job._state not in _FINAL and job.asked_at - job.told_at > HEARTBEAT_S:
@@ -203,7 +205,7 @@ class AssaySlurmScheduler(SqueueJobScheduler):
         """Tell that the job waits, or give it up where waiting does not help."""
         verdict = pending_verdict(reason)
         never = verdict == "never" or job.alone.long_enough(verdict)
-        long_enough = time.time() - job.submit_time > DOWN_NODES_PATIENCE_S
+        long_enough = job.handed_in.ago_s() > DOWN_NODES_PATIENCE_S
         if long_enough and (missing := _missing_nodes(job, reason)):
             self._give_up(job, Loss(f"{missing} (Slurm: {reason})", "nodes", ran=False))
         elif never:
@@ -221,7 +223,7 @@ def _pause_s(job: Any) -> float:
     """Seconds between two questions about a job."""
     if job._state not in _BEFORE:
         return QUIET_POLL_S
-    waited_s: float = time.time() - job.submit_time
+    waited_s: float = job.handed_in.ago_s()
     return min(max(QUIET_POLL_S, _WAITING_SHARE * waited_s), _MOST_POLL_S)
 
 
@@ -251,7 +253,7 @@ def tell(job: Any, state: State, reason: str) -> None:
     """Tell the harness where the job is."""
     job.told_at = time.monotonic()
     start = job.slurm.get("StartTime", "Unknown")
-    since = job.submit_time or job.handed_in
+    since = job.handed_in.wall
     if state == "running":
         since = slurm_seconds(start) or since
     expected = slurm_seconds(start) if state == "pending" else None
@@ -262,7 +264,7 @@ def tell(job: Any, state: State, reason: str) -> None:
             job_id=job.jobid,
             reason="".join(c if c.isprintable() else " " for c in reason.replace("_", " "))[:300],
             since=str(iso_time(since)),
-            waited_s=max(0.0, time.time() - since),
+            waited_s=job.handed_in.ago_s(),
             expected_start=iso_time(expected),
         )
     )

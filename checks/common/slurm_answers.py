@@ -69,15 +69,16 @@ def slurm_seconds(slurm_time: str) -> float | None:
         return None
 
 
-def ends_at(told: Mapping[str, str]) -> float | None:
-    """When a job that runs reaches its time limit, in seconds since 1970; None: never.
+def left_s(told: Mapping[str, str]) -> float | None:
+    """Seconds until a job that runs reaches its time limit; None: it never does.
 
     By durations where Slurm tells them, as times in the hour that autumn repeats are not clear.
     """
     limit_s, ran_s = seconds_of(told.get("TimeLimit", "")), seconds_of(told.get("RunTime", ""))
     if limit_s is None or ran_s is None:
-        return slurm_seconds(told.get("EndTime", ""))
-    return time.time() + limit_s - ran_s
+        end = slurm_seconds(told.get("EndTime", ""))
+        return None if end is None else end - time.time()
+    return limit_s - ran_s
 
 
 def cancel(*words: str) -> None:

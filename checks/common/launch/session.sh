@@ -5,7 +5,8 @@
 #   LIMIT_S  seconds after which the command is ended (status 124)
 # Prints the begin and end of each phase as JSON lines; exits with the command's status. Each line
 # begins after a newline, as the command's text may lack its last one, and carries the secret that
-# ASSAY_SESSION_SECRET holds; what is started here does not get it.
+# ASSAY_SESSION_SECRET holds; what is started here does not get it. Stamps tell the uptime before and
+# after them, by which a clock that is set meanwhile is found.
 # shellcheck disable=SC2317  # finish and what it calls run from a trap
 set -uo pipefail
 daemons=$1 limit_s=$2
@@ -13,7 +14,14 @@ shift 2
 secret=${ASSAY_SESSION_SECRET:-}
 unset ASSAY_SESSION_SECRET
 say() { printf '\n{"assay":"%s","secret":"%s",%s}\n' "$1" "$secret" "$2"; }
-stamp() { say stamp "\"name\":\"$1\",\"at\":$EPOCHREALTIME"; }
+uptime() { read -r up _ 2>/dev/null </proc/uptime || up=null; }
+stamp() {
+    local up before at
+    uptime
+    before=$up at=$EPOCHREALTIME
+    uptime
+    say stamp "\"name\":\"$1\",\"at\":$at,\"up\":[$before,$up]"
+}
 stamp session_begin
 here=$(cd "${0%/*}" && pwd -P)
 failed() {
@@ -52,7 +60,7 @@ if [ -n "${ASSAY_IN_ALLOCATION:-}" ]; then
     done
 fi
 # Remedies for faults of a library, chosen by the site for each environment.
-[ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD
+[ -z "${ASSAY_PRELOAD:-}" ] || export LD_PRELOAD=$here/$ASSAY_PRELOAD${LD_PRELOAD:+:$LD_PRELOAD}
 if [ "$daemons" != none ]; then
     # shellcheck source=daemons.sh
     . "$here/daemons.sh"

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from checks.common.base import MpiCheck
+from checks.common.clocks import Moment
 from checks.common.json_lines import Secrets
 from checks.common.outcome import Outcome
 from checks.common.printed import Printed, read_printed
@@ -51,6 +52,7 @@ class Launch:
         self.prints_metrics = True
         self.stagedir = stage or Path("/nonexistent")
         self.stderr = SimpleNamespace(evaluate=lambda: "rfm_job.err")
+        begin, end = self.stamp("session_begin"), self.stamp("session_end")
         daemons = json.loads(self.text.split("\n", 1)[0])["daemons"]
         self.job = SimpleNamespace(
             loss=None,
@@ -58,8 +60,8 @@ class Launch:
             state="COMPLETED",
             slurm={},
             nodelist=[f"n{number}" for number in range(1, self.ranks // self.ranks_per_node + 1)],
-            submit_time=self.stamp("session_begin") - 1,
-            completion_time=self.stamp("session_end") + 1,
+            handed_in=Moment(begin - 1, 0),
+            ended=Moment(end + 1, end - begin + 2),
             launcher=SimpleNamespace(daemons=daemons),
         )
         self.current_environ = SimpleNamespace(extras={"device": "", "library": "", "seen": {}})
@@ -95,6 +97,8 @@ class Launch:
     _judge = MpiCheck._judge
     _judge_answer = MpiCheck._judge_answer
     _other_times = MpiCheck._other_times
+    _clock_set = MpiCheck._clock_set
+    _clocks_apart = MpiCheck._clocks_apart
     _unprepared = MpiCheck._unprepared
     _did_not_end = MpiCheck._did_not_end
     _beyond_limit = MpiCheck._beyond_limit

@@ -85,7 +85,7 @@ def harness(tmp_path, monkeypatch):
 
     def with_allocation(end=lambda: None, left_s=1e6, **more):
         told = Allocation(
-            job_id="12", nodes=NODES, ends_at=time.time() + left_s, **({"at_once": 4} | more)
+            job_id="12", nodes=NODES, ends_at=time.monotonic() + left_s, **({"at_once": 4} | more)
         )
         file = tmp_path / "allocation.json"
         file.write_text(told.model_dump_json())
@@ -144,6 +144,17 @@ def test_a_step_that_outlives_its_time_by_far_is_ended(harness, monkeypatch):
     assert (loss.fault, loss.ran) == ("slurm", True)
     assert "did not end the step, which needs 0 s" in loss.reason
     assert lasting._state == "RUNNING"
+
+
+@pytest.mark.parametrize(("left_s", "fault"), [(170.0, None), (60.0, "allocation")])
+@pytest.mark.parametrize("seconds", [3600.0, -3600.0, -86400.0])
+def test_an_allocation_lasts_as_long_whatever_the_clock_is_set_to(
+    harness, monkeypatch, left_s, fault, seconds
+):
+    one, real = harness(left_s=left_s), time.time
+    monkeypatch.setattr(time, "time", lambda: real() + seconds)
+    job = one.submit(ENDLESS)
+    assert (job.loss.fault if job.loss else None) == fault
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from subprocess import CompletedProcess
 import pytest
 
 from checks.common import slurm_answers
-from checks.common.slurm_answers import ends_at, most_steps, slurm_seconds
+from checks.common.slurm_answers import left_s, most_steps, slurm_seconds
 from checks.common.slurm_times import seconds_of
 
 
@@ -53,8 +53,8 @@ def test_durations_are_read_as_slurm_prints_them(said, seconds):
 def test_a_job_ends_by_its_limit_whatever_the_clock_says_in_autumn():
     end = "2026-10-25T02:30:00"
     told = {"TimeLimit": "1-00:00:00", "RunTime": "00:10:00", "EndTime": end}
-    left_s = 86400 - 600
-    assert ends_at(told) == pytest.approx(time.time() + left_s, abs=5)
-    assert ends_at(told | {"TimeLimit": "Partition_Limit"}) == slurm_seconds(end)
-    assert ends_at(told | {"RunTime": "INVALID"}) == slurm_seconds(end)
-    assert ends_at({"TimeLimit": "UNLIMITED", "RunTime": "00:10:00", "EndTime": "Unknown"}) is None
+    by_date = pytest.approx(slurm_seconds(end) - time.time(), abs=5)
+    assert left_s(told) == 86400 - 600
+    assert left_s(told | {"TimeLimit": "Partition_Limit"}) == by_date
+    assert left_s(told | {"RunTime": "INVALID"}) == by_date
+    assert left_s({"TimeLimit": "UNLIMITED", "RunTime": "00:10:00", "EndTime": "Unknown"}) is None

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A clock that is set during a launch or a wait: it is named, nothing waits for it, no value is
+taken by it, and what was right stays right."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from socket import gethostname
+from types import SimpleNamespace
+
+import pytest
+
+from checks.common import json_lines, scheduler
+from checks.common.clocks import Moment, Stamp, set_by
+from checks.common.sources import LIBRARY
+from checks.common.tests.clock_setting import SetClock
+from checks.common.tests.judged import SECRETS, Launch
+
+HOUR_S, DAY_S = 3600.0, 86400.0
+SETTINGS = [HOUR_S, -HOUR_S, DAY_S, -DAY_S, 2.0, -2.0]
+SESSION = LIBRARY.parent / "launch" / "session.sh"
+
+
+@pytest.fixture
+def clock(tmp_path):
+    return SetClock(tmp_path)
+
+
+def session(folder, clock, script):
+    """What session.sh printed around a shell script, under a clock that the script may set."""
+    told = subprocess.run(
+        [str(SESSION), "none", "60", "sh", "-c", script],
+        env={
+            **os.environ,
+            **clock.variables,
+            **SECRETS.variables(),
+            "SLURM_JOB_NODELIST": gethostname(),
+        },
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json_lines.parse(told.stdout, {}, SECRETS)
+
+
+@pytest.mark.parametrize("seconds", SETTINGS)
+def test_a_session_tells_by_how_much_its_clock_was_set(tmp_path, clock, seconds):
+    output = session(tmp_path, clock, clock.command(seconds))
+    (by,) = output.clock_set()
+    assert by == pytest.approx(seconds, abs=1)
+    begin, end = output.session_interval()
+    assert 0 <= end - begin < min(abs(seconds), 600)
+    assert "clock of" in output.other_session(daemons="none", nodes=[gethostname()])
+
+
+def test_a_session_under_a_clock_that_nobody_sets_tells_of_none(tmp_path, clock):
+    clock.set_by(-DAY_S)
+    for script in ("true", "sleep 1.3"):
+        output = session(tmp_path, clock, script)
+        assert output.uptimes.keys() == output.stamps.keys()
+        assert output.clock_set() == []
+        assert output.other_session(daemons="none", nodes=[gethostname()]) is None
+
+
+def test_stamps_without_uptimes_and_slow_ones_tell_of_no_setting():
+    assert set_by([Stamp(100.0), Stamp(4.0)]) == []
+    slow = [Stamp(100.0, (50.0, 50.0)), Stamp(103.5, (52.0, 54.5)), Stamp(105.0, (55.0, 55.01))]
+    assert set_by(slow) == []
+    twice = [Stamp(100.0, (50.0, 50.0)), Stamp(60.0, (51.0, 51.0)), Stamp(102.0, (52.0, 52.0))]
+    assert set_by(twice) == pytest.approx([-41.0, 41.0], abs=0.02)
+
+
+@pytest.mark.parametrize("up", [[5], [7.0, 6.0], ["1", "2"], [-1, 2], 3.0, [True, True]])
+def test_uptimes_that_are_none_are_refused(up):
+    line = json.dumps({"assay": "stamp", "name": "launch_begin", "at": 1.7e9, "up": up})
+    with pytest.raises(json_lines.OutputError, match="launch_begin"):
+        json_lines.parse(line, {})
+
+
+@pytest.fixture(scope="module")
+def launch():
+    return Launch("ring", "lam")
+
+
+def with_uptimes(text, seconds=0.0, since=""):
+    """A stored session with uptimes, its host's clock set by `seconds` from stamp `since` on."""
+    lines, by = text.split("\n"), 0.0
+    for place, line in enumerate(lines):
+        if '"assay":"stamp"' in line:
+            stamp = json.loads(line)
+            by = seconds if stamp["name"] == since else by
+            up = int((stamp["at"] - 1.6e9) * 100) / 100
+            stamp |= {"at": stamp["at"] + by, "up": [up, round(up + 0.01, 2)]}
+            lines[place] = json.dumps(stamp)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("seconds", SETTINGS)
+@pytest.mark.parametrize("since", ["boot_end", "launch_end", "session_end"])
+def test_a_launch_during_which_the_clock_was_set_is_lost_by_that_and_made_again(
+    launch, since, seconds
+):
+    assert launch.outcome(with_uptimes(launch.text)).status == "ok"
+    outcome = launch.outcome(with_uptimes(launch.text, seconds, since))
+    assert (outcome.status, outcome.fault) == ("lost", "clock")
+    assert "the clock of n1 was set during the launch, by" in outcome.reason
+
+
+@pytest.mark.parametrize("seconds", SETTINGS)
+def test_a_launch_stays_right_when_the_clock_of_the_harness_is_set_meanwhile(
+    launch, monkeypatch, seconds
+):
+    job = vars(launch.job) | {
+        "ended": Moment(launch.job.ended.wall + seconds, launch.job.ended.steady)
+    }
+    monkeypatch.setattr(launch, "job", SimpleNamespace(**job))
+    assert launch.outcome(launch.text).status == "ok"
+
+
+def test_stamps_of_another_time_are_lost_by_the_clocks(launch, monkeypatch):
+    shifted = {
+        name: Moment(moment.wall - HOUR_S, moment.steady)
+        for name, moment in (("handed_in", launch.job.handed_in), ("ended", launch.job.ended))
+    }
+    monkeypatch.setattr(launch, "job", SimpleNamespace(**vars(launch.job) | shifted))
+    outcome = launch.outcome(launch.text)
+    assert (outcome.status, outcome.fault) == ("lost", "clock")
+    assert "are the clocks of this host" in outcome.reason
+
+
+def test_what_slurm_ends_by_a_clock_that_was_set_is_lost(launch, monkeypatch):
+    cut = launch.text[: launch.text.index('"launch_end"')].rsplit("\n", 1)[0]
+    ended = Moment(launch.job.ended.wall + HOUR_S, launch.job.ended.steady)
+    for end, status in ((ended, "lost"), (launch.job.ended, "failed")):
+        job = vars(launch.job) | {"ended": end, "state": "TIMEOUT"}
+        monkeypatch.setattr(launch, "job", SimpleNamespace(**job))
+        assert launch.outcome(cut).status == status
+
+
+_WAITS = """
+import sys, time
+from types import SimpleNamespace
+from checks.common import scheduler
+from checks.common.clocks import Moment
+job = SimpleNamespace(handed_in=Moment.now(), slurm={}, jobid="7", _state="PENDING")
+scheduler.report_queue = lambda state: print(state.waited_s)
+print(scheduler._pause_s(job), flush=True)
+sys.stdin.readline()
+scheduler.tell(job, "pending", "Resources")
+print(scheduler._pause_s(job))
+"""
+
+
+@pytest.mark.parametrize("seconds", [HOUR_S, -HOUR_S, -DAY_S])
+def test_a_job_that_waits_while_the_clock_is_set_has_not_waited_for_longer(clock, seconds):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WAITS],
+        env={**os.environ, **clock.variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    first = float(process.stdout.readline())
+    clock.set_by(seconds)
+    said, _ = process.communicate("go on\n")
+    waited_s, pause_s = map(float, said.split())
+    assert 0 <= waited_s < HOUR_S / 2
+    assert first == pause_s == scheduler.QUIET_POLL_S
