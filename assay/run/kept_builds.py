@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -35,6 +36,7 @@ from records.untrusted import FOLDER, RefusedFileError, open_regular, refuse_rep
 
 #: What is built for an environment: the build fixtures of `checks.common.builds`.
 PROGRAMS = ("Programs", "BlasPrograms", "Hpl", "Su3Rmd")
+_PROGRAM = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,200}")
 #: Builds that are kept, the last used ones.
 MOST_KEPT = 64
 #: File of a kept build: the digest of each program.
@@ -108,13 +110,18 @@ class KeptBuilds:
                 )
 
     def take_in(self, built: Built) -> None:
-        """Copy what a session has built to where launches run it, and keep it.
+        """Copy what a session has built to where launches run it, and keep it if it can be kept.
 
         Raises InfrastructureError for what cannot be copied.
         """
+        if not _PROGRAM.fullmatch(built.program) or built.environment not in self._own:
+            raise InfrastructureError(
+                f"the session built {built.program!r:.100} for {built.environment!r:.100}, which"
+                " is not asked for; nothing of it is run"
+            )
         key = self._keys.get((built.environment, built.program))
         name = f"{built.program}-{built.environment}"
-        if key is None or (self._work.programs / name).exists():
+        if (self._work.programs / name).exists():
             return
         folder = f"{built.folder}/"
         try:
@@ -124,6 +131,8 @@ class KeptBuilds:
                 f"what was built of {built.program} for {built.environment} in {built.folder!r}"
                 f" cannot be copied: {error}; nothing of it is run"
             ) from error
+        if key is None:
+            return
         with suppress(OSError, AssayError):
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             refuse_replaceable(self._folder)

@@ -34,7 +34,7 @@ HELD = "held"
 #: The greatest build, all of its files.
 MOST_BYTES = 1 << 28
 _PIECE_BYTES = 1 << 20
-_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+-]{0,99}")
+_FILE = re.compile(r"[^./\x00-\x1f\x7f][^/\x00-\x1f\x7f]{0,200}")
 #: Gives a descriptor of the file of this name.
 Opener = Callable[[str], int]
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]")

@@ -226,13 +226,19 @@ def test_what_is_not_as_it_was_kept_is_made_anew_and_said(
     assert len(builds.said) == 1
 
 
-@pytest.mark.parametrize("program", ["../x", "Other"])
-def test_what_is_not_asked_for_is_not_kept(builds, program) -> None:
-    made = builds.of("one")
-    made.take_in(replace(builds.built(), program=program))
-    made.take_in(replace(builds.built(), environment="other"))
+def test_what_a_check_brings_to_be_built_is_copied_and_not_kept(builds) -> None:
+    builds.of("one").take_in(replace(builds.built(), program="mine.run.Own"))
+    assert (builds.programs / "mine.run.Own-mpich" / "pt2pt").read_bytes() == b"program"
     assert not kept_ones()
+
+
+@pytest.mark.parametrize("other", [{"program": "../x"}, {"program": ""}, {"environment": "other"}])
+def test_what_is_not_asked_for_is_not_copied(builds, other) -> None:
+    made = builds.of("one")
+    with pytest.raises(InfrastructureError, match="is not asked for"):
+        made.take_in(replace(builds.built(), **other))
     assert not [*builds.programs.iterdir()]
+    assert not kept_ones()
 
 
 @pytest.mark.parametrize(

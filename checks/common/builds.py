@@ -53,10 +53,18 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         return str(self.target)
 
     @property
+    def program(self) -> str:
+        """What is built: the fixture's name, with the module of one that a check brings."""
+        kind = type(self)
+        return (
+            kind.__name__ if kind.__module__ == __name__ else f"{kind.__module__}.{kind.__name__}"
+        )
+
+    @property
     def copied(self) -> Path | None:
         """Where the harness has its copy of this build, None: there is no harness."""
         folder = os.environ.get(PROGRAMS)
-        name = f"{type(self).__name__}-{self.current_environ.name}"
+        name = f"{self.program}-{self.current_environ.name}"
         return Path(folder, name) if folder else None
 
     @property
@@ -130,9 +138,9 @@ class MakeBuild(rfm.CompileOnlyRegressionTest):
         if copied is None or copied.is_dir() or self.build_job.exitcode != 0:
             return
         found = sorted(os.scandir(made), key=lambda one: one.name) if made.is_dir() else []
-        files = [one.name for one in found if one.is_file(follow_symlinks=False)]
-        name = type(self).__name__
-        report_built(Built(self.current_environ.name, name, str(made), files))
+        plain = [one.name for one in found if one.is_file(follow_symlinks=False)]
+        files = [file for file in plain if not file.startswith(".")]
+        report_built(Built(self.current_environ.name, self.program, str(made), files))
         deadline = time.monotonic() + COPY_LIMIT_S
         while not copied.is_dir():
             if time.monotonic() > deadline:
