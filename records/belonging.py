@@ -11,6 +11,7 @@ import msgspec
 
 from records.plan import Plan, PlannedCase
 from records.record import Record
+from records.values import utc_seconds
 from records.words import ALLOWED, is_artifact, is_word, odd_word
 
 #: What an artifact's path is called, and its checksum.
@@ -50,8 +51,26 @@ class Belonging:
         if place in self._seen:
             return f"case {place[0]}, block {place[1]}, attempt {place[2]} stands here again"
         self._seen.add(place)
-        faults = filter(None, map(self.plan.register.fault, record.metrics))
-        return nodes_fault(record.nodes) or artifacts_fault(record.artifacts) or next(faults, None)
+        return next(self._content_faults(record), None)
+
+    def _content_faults(self, record: Record) -> Iterator[str]:
+        """What of a record's own content cannot be."""
+        nodes = [record.nodes, *(one.nodes for one in record.neighbours or ())]
+        yield from filter(None, map(nodes_fault, nodes))
+        yield from filter(None, [artifacts_fault(record.artifacts)])
+        for name in ("started_at", "ended_at"):
+            time = getattr(record, name)
+            if time is not None and utc_seconds(time) is None:
+                yield f"`{name}` is {time!r:.80}; allowed: a time as 2026-11-20T23:50:11.120Z"
+        points = set()
+        for metric in record.metrics:
+            if fault := self.plan.register.fault(metric):
+                yield fault
+                return
+            point = metric.name, tuple(sorted((metric.at or {}).items()))
+            if point in points:
+                yield f"`metrics` hold {metric.name} at {metric.at or 'no point'!s:.80} twice"
+            points.add(point)
 
     def place_fault(self, record: Record, case: PlannedCase | None) -> str | None:
         """What of a record's place in the run does not agree; its other members may be raw."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What physics allows: the nominal rates of a site, and the values of metrics that they bound.
+"""What physics allows: on any machine, and by the nominal rates of a site.
 
 A bound is taken on the safe side: a value beyond it cannot be, one within it proves nothing.
 """
@@ -12,6 +12,73 @@ from typing import Any
 import msgspec
 
 from records.metric import MetricDefinition
+
+#: Clocks count nanoseconds (clock_gettime).
+_TICK_S = 1e-9
+#: Cycles a second of a core; the records of overclockers, under liquid helium, are below this.
+_CORE_HZ = 1e10
+#: Operations a cycle: two fused multiply-adds of 512 bits (AVX-512, SVE of the A64FX) in single
+#: precision.
+_CORE_FLOP = 64
+#: Bytes a cycle: two loads and a store of 512 bits, in the nearest cache.
+_CORE_BYTES = 192
+#: What an accelerator computes, and what its memory gives: ten times the B200's 40 Tflop/s of
+#: double precision and 8 TB/s.
+_DEVICE_FLOP_PER_S, _DEVICE_BYTES_PER_S = 4e14, 8e13
+#: More than a link between two ranks carries, or the memory that they share (NVLink 5: 1.8 TB/s).
+LINK_MOST_BYTES_PER_S = 2e12
+#: The launch is stamped by a clock that may have been set meanwhile.
+_CLOCK_SHARE, _CLOCK_S = 1.02, 0.1
+
+
+class Launched(msgspec.Struct, frozen=True, kw_only=True):
+    """A launch as its metrics are bounded by it: its cores, its time; `devices`: whether it asked
+    for more than cores and memory."""
+
+    ranks: int
+    cores: int
+    seconds: float
+    devices: bool = False
+
+
+def window(
+    metric: MetricDefinition, at: Mapping[str, Any], launched: Launched
+) -> tuple[float, float]:
+    """The least and the greatest value that a launch can measure, on whatever machine.
+
+    A time is at least a tick of the clock, at most the launch's own; a rate is that of a byte or
+    operation in all of that time at least. Values of other units are bounded by the metric itself.
+    """
+    low, high = metric.bounds
+    if metric.kind == "share":
+        return low, min(high, 1.0)
+    most_s = launched.seconds * _CLOCK_SHARE + _CLOCK_S
+    cores = launched.cores
+    match metric.unit:
+        case "s":
+            size = at.get("message_bytes")
+            bytes_ = size if isinstance(size, int | float) else 0
+            least_s = _TICK_S
+            if metric.kind == "quotient":
+                least_s = 1 / (_CORE_HZ * cores)
+            elif metric.kind == "copy":
+                least_s = max(_TICK_S, bytes_ / (_CORE_HZ * _CORE_BYTES))
+            elif metric.limit == "link":
+                least_s = max(_TICK_S, bytes_ / LINK_MOST_BYTES_PER_S)
+            # A value that may be zero was too short for the clock.
+            least_s = low if metric.may_be_zero and metric.kind != "copy" else least_s
+            return least_s, min(high, most_s * cores if metric.kind == "sum" else most_s)
+        case "bytes/s" | "flop/s":
+            core, device = _CORE_HZ * _CORE_FLOP, _DEVICE_FLOP_PER_S
+            if metric.unit == "bytes/s":
+                core, device = _CORE_HZ * _CORE_BYTES, _DEVICE_BYTES_PER_S
+            most = cores * core + (launched.ranks * device if launched.devices else 0)
+            if metric.limit in ("link", "links"):
+                most = LINK_MOST_BYTES_PER_S * (launched.ranks if metric.limit == "links" else 1)
+            return max(low, 1 / most_s), min(high, most)
+        case "1/s":
+            return low, min(high, _CORE_HZ * cores)
+    return low, high
 
 
 class Nominal(msgspec.Struct, frozen=True, kw_only=True):

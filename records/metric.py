@@ -7,7 +7,6 @@ them, and all who read a run ask the plan's register: a run is read without the 
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,10 +18,15 @@ import msgspec
 
 from records.units import unit_of
 
+_GREATEST_POSITION, _WORD_LENGTH = 2**63, 500
+
 Better = Literal["higher", "lower"]
 #: What bounds a metric (records/limits.py): a link one way, all ranks' links together, the cores of
 #: all ranks, a node's memory; "": nothing that is known.
 Limit = Literal["", "link", "links", "flop", "memory"]
+#: What its window depends on beside its unit and bound (records/limits.py): a share of a whole, a
+#: time divided by a count, a time summed over ranks, a copy by one core.
+Kind = Literal["", "share", "quotient", "sum", "copy"]
 
 
 class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +43,7 @@ class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):
     title: str = ""
     measured: bool = True
     limit: Limit = ""
+    kind: Kind = ""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -101,9 +106,11 @@ class Register:
         """What of a value cannot be: its name, its unit, or that no measurement gives it."""
         known = self.metrics.get(metric.name)
         if known is None:
-            return f"metric {metric.name!r}; allowed: a metric that plan.json defines"
+            return f"metric {metric.name!r:.100}; allowed: a metric that plan.json defines"
         if known.unit != metric.unit:
-            return f"metric {metric.name!r} in {metric.unit!r}; allowed: {known.unit}"
+            return f"metric {metric.name!r} in {metric.unit!r:.100}; allowed: {known.unit}"
+        if known.better != metric.better:
+            return f"`better` of {metric.name} is {metric.better!r}; allowed: {known.better!r}"
         if metric.samples is not None and not metric.samples:
             return f"`samples` of {metric.name} are an empty list"
         low, high = known.bounds
@@ -143,8 +150,11 @@ def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
     for key, value in at.items():
         if isinstance(value, list | dict):
             return f"`at` of {name} holds a list or an object"
-        if isinstance(value, int | float) and not 0 <= value < math.inf:
-            return f"`at` of {name} has {key} {value:g}; allowed are numbers from 0"
+        if isinstance(value, int | float) and not 0 <= value < _GREATEST_POSITION:
+            return f"`at` of {name} has {key:.80} {value!s:.80}; allowed: 0 to 2**63"
+        words = [key, value] if isinstance(value, str) else [key]
+        if not all(word.isprintable() and len(word) <= _WORD_LENGTH for word in words):
+            return f"`at` of {name} holds {words!r:.80}; allowed are up to 500 printable characters"
     return None
 
 

@@ -6,12 +6,42 @@ The fields are those of the line that checks/common/src/mpiprofile prints for ea
 
 from __future__ import annotations
 
-import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
+from math import isclose
 
 import msgspec
 
-#: A key of `sizes`.
-_SIZE = re.compile(r"[0-9]{1,19}")
+#: Every call that the profiler wraps, in the order in which it prints them (profile.h).
+_NAMES = (
+    *("Send", "Bsend", "Ssend", "Rsend", "Recv", "Isend", "Ibsend", "Issend", "Irsend", "Irecv"),
+    *("Start", "Startall", "Sendrecv", "Sendrecv_replace", "Wait", "Waitall", "Waitany"),
+    *("Waitsome", "Test", "Testall", "Testany", "Testsome", "Probe", "Iprobe", "Barrier", "Bcast"),
+    *("Gather", "Gatherv", "Scatter", "Scatterv", "Allgather", "Allgatherv", "Alltoall"),
+    *("Alltoallv", "Reduce", "Allreduce", "Reduce_scatter", "Scan", "Comm_dup", "Comm_create"),
+    *("Comm_split", "Comm_free", "Intercomm_create", "Intercomm_merge", "Cart_create"),
+)
+_PLACES = {name: place for place, name in enumerate(_NAMES)}
+_SENDS = {*_NAMES[:4], *_NAMES[5:9]}
+_RECEIVES = {"Recv", "Irecv"}
+_EXCHANGES = {"Sendrecv", "Sendrecv_replace"}
+_PERSISTENT = {"Start", "Startall"}
+_NONBLOCKING = {*_NAMES[5:10], "Start"}
+_COMPLETIONS = {*_NAMES[15:22]}
+_COLLECTIVE = {*_NAMES[24:39], "Comm_free"}
+#: Those to which every rank gives as many bytes.
+_ALIKE = {"Allgather", "Alltoall", "Reduce", "Allreduce", "Reduce_scatter", "Scan"}
+#: They make communicators of some ranks, whose calls the others do not make.
+_DIVIDING = {"Comm_create", "Comm_split", "Intercomm_create", "Intercomm_merge", "Cart_create"}
+_OF_NO_PEER = {*_NAMES[14:22], *_NAMES[24:]}
+#: Calls without a message.
+_QUIET = {*_NAMES[14:25], *_NAMES[38:]}
+#: Keys of `sizes`: 0, 1, 2, 4 …; the last stands for all longer messages, too.
+_LAST = str(2**32)
+_SIZES = {"0", *(str(2**power) for power in range(33))}
+#: Rounding of numbers with nine digits.
+_NINE_DIGITS = 2e-8
 
 
 class CallProfile(msgspec.Struct, frozen=True):
@@ -46,14 +76,123 @@ def rank_profile(entry: object) -> RankProfile:
         profile = msgspec.convert(entry, RankProfile)
     except msgspec.ValidationError as error:
         raise ValueError(f"an MPI profile that cannot be read: {error}") from error
-    times = [profile.elapsed_s, profile.mpi_s]
-    times += [time for call in profile.calls for time in (call.time_s, call.greatest_s)]
-    counts = [number for call in profile.calls for number in (call.count, call.bytes)]
-    sizes = [size for call in profile.calls for size in call.sizes]
-    counts += [number for call in profile.calls for number in call.sizes.values()]
-    counts += [call.peer for call in profile.calls if call.peer is not None]
-    if not all(_SIZE.fullmatch(size) for size in sizes):
-        raise ValueError(f"the MPI profile of rank {profile.rank} has sizes that are no numbers")
-    if profile.rank < 0 or min(times) < 0 or max(times) > 1e9 or min(counts, default=0) < 0:
-        raise ValueError(f"the MPI profile of rank {profile.rank} holds an impossible number")
+    if fault := next(_faults(profile), None):
+        raise ValueError(f"the MPI profile of rank {profile.rank} {fault}")
     return profile
+
+
+def profile_fault(profile: Sequence[RankProfile], ranks: int, *, whole: bool = True) -> str | None:
+    """What of the profile of a launch of so many ranks, by ascending rank, cannot be; or None.
+
+    `whole`: whether the profiler sees both ends of each message. Some libraries send messages of
+    their own by public calls within calls that are not wrapped, as LAM in one-sided copies.
+    """
+    found = [rank.rank for rank in profile]
+    if found != list(range(ranks)):
+        return f"MPI profiles came of ranks {found!s:.80}; there are {ranks} ranks"
+    peers = {call.peer for rank in profile for call in rank.calls if call.peer is not None}
+    if peers and max(peers) >= ranks:
+        return f"an MPI profile names a peer {max(peers)} of {ranks} ranks"
+    for rank in profile:
+        if fault := next(_faults(rank), None):
+            return f"the MPI profile of rank {rank.rank} {fault}"
+    return next(chain(_unequal(profile), _unmatched(profile) if whole else ()), None)
+
+
+def _faults(profile: RankProfile) -> Iterator[str]:
+    """What of a rank's profile contradicts the rest of it, as the end of a sentence."""
+    if not (profile.rank >= 0 and 0 <= profile.elapsed_s <= 1e9):
+        yield "holds an impossible number"
+    places = [
+        (_PLACES.get(call.call, -1), -1 if call.peer is None else call.peer)
+        for call in profile.calls
+    ]
+    if any(place < 0 for place, _ in places):
+        yield "names a call that is none of MPI's"
+    elif any(one >= other for one, other in pairwise(places)):
+        yield "names calls or peers twice or in another order"
+    for call in profile.calls:
+        yield from (f"contradicts itself: {call.call}: {fault}" for fault in _call_faults(call))
+    total = sum(call.time_s for call in profile.calls)
+    if not isclose(total, profile.mpi_s, rel_tol=_NINE_DIGITS):
+        yield f"has {profile.mpi_s:.9g} s in MPI; its calls took {total:.9g} s"
+    if profile.mpi_s > profile.elapsed_s * (1 + _NINE_DIGITS):
+        yield f"has {profile.mpi_s:.9g} s in MPI of {profile.elapsed_s:.9g} s"
+    counts = Counter({call.call: call.count for call in profile.calls})
+    begun = sum(call.count for call in profile.calls if call.call in _NONBLOCKING)
+    if not counts.keys() & {*_COMPLETIONS, "Startall"} and counts["Wait"] < begun:
+        yield f"has {begun} calls that are waited for, and {counts['Wait']} waits"
+
+
+def _call_faults(call: CallProfile) -> Iterator[str]:
+    """What of a call's numbers contradicts the others."""
+    if call.count < 1 or (call.peer is not None and (call.peer < 0 or call.call in _OF_NO_PEER)):
+        yield f"{call.count} calls with rank {call.peer}"
+    if not (call.sizes.keys() <= _SIZES and min(call.sizes.values(), default=1) > 0):
+        yield f"messages of sizes {call.sizes!s:.80}"
+        return
+    messages = sum(call.sizes.values())
+    quiet = call.call in _QUIET or (call.call == "Startall" and call.peer is None)
+    # Of a persistent request that the profiler does not know, there is no length.
+    whole = messages == call.count or (call.call == "Start" and call.peer is None)
+    if messages > call.count or not (whole or quiet) or (quiet and messages):
+        yield f"{call.count} calls had {messages} messages"
+    high = sum(number * int(size) for size, number in call.sizes.items())
+    low = sum(n * (int(size) // 2 + 1) for size, n in call.sizes.items() if size != "0")
+    if not low <= call.bytes or (call.bytes > high and _LAST not in call.sizes):
+        yield f"{call.bytes} bytes were in messages of {low} to {high} bytes"
+    if not 0 <= call.greatest_s <= call.time_s * (1 + _NINE_DIGITS):
+        yield f"one took {call.greatest_s:.9g} s, all {call.time_s:.9g} s"
+    timed = call.count if call.call != "Startall" or call.peer is None else 0
+    if call.time_s > timed * call.greatest_s * (1 + _NINE_DIGITS):
+        yield f"{call.count} of {call.greatest_s:.9g} s at most took {call.time_s:.9g} s"
+
+
+def _unequal(profile: Sequence[RankProfile]) -> Iterator[str]:
+    """Collective calls that not all ranks made alike, where all communicators are of all ranks."""
+    called = [{call.call: call for call in rank.calls} for rank in profile]
+    if any(names.keys() & _DIVIDING for names in called):
+        return
+    for name in sorted(_COLLECTIVE & {name for names in called for name in names}):
+        calls = [names[name] for names in called if name in names]
+        told = {(one.count, one.bytes, *sorted(one.sizes.items())) for one in calls}
+        alike = told if name in _ALIKE else {one.count for one in calls}
+        if len(calls) < len(profile) or len(alike) > 1:
+            yield f"the MPI profile says that ranks made different calls of {name}"
+
+
+def _unmatched(profile: Sequence[RankProfile]) -> Iterator[str]:
+    """Messages of which sender and receiver say different things.
+
+    Left out are ranks whose profile does not tell all of their messages' peers: of persistent
+    requests, of the receiving half of an exchange, of a request that takes any sender's message.
+    """
+    sent: Counter[tuple[int, int]] = Counter()
+    taken: Counter[tuple[int, int]] = Counter()
+    sizes: dict[bool, Counter[tuple[int, int]]] = {True: Counter(), False: Counter()}
+    blind: set[int] = set()
+    for rank in profile:
+        for call in rank.calls:
+            sends, takes = call.call in _SENDS | _EXCHANGES, call.call in _RECEIVES
+            if call.call in _EXCHANGES | _PERSISTENT or ((sends or takes) and call.peer is None):
+                blind.add(rank.rank)
+            elif sends:
+                sent[rank.rank, call.peer or 0] += call.count
+                sizes[True][rank.rank, call.peer or 0] += call.bytes
+            elif takes:
+                taken[call.peer or 0, rank.rank] += call.count
+                sizes[False][call.peer or 0, rank.rank] += call.bytes
+    for ends in sorted(sent.keys() | taken.keys()):
+        if blind.intersection(ends):
+            continue
+        if sent[ends] != taken[ends]:
+            yield (
+                f"the MPI profile has {sent[ends]} messages sent from rank {ends[0]} to"
+                f" {ends[1]}, {taken[ends]} received"
+            )
+        # A receive that was posted ahead may have room for a longer message.
+        if sizes[True][ends] > sizes[False][ends]:
+            yield (
+                f"the MPI profile has {sizes[True][ends]} bytes sent from rank {ends[0]} to"
+                f" {ends[1]}, {sizes[False][ends]} received"
+            )

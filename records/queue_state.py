@@ -16,6 +16,7 @@ import msgspec
 from records.errors import AssayError
 from records.files import write_whole
 from records.input_files import read_whole
+from records.values import utc_seconds
 
 #: `pending`: in Slurm's queue; `not-taken`: Slurm takes no further job now; `running`: on nodes.
 State = Literal["pending", "not-taken", "running"]
@@ -24,7 +25,6 @@ State = Literal["pending", "not-taken", "running"]
 FILE = "queue.json"
 _REASON_LENGTH = 300
 _JOB = re.compile(r"[0-9][0-9_+.]{0,40}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", re.ASCII)
 
 
 class QueueState(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,7 +51,7 @@ class QueueState(msgspec.Struct, frozen=True, kw_only=True):
         times = [time for time in (self.since, self.expected_start) if time is not None]
         return (
             (self.job_id is None or _JOB.fullmatch(self.job_id) is not None)
-            and all(map(_TIME.fullmatch, times))
+            and None not in map(utc_seconds, times)
             and self.reason.isprintable()
             and len(self.reason) <= _REASON_LENGTH
             and 0 <= self.waited_s < float("inf")

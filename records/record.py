@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from records.chain import Chain, chain_of, write_seal
 from records.errors import AssayError, InfrastructureError
 from records.files import append_whole
-from records.input_files import decoded, opened, refuse_twice, whole_lines
+from records.input_files import MOST_LINE_BYTES, decoded, opened, refuse_twice, whole_lines
 from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.values import Count, Params
@@ -27,6 +27,9 @@ from records.values import Count, Params
 SCHEMA = 2
 #: Schemas of records that can be read; those of schema 1 carry no chain.
 READABLE = (1, 2)
+
+#: What a link of the chain adds to a line at most.
+_CHAIN_BYTES = 100
 
 Status = Literal["ok", "failed", "wrong", "lost", "skipped"]
 
@@ -111,6 +114,14 @@ def latest_attempts(
         if key not in latest or launch.attempt >= latest[key].attempt:
             latest[key] = launch
     return latest
+
+
+def as_read(record: Record) -> Record:
+    """The record as whoever reads its line gets it. Raises AssayError where none can read it."""
+    line, where = _encoder.encode(replace(record, schema=SCHEMA, chain="")), "the launch's outcome"
+    if len(line) > MOST_LINE_BYTES - _CHAIN_BYTES:
+        raise AssayError(f"{where}: a line of {len(line)} bytes; allowed: {MOST_LINE_BYTES}")
+    return decode_line(_decoder, line, where)
 
 
 class RecordWriter:

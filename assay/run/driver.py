@@ -17,6 +17,7 @@ from assay.run.allocation import START_S, Allocations, InOneJob, nodes_at_once
 from assay.run.coming import Attempts, Launch, launches_to_come
 from assay.run.failed_builds import FailedBuilds
 from assay.run.far_apart import nodes_far_apart
+from assay.run.heard import Hearing
 from assay.run.infrastructure import end_jobs, trouble
 from assay.run.interims import judge
 from assay.run.interruption import Interruption
@@ -106,6 +107,9 @@ class Driver:
         self._results = 0
         #: The launches of the current session, by their places.
         self._batch: dict[int, Launch] = {}
+        #: The allocation in which the current session's launches are run; None: each has a job.
+        self._shared: Allocation | None = None
+        self._hearing = Hearing(site, self.plan, run.run_id, f"assay-{self.work.name}")
         self._failed_builds = FailedBuilds(run, self.plan.environments)
 
     def run(self) -> list[str]:
@@ -282,12 +286,13 @@ class Driver:
         faults: list[Outcome] = []
         fault: str | None = None
         self.progress.next(batch[0])
-        allocation = self._allocation(batch)
+        self._shared = self._allocation(batch)
         self.work.fresh_session()
         self._kept_builds.lay_out()
-        with Session(self.site, self.work, batch, allocation) as session:
+        with Session(self.site, self.work, batch, self._shared) as session:
             for message in session.messages(PATIENCE_S):
                 self._beat()
+                self._hearing.tick()
                 if message is None:
                     self.progress.tick()
                 elif message.build is not None:
@@ -354,12 +359,17 @@ class Driver:
         kept = self._raw.keep(self.work, stem, launch.block, message.files)
         keep_points(self.work, self.run_directory, stem, points, kept)
         kept.tell(message)
-        if self.allocations is not None and message.job_id:
-            self.allocations.saw(message.job_id)
         programs, wrong = self._kept_builds.executed(launch.environment, message.programs)
         if wrong and message.status == "ok":
             message.status, message.reason = "wrong", wrong
         record = self._records.record(launch, message, kept.artifacts, self._batch, programs)
+        fault = self._hearing.fault(launch, message, record, self._shared, self._batch)
+        if fault is not None:
+            said = f"what the session said of this launch was refused: {fault}"
+            message = Outcome("wrong", said, launch_index=launch.index)
+            record = self._records.record(launch, message, kept.artifacts, self._batch)
+        if self.allocations is not None and message.job_id:
+            self.allocations.saw(message.job_id)
         writer.append(record)
         self.ledger.add(record)
         self._attempts.made(launch, message)

@@ -10,10 +10,15 @@ from msgspec import UNSET
 from assay.run.coming import Launch
 from assay.sites.site import Site
 from checks.common.outcome import Outcome
+from checks.common.registry import CHECKS
+from records.plain_text import one_line
 from records.plan import Plan, PlannedCase
 from records.provenance import EnvironmentAsRun
 from records.record import Neighbour, Record
 from records.withheld import masked
+
+#: Characters of a reason; programs are quoted with a few hundred.
+_REASON_LENGTH = 4000
 
 
 class RecordMaker:
@@ -49,6 +54,7 @@ class RecordMaker:
         """The record of a launch of this `session`, which executed `programs`, or of a case not
         launched, with block 0."""
         assert outcome.status is not None
+        reported = CHECKS[asked.check].metrics_by_name if asked.check in CHECKS else {}
         if isinstance(asked, Launch):
             case_id, block, attempt = asked.case_id, asked.block, asked.attempt
             drawn = asked.drawn_alone
@@ -65,15 +71,17 @@ class RecordMaker:
             block=block,
             attempt=attempt,
             status=outcome.status,
-            reason=masked(outcome.reason, self._secrets.get(asked.environment, ()))
-            if outcome.reason
-            else None,
+            reason=self._told(asked.environment, outcome.reason),
             started_at=outcome.started_at,
             ended_at=outcome.ended_at,
             job_id=outcome.job_id,
             nodes=outcome.nodes,
             # A run begun before a metric was defined goes on without it.
-            metrics=[m for m in outcome.metrics if m.name in self._metrics],
+            metrics=[
+                metric
+                for metric in outcome.metrics
+                if metric.name in self._metrics or metric.name not in reported
+            ],
             flags=outcome.flags,
             artifacts=dict(artifacts),
             profile=UNSET if outcome.profile is None else outcome.profile,
@@ -81,6 +89,12 @@ class RecordMaker:
             drawn_alone=UNSET if drawn is None else drawn,
             programs=dict(programs) or UNSET,
         )
+
+    def _told(self, environment: str, reason: str | None) -> str | None:
+        """The reason in one line, without secrets."""
+        if not reason:
+            return None
+        return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]
 
     def _neighbours(self, outcome: Outcome, session: Mapping[int, Launch]) -> list[Neighbour]:
         """The launches of this session that ran meanwhile."""

@@ -30,13 +30,15 @@ from checks.common.allocation import ALLOCATION, Allocation
 from checks.common.outcome import PROGRAMS, Outcome
 from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS, FURTHER_CHECKS
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
+from records.input_files import refuse_twice
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0
 #: A message has an outcome's samples and profile, or the output of a build that failed.
 GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
+_NAMES_LAUNCH = re.compile(rb'"launch_index": ?([0-9]{1,9})\b')
 
 
 class Session:
@@ -116,15 +118,20 @@ class Session:
                 raise self._no_message(bytes(rest[:100]), "is too long")
 
     def _message(self, line: bytes) -> Outcome:
+        """The message of a line; one that is unfit makes the launch that it names `wrong`."""
         try:
             message = msgspec.json.decode(line, type=Outcome)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise self._no_message(line, f"is none ({error})") from error
-        unfit = message.unfit()
+            refuse_twice(line, "the line", "a message")
+            unfit = message.unfit()
+        except (msgspec.MsgspecError, ValueError, RecursionError, AssayError) as error:
+            message, unfit = Outcome(launch_index=_launch_named(line)), f"is none ({error})"
         if message.launch_index >= 0 and message.launch_index not in self._open:
-            unfit = "is of a launch that is not to come"
+            raise self._no_message(line, "is of a launch that is not to come")
         if unfit is not None:
-            raise self._no_message(line, unfit)
+            if message.launch_index < 0:
+                raise self._no_message(line, unfit)
+            said = f"what the session said of this launch was refused: it {unfit}"
+            message = Outcome("wrong", said, launch_index=message.launch_index)
         self._open.discard(message.launch_index)
         return message
 
@@ -170,6 +177,12 @@ class Session:
         os.killpg(self._process.pid, signal.SIGKILL)  # what it left behind, too
         self._process.wait()
         os.close(self._pipe)
+
+
+def _launch_named(line: bytes) -> int:
+    """The one launch that a line names, though it is no message; -1 where it names none."""
+    named = {*_NAMES_LAUNCH.findall(line)}
+    return int(named.pop()) if len(named) == 1 else -1
 
 
 def _told(

@@ -92,22 +92,29 @@ UNFIT = {
     "no JSON": "nothing",
     "a list": "[1]",
     "wrong type": json.dumps({**GOOD, "launch_index": "0"}),
-    "unknown status": json.dumps({**GOOD, "status": "good"}),
-    "not from a session": json.dumps({**GOOD, "status": "skipped"}),
     "no launch": json.dumps({**GOOD, "launch_index": -1}),
     "another's launch": json.dumps({**GOOD, "launch_index": 7}),
     "immense index": json.dumps({**GOOD, "launch_index": 10**400}),
-    "no number": json.dumps({**GOOD, "metrics": [{"name": "x", "unit": "s", "value": "NaN"}]}),
-    "other files": json.dumps({**GOOD, "files": {"../../x": "/etc/passwd"}}),
-    "files by number": json.dumps({**GOOD, "files": {"stdout": 1}}),
-    "node": json.dumps({**GOOD, "nodes": ["n1 --wrap"]}),
-    "job id": json.dumps({**GOOD, "job_id": "1; rm"}),
-    "time": json.dumps({**GOOD, "started_at": "<script>"}),
+    "two launches": '{"launch_index": 0, "beside": [{"launch_index": 1,',
     "terminal": json.dumps({"progress": "\x1b[2J"}),
     "surrogate": '{"progress": "\\ud800"}',
     "no UTF-8": b"\xff\xfe".decode("latin-1"),
     "deep": "[" * 100_000,
     "empty": "",
+}
+#: Messages that are unfit, but name the launch that they are of.
+OF_A_LAUNCH = {
+    "unknown status": (json.dumps({**GOOD, "status": "good"}), "status"),
+    "not from a session": (json.dumps({**GOOD, "status": "skipped"}), "status"),
+    "text for a number": (json.dumps({**GOOD, "metrics": [{"value": "NaN"}]}), "metrics"),
+    "no number": ('{"launch_index":0,"metrics":[{"value":NaN}]}', "byte"),
+    "other files": (json.dumps({**GOOD, "files": {"../../x": "/etc/passwd"}}), "files"),
+    "files by number": (json.dumps({**GOOD, "files": {"stdout": 1}}), "files"),
+    "job id": (json.dumps({**GOOD, "job_id": "1; rm"}), "job_id"),
+    "extra": (json.dumps({**GOOD, "colour": "red"}), "colour"),
+    "twice": ('{"status":"ok","status":"failed","launch_index":0}', "'status' stands twice"),
+    "deep": ('{"launch_index":0,"metrics":' + "[" * 100_000, "is none"),
+    "cut": ('{"status":"ok","launch_index":0,"met', "truncated"),
 }
 
 
@@ -118,6 +125,15 @@ def test_what_is_no_message_ends_the_session_in_one_sentence(messages_of, line):
     assert "\n" not in str(caught.value)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(("line", "said"), OF_A_LAUNCH.values(), ids=OF_A_LAUNCH)
+def test_an_unfit_message_makes_its_launch_wrong_and_the_next_is_heard(messages_of, line, said):
+    other = json.dumps({**GOOD, "launch_index": 1})
+    wrong, next_one = messages_of(saying(line, other))
+    assert (wrong.status, wrong.launch_index, wrong.metrics) == ("wrong", 0, [])
+    assert "was refused: it " in wrong.reason and said in wrong.reason
+    assert (next_one.status, next_one.launch_index) == ("failed", 1)
 
 
 def test_a_second_outcome_of_a_launch_is_refused(messages_of):

@@ -19,9 +19,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from checks.common.json_lines import LINK_MOST_BYTES_PER_S, OutputError
+from checks.common.json_lines import OutputError
 from records.errors import AssayError
 from records.input_files import opened
+from records.limits import LINK_MOST_BYTES_PER_S
 from records.pair_places import Indices, positions_of
 from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
 

@@ -32,6 +32,7 @@ from checks.common.slurm_answers import dead_nodes
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric
+from records.mpi_profile import RankProfile
 from records.pair_scans import ARTIFACT
 
 #: How session.sh ends where the launcher itself is not there: statuses of `timeout`, and its words.
@@ -201,8 +202,12 @@ class MpiCheck(LaunchSetup):
             metrics=[*reading.metrics, *hops],
             flags=[*marks, *reading.flags, *self._doubts(reading.metrics)],
             files={} if wrong or reading.table is None else {ARTIFACT: reading.table},
-            profile=output.profile_by_rank(self.ranks) if self.profiled else None,
+            profile=self._profile(output) if self.profiled else None,
         )
+
+    def _profile(self, output: json_lines.Output) -> list[RankProfile]:
+        whole = not self.definition.one_sided(self.params)
+        return output.profile_by_rank(self.ranks, whole=whole)
 
     def _doubts(self, metrics: list[Metric]) -> list[str]:
         """Flags of values that cannot stand for the machine."""

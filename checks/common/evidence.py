@@ -225,7 +225,7 @@ def other_allocation(
     if strange:
         return f"the session's allocation has members {sorted(strange)!s:.80}"
     named, host = str(allocation.get("nodes")), str(allocation.get("host"))
-    if _names(named) != set(nodes):
+    if names_in(named) != set(nodes):
         return f"the session ran on {named:.80}; the job had {sorted(nodes)!s:.80}"
     if short_host(host) not in map(short_host, nodes):
         return f"the session ran on {host:.80}, outside the job's nodes"
@@ -235,7 +235,7 @@ def other_allocation(
     return None
 
 
-def _names(listed: str) -> set[str]:
+def names_in(listed: str) -> set[str]:
     """The names in a list as Slurm writes it, such as n[1-3,08],m2; empty where it is none."""
     names: set[str] = set()
     for item in re.findall(r"(?:[^,\[\]]|\[[^\[\]]*\])+", listed):

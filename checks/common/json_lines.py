@@ -21,8 +21,9 @@ from typing import Any, TypeVar
 from checks.common.clocks import Stamp, set_by
 from checks.common.evidence import Evidence, other_allocation, read_evidence
 from checks.common.marked_lines import marked_lines, whole_object
+from records.limits import LINK_MOST_BYTES_PER_S
 from records.metric import Metric, MetricDefinition
-from records.mpi_profile import RankProfile, rank_profile
+from records.mpi_profile import RankProfile, profile_fault, rank_profile
 from records.units import unit_of
 
 #: Environment variables with the secrets, for session.sh and for the program.
@@ -35,8 +36,6 @@ _Read = TypeVar("_Read")
 _SHOWN = 80
 
 
-#: More than a link between two ranks carries, or the memory that they share.
-LINK_MOST_BYTES_PER_S = 1e13
 #: Seconds that the clocks of two hosts may differ; munge refuses a job's credential beyond them.
 CLOCKS_APART_S = 300.0
 
@@ -167,15 +166,11 @@ class Output:
             raise OutputError("the launch gave no evidence of where its ranks ran")
         return self.evidence.hosts()
 
-    def profile_by_rank(self, ranks: int) -> list[RankProfile]:
-        """The MPI profile of each rank. Raises OutputError unless each came once."""
+    def profile_by_rank(self, ranks: int, *, whole: bool = True) -> list[RankProfile]:
+        """The MPI profile of each rank. Raises OutputError for what cannot be (profile_fault)."""
         profile = sorted(self.profile, key=lambda rank: rank.rank)
-        found = [rank.rank for rank in profile]
-        if found != list(range(ranks)):
-            raise OutputError(f"MPI profiles came of ranks {found!s:.80}; there are {ranks} ranks")
-        peers = {call.peer for rank in profile for call in rank.calls if call.peer is not None}
-        if peers and max(peers) >= ranks:
-            raise OutputError(f"an MPI profile names a peer {max(peers)} of {ranks} ranks")
+        if fault := profile_fault(profile, ranks, whole=whole):
+            raise OutputError(fault)
         return profile
 
 

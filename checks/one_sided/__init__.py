@@ -103,6 +103,10 @@ class OneSidedDefinition(
         copies = 2 if params.synchronisation == "fence" else 1
         return copies * sum(sum(m.samples or []) for m in metrics if m.name == "one_sided_time")
 
+    def one_sided(self, params: OneSidedParameters) -> bool:
+        """Always."""
+        return True
+
     def messages_held(self, params: OneSidedParameters) -> int:
         """The window, the other end of a copy, and what a put is verified by."""
         return 3

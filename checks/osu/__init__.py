@@ -147,6 +147,10 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         """Iterations."""
         return {"iterations": math.ceil(params.iterations * factor)}
 
+    def one_sided(self, params: OsuParameters) -> bool:
+        """By its test."""
+        return params.test in get_args(OneSided)
+
     def estimate_s(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every size's iterations, each of all ranks' messages one by one.
 

@@ -49,6 +49,7 @@ METRICS = (
             may_be_zero=name in _MAY_BE_ZERO,
             title=f"OSU {title}",
             limit="links" if unit == "bytes/s" else "",
+            kind="share" if name == "overlap" else "",
         )
         for name, title, unit, definition in _TABLE
     ),

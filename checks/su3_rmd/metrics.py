@@ -27,7 +27,12 @@ PRINTED_DIGITS = tuple(
 
 METRICS = (
     time_metric("program_time", "su3_rmd: warm-ups, trajectories and measurements"),
-    time_metric("cpu_time", "su3_rmd: CPU time of all ranks, the whole program", may_be_zero=True),
+    time_metric(
+        "cpu_time",
+        "su3_rmd: CPU time of all ranks, the whole program",
+        may_be_zero=True,
+        kind="sum",
+    ),
     RANK_CPU_TIME,
     MetricDefinition(
         "communication_share",
@@ -35,6 +40,7 @@ METRICS = (
         "lower",
         "su3_rmd: communication time over program time",
         may_be_zero=True,
+        kind="share",
     ),
     RATE,
     LAUNCH,
@@ -49,7 +55,7 @@ METRICS = (
             ("global_sum_time", "global sums, mean over the ranks"),
         )
     ),
-    time_metric("site_step_time", "su3_rmd: program time a site and step"),
+    time_metric("site_step_time", "su3_rmd: program time a site and step", kind="quotient"),
     *PRINTED_DIGITS,
 )
 

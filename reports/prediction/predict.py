@@ -265,8 +265,8 @@ class _Model:
             if factor * one.time_s.value > one.time_s.high:
                 most, times = three_digits(100 * self.serial.share), three_digits(factor)
                 yield (
-                    f"work that one rank does alone, up to {most} % of all work, cannot be ruled out"
-                    f" by these launches; so much would make the time on {problem.nodes} nodes"
+                    f"work that one rank does alone, up to {most} % of all work, cannot be ruled"
+                    f" out by these launches; so much would make the time on {problem.nodes} nodes"
                     f" {times} times what is predicted, beyond the interval: measure greater counts"
                 )
                 return

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session says of a launch, held against what the driver itself knows of it.
+
+The session runs as the jobs' user: what it says is a statement, not a fact. A record is made of it
+only if whoever reads the run can read it, and if it agrees with the launch that was asked for, its
+job in Slurm, and the time that has passed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+
+from msgspec import UNSET
+
+from assay.run.coming import Launch
+from assay.run.infrastructure import asked, node_states
+from assay.sites.site import Site
+from checks.common.allocation import Allocation
+from checks.common.evidence import names_in
+from checks.common.json_lines import CLOCKS_APART_S
+from checks.common.metrics import HOPS
+from checks.common.outcome import Outcome
+from checks.common.registry import CHECKS
+from checks.common.slurm_answers import fields, job_line
+from records.belonging import Belonging
+from records.errors import AssayError, InfrastructureError
+from records.mpi_profile import profile_fault
+from records.plan import Plan
+from records.record import Record, as_read
+from records.values import utc_seconds
+
+#: More flags than a launch has, and characters of one.
+_FLAGS, _FLAG_LENGTH = 20, 200
+
+
+class Hearing:
+    """Judges what is said of the launches of one run, whose jobs have the comment `comment`."""
+
+    def __init__(self, site: Site, plan: Plan, run_id: str, comment: str) -> None:
+        self._site, self._comment = site, comment
+        self._belonging = Belonging(plan, run_id)
+        self._earliest = self._latest = time.time()
+        #: The jobs of launches that were ok.
+        self._jobs: set[str] = set()
+
+    def tick(self) -> None:
+        """Look at the clock, which may be set back or forth during the run; call it often."""
+        now = time.time()
+        self._earliest, self._latest = min(self._earliest, now), max(self._latest, now)
+
+    def fault(
+        self,
+        launch: Launch,
+        outcome: Outcome,
+        record: Record,
+        allocation: Allocation | None,
+        session: Collection[int],
+    ) -> str | None:
+        """What in the record of an outcome cannot be; the reason names the record's member.
+
+        `session` are the launches that were asked for together with this one.
+        """
+        self.tick()
+        try:
+            if found := self._belonging.fault(as_read(record)):
+                return found
+        except AssayError as error:
+            return str(error)
+        faults = [*self._content(launch, record), *self._times(record)]
+        faults += self._places(launch, outcome, record, allocation, session)
+        if not faults and record.status == "ok" and record.job_id is not None:
+            self._jobs.add(record.job_id)
+        return next(iter(faults), None)
+
+    def _content(self, launch: Launch, record: Record) -> Iterator[str]:
+        """The answer is one to what was asked, and an `ok` one is whole."""
+        check = CHECKS[launch.check]
+        known = {**check.metrics_by_name, HOPS.name: HOPS}
+        strange = next((one.name for one in record.metrics if one.name not in known), None)
+        if strange is not None:
+            yield f"`metrics` hold {strange:.80}, which check {launch.check} does not report"
+        odd = [one for one in record.flags if not one.isprintable() or len(one) > _FLAG_LENGTH]
+        if odd or len({*record.flags}) < len(record.flags) or len(record.flags) > _FLAGS:
+            yield "`flags` are not up to 20 different words in printable characters"
+        if record.status == "ok":
+            missing = [
+                name
+                for name in ("metrics", "started_at", "ended_at", "job_id", "nodes")
+                if not getattr(record, name)
+            ]
+            if missing:
+                yield f"`{missing[0]}` is missing or empty in an ok launch"
+        if record.profile is UNSET:
+            return
+        if not launch.params.get("mpi_profile"):
+            yield "`profile` is there, and none was asked for"
+        one_sided = check.one_sided(check.parameters.model_validate(launch.params))
+        if fault := profile_fault(record.profile, launch.ranks, whole=not one_sided):
+            yield f"`profile`: {fault}"
+
+    def _times(self, record: Record) -> Iterator[str]:
+        """The launch lies within this run, give or take what clocks of hosts may differ."""
+        named = ("started_at", record.started_at), ("ended_at", record.ended_at)
+        times = {name: utc_seconds(text) or 0.0 for name, text in named if text is not None}
+        low, high = self._earliest - CLOCKS_APART_S, self._latest + CLOCKS_APART_S
+        for name, at in times.items():
+            if not low <= at <= high:
+                yield f"`{name}` is {getattr(record, name)}, which is not within this run"
+        if len(times) == 2 and times["started_at"] > times["ended_at"]:
+            yield "`started_at` is later than `ended_at`"
+
+    def _places(
+        self,
+        launch: Launch,
+        outcome: Outcome,
+        record: Record,
+        allocation: Allocation | None,
+        session: Collection[int],
+    ) -> Iterator[str]:
+        """Job and nodes are those of the launch, and of what is said to have run beside it."""
+        nodes, job = {*record.nodes}, record.job_id
+        if len(nodes) != len(record.nodes):
+            yield "`nodes` hold one twice"
+        if record.status == "ok" and len(nodes) != launch.nodes:
+            yield f"`nodes` are {len(nodes)}; the launch has {launch.nodes}"
+        if record.status == "ok" and job in self._jobs:
+            yield f"`job_id` {job} is that of another launch"
+        if outcome.beside and (allocation is None or not self._beside_fits(outcome, session)):
+            yield "`beside` names launches that are none of this session, or one twice"
+        told = f"`nodes` hold some that job {job} does not have"
+        if allocation is not None:
+            there = {*allocation.nodes}
+            if job is not None and job.split(".")[0] != allocation.job_id:
+                yield f"`job_id` is {job}; the allocation is {allocation.job_id}"
+            if not nodes.union(*(one.nodes for one in outcome.beside)) <= there:
+                yield told
+        elif job is not None:
+            yield from self._own_job(launch, job, nodes, told)
+        elif nodes:
+            yield "`nodes` are named, and no job"
+
+    @staticmethod
+    def _beside_fits(outcome: Outcome, session: Collection[int]) -> bool:
+        indexes = [one.launch_index for one in outcome.beside]
+        others = {*session} - {outcome.launch_index}
+        return {*indexes} <= others and len({*indexes}) == len(indexes)
+
+    def _own_job(self, launch: Launch, job: str, nodes: set[str], told: str) -> Iterator[str]:
+        """What Slurm says of a launch's own job; where it does not answer, nothing is held against
+        the launch, and of a job that it has forgotten the nodes are those of the partition."""
+        try:
+            line = self._described(job)
+            known = fields(line)
+            there = names_in(known["NodeList"]) if line else {*node_states(self._site)}
+        except InfrastructureError:
+            return
+        # Its script and its output lie in the launch's own folder.
+        ours = known.get("Comment") == self._comment and f"/L{launch.index:07d}_" in line
+        if line and not ours:
+            yield f"`job_id` {job} is not the job of this launch"
+        if nodes and not nodes <= there:
+            yield told
+
+    def _described(self, job: str) -> str:
+        """What Slurm says of a job that has had nodes; "" where it does not know it."""
+        if not job.isdecimal():
+            return ""
+        line = job_line(asked(self._site, "scontrol", "show", "job", "-o", job).stdout, job)
+        return line if " NodeList=" in line else ""
