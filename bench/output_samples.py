@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import Any
 
 from checks.common import json_lines
-from checks.common.answer import Reading
+from checks.common.answer import Reading, beyond_window
 from checks.common.definition import CheckDefinition
 from checks.common.evidence import Claim, contradictions
 from checks.common.registry import CHECKS
@@ -84,7 +84,10 @@ class Sample:
         against = [wrong] if wrong else contradictions(output.evidence, self.claim)
         if against:
             return Reading(wrong=against[0])
-        return self.read(self.params, output, text)
+        reading = self.read(self.params, output, text)
+        known = self.definition.metrics_by_name
+        beyond = reading.wrong or beyond_window(reading.metrics, known, output)
+        return Reading(wrong=beyond) if beyond else reading
 
 
 def samples() -> list[Sample]:

@@ -120,7 +120,7 @@ def _faults(profile: RankProfile) -> Iterator[str]:
         yield f"has {profile.mpi_s:.9g} s in MPI of {profile.elapsed_s:.9g} s"
     counts = Counter({call.call: call.count for call in profile.calls})
     begun = sum(call.count for call in profile.calls if call.call in _NONBLOCKING)
-    if not counts.keys() & {*_COMPLETIONS, "Startall"} and counts["Wait"] < begun:
+    if not counts.keys() & {*_COMPLETIONS, "Startall"} and 0 < counts["Wait"] < begun:
         yield f"has {begun} calls that are waited for, and {counts['Wait']} waits"
 
 

@@ -18,7 +18,7 @@ from reframe.core.builtins import sanity_function
 from reframe.core.logging import getlogger
 
 from checks.common import json_lines
-from checks.common.answer import Reading
+from checks.common.answer import Reading, beyond_window
 from checks.common.durations import shortfall
 from checks.common.evidence import Claim, contradictions, flags
 from checks.common.faults import Loss, folder_trouble
@@ -195,7 +195,9 @@ class MpiCheck(LaunchSetup):
         if against:
             return Outcome("wrong", "; ".join(against), flags=marks)
         reading, hops = self.read(output, text), self._hops(output)
+        known, devices = self.definition.metrics_by_name, bool(getattr(self, "resources", None))
         wrong = reading.wrong or self._other_hops(hops)
+        wrong = wrong or beyond_window(reading.metrics, known, output, devices=devices)
         return Outcome(
             "wrong" if wrong else "ok",
             wrong,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from secrets import token_hex
@@ -71,6 +71,8 @@ class Output:
     all_notes: list[tuple[str, Any]] = field(default_factory=list)
     stamps: dict[str, float] = field(default_factory=dict)
     uptimes: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: The stamps as the session says them again at its end; None where it does not.
+    stamps_again: dict[str, Any] | None = None
     evidence: Evidence | None = None
     allocation: dict[str, Any] | None = None
     exit_status: int | None = None
@@ -129,20 +131,27 @@ class Output:
         named = ["session_begin", *(["boot_begin", "boot_end"] if booted else [])]
         named += ["launch_begin", "launch_end", *(["halt_begin", "halt_end"] if booted else [])]
         named.append("session_end")
+        if told := self._unfit_stamps(named):
+            return told
+        if not self.allocation:
+            return "the session's line of its allocation is missing"
+        return other_allocation(self.allocation, nodes, daemons) or self._untimely_ranks()
+
+    def _unfit_stamps(self, named: Sequence[str]) -> str | None:
         missing = [name for name in named if name not in self.stamps]
         if missing:
             return f"the session's stamp {missing[0]} is missing"
         strange = sorted(self.stamps.keys() - set(named))
         if strange:
             return f"the session has a stamp {strange[0]!r:.80}"
+        if self.stamps_again not in (None, self.stamps):
+            return "the session's stamps are not those that it says again at its end"
         if told := self.clock_told():
             return told
         late = [one for one, next_ in pairwise(named) if self.stamps[one] > self.stamps[next_]]
         if late:
             return f"the session's stamp {late[0]} is later than the next: was the clock set back?"
-        if not self.allocation:
-            return "the session's line of its allocation is missing"
-        return other_allocation(self.allocation, nodes, daemons) or self._untimely_ranks()
+        return None
 
     def _untimely_ranks(self) -> str | None:
         if self.evidence is None:
@@ -225,7 +234,7 @@ def _check_secret(entry: dict[str, Any], line: str, secrets: Secrets | None) -> 
 
 def _is_of_session(entry: dict[str, Any]) -> bool:
     kind = entry["assay"]
-    return kind in ("allocation", "exit", "stamp") or (
+    return kind in ("allocation", "exit", "stamp", "stamps") or (
         kind == "error" and entry.get("where") == "session"
     )
 
@@ -241,6 +250,9 @@ def _take(
             output.stamps[name] = float(at)
             if (up := entry.get("up")) not in (None, [None, None]):
                 output.uptimes[name] = _uptimes(up, name)
+        case {"assay": "stamps", "at": dict(again)}:
+            _once(output.stamps_again is None, "the line of all stamps")
+            output.stamps_again = again
         case {"assay": "note", "key": str(key), "value": value}:
             output.notes[key] = value
             output.all_notes.append((key, value))

@@ -101,6 +101,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         wrong = (
             _other_begin(output)
             or _impossible_init(output, params.ranks, times["init"])
+            or _other_start(output, _settings(output)["launched-at"], times["first_instruction"])
             or _not_within(output, times, probe_s)
         )
         if wrong:
@@ -133,6 +134,14 @@ def _other_begin(output: Output) -> str | None:
     if not isinstance(begun, float) or not output.stamps["launch_begin"] - begun >= 0:
         return f"the program counts from {begun!r}, not from the launch's begin"
     return None
+
+
+def _other_start(output: Output, begun: float, first_s: float) -> str | None:
+    """What is wrong where rank 0's evidence says that it began at another time, or None."""
+    start = output.evidence.ranks[0].start if output.evidence else None
+    if start is None or abs(start - begun - first_s) <= ROUNDING_S:
+        return None
+    return f"first_instruction is {first_s:.9g} s; rank 0 began {start - begun:.6f} s after that"
 
 
 def _impossible_init(output: Output, ranks: int, longest_s: float) -> str | None:

@@ -14,6 +14,7 @@ shift 2
 secret=${ASSAY_SESSION_SECRET:-}
 unset ASSAY_SESSION_SECRET
 say() { printf '\n{"assay":"%s","secret":"%s",%s}\n' "$1" "$secret" "$2"; }
+stamps=
 uptime() { read -r up _ 2>/dev/null </proc/uptime || up=null; }
 stamp() {
     local up before at
@@ -21,6 +22,7 @@ stamp() {
     before=$up at=$EPOCHREALTIME
     uptime
     say stamp "\"name\":\"$1\",\"at\":$at,\"up\":[$before,$up]"
+    stamps=$stamps${stamps:+,}\"$1\":$at
 }
 stamp session_begin
 here=$(cd "${0%/*}" && pwd -P)
@@ -44,6 +46,7 @@ finish() {
     [ -n "${node_tmp:-}" ] && rm -rf "$node_tmp"
     [ -z "${ASSAY_SWEEP:-}" ] || sweep >sweep.out 2>&1
     stamp session_end
+    say stamps "\"at\":{$stamps}"
     : >launch.ended
 }
 trap finish EXIT

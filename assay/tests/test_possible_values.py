@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values that no machine measures make a launch wrong; those of real launches are kept."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+from assay.schema.loading import campaign_names
+from assay.tests.test_accept_every_campaign import stored_run
+from checks.common import json_lines
+from checks.common.answer import beyond_window
+from checks.common.json_lines import OutputError
+from checks.common.registry import CHECKS
+from checks.common.sources import CHECKS as FOLDER
+from records.archive import RawFiles
+from records.record import read_records
+
+
+def wrong_in(check: str, params: dict, text: str, metrics=None) -> str | None:
+    """What is wrong with a launch of one of our programs that printed this, or None.
+
+    With `metrics`, as of a foreign program, those are judged and not read.
+    """
+    definition = CHECKS[check]
+    try:
+        output = json_lines.parse(text, definition.metrics_by_name)
+        if metrics is None:
+            reading = definition.read(definition.parameters.model_validate(params), output)
+            if reading.wrong:
+                return reading.wrong
+            metrics = reading.metrics
+    except OutputError as error:
+        return str(error)
+    daemons = (output.allocation or {}).get("daemons", "none")
+    nodes = sorted({*output.hosts()})
+    said = output.other_session(daemons=daemons, nodes=nodes)
+    stamps = said if said and "stamps" in said else None
+    return stamps or beyond_window(metrics, definition.metrics_by_name, output)
+
+
+@pytest.mark.parametrize("campaign", campaign_names())
+def test_no_value_of_a_real_launch_is_impossible(campaign, tmp_path):
+    run, judged = stored_run(campaign, tmp_path), 0
+    with RawFiles(run) as files:
+        for record in read_records(run / "records.jsonl"):
+            if record.status != "ok":
+                continue
+            text = "".join(
+                (files.read(record.artifacts[kind]) or b"").decode(errors="replace")
+                for kind in ("stdout", "stderr")
+            )
+            # `read` is that of programs that print metrics themselves.
+            own = record.check in ("startup", "pvm_echo", "pt2pt", "echo", "node", "collectives")
+            metrics = None if own else record.metrics
+            text = re.sub(r',"secret":"\w+"', "", text)
+            found = wrong_in(record.check, record.params, text, metrics)
+            assert found is None, (record.case_id, record.environment, record.block, found)
+            judged += 1
+    assert judged > 0
+
+
+def sample(check: str, name: str) -> tuple[dict, str]:
+    folder = FOLDER / check / "samples"
+    params = json.loads((folder / f"{name}.params.json").read_text())
+    return params, (folder / f"{name}.out").read_text()
+
+
+def with_value(text: str, metric: str, value: float, at: str = "") -> str:
+    pattern = rf'("name":"{metric}","unit":"[^"]*","value":)[^,}}]+((?:,"at":{{)?[^{{}}\n]*{at})'
+    changed, count = re.subn(pattern, rf"\g<1>{value:.9g}\g<2>", text, count=1)
+    assert count == 1, f"{metric} is not in the sample"
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "metric", "value"),
+    [
+        ("startup", "mpich", "first_instruction", 1.67e-11),
+        ("startup", "mpich", "first_instruction", 0.17),
+        ("startup", "mpich", "first_instruction", 0.1763),
+        ("startup", "lam", "first_instruction", 1e-9),
+        ("pvm_echo", "pvm", "send_time", 1.0),
+        ("pvm_echo", "pvm", "wait_time", 1.0),
+        ("pvm_echo", "pvm", "copy_time", 1e-11),
+        ("pvm_echo", "pvm", "copy_time", 1000.0),
+        ("node", "openmpi", "stream_copy", 1.3e13),
+        ("node", "openmpi", "dhrystone_time", 1e-10),
+        ("node", "openmpi", "operation_time", 1e-12),
+    ],
+)
+def test_an_impossible_value_makes_the_launch_wrong(check, name, metric, value):
+    params, text = sample(check, name)
+    assert wrong_in(check, params, text) is None
+    assert wrong_in(check, params, with_value(text, metric, value)) is not None
+
+
+def test_a_copy_of_13_terabytes_a_second_is_wrong():
+    params, text = sample("pvm_echo", "pvm")
+    found = re.search(r'"name":"copy_time".*"message_bytes":(\d+)', text)
+    size = int(found[1])
+    line = next(one for one in text.splitlines() if found[0] in one)
+    value = re.search(r'"value":([^,}]+)', line)[1]
+    changed = text.replace(line, line.replace(value, f"{size / 13e12:.9g}", 1))
+    assert changed != text
+    assert "can be" in wrong_in("pvm_echo", params, changed)
+
+
+@pytest.mark.parametrize("digit", range(36))
+def test_a_digit_of_a_boot_id_is_no_other_kernel(digit):
+    """Of three ranks on cores 0 and 1 of one kernel: apart, each would have a core of its own."""
+    params, text = sample("startup", "mpich")
+    at = [found.start(1) for found in re.finditer(r'"boot_id":"([^"]+)"', text)][1] + digit
+    other = "3" if text[at] != "3" else "4"
+    changed = text[:at] + other + text[at + 1 :]
+    found = wrong_in("startup", params, changed)
+    assert found is not None and ("boot id" in found)
+
+
+@pytest.mark.parametrize("name", ["session_begin", "launch_begin", "launch_end", "session_end"])
+@pytest.mark.parametrize("moved_s", [-1.0, -1e-3, 1e-3, 1.0])
+def test_a_stamp_that_moved_is_not_the_one_that_is_said_again(name, moved_s):
+    params, text = sample("startup", "mpich")
+    stamps = dict(re.findall(r'"stamp","name":"(\w+)","at":([\d.]+)', text))
+    again = ",".join(f'"{one}":{at}' for one, at in stamps.items())
+    text += f'{{"assay":"stamps","at":{{{again}}}}}\n'
+    assert wrong_in("startup", params, text) is None
+    at = stamps[name]
+    line = f'"stamp","name":"{name}","at":'
+    changed = text.replace(line + at, f"{line}{float(at) + moved_s:.6f}")
+    assert changed != text
+    assert wrong_in("startup", params, changed) is not None
+
+
+def test_the_session_says_its_stamps_again():
+    words = ["bash", str(FOLDER / "common" / "launch" / "session.sh"), "none", "10", "true"]
+    names = {**os.environ, "SLURM_JOB_NODELIST": "n1", "SLURMD_NODENAME": "n1"}
+    ended = subprocess.run(words, env=names, capture_output=True, text=True, check=True)
+    output = json_lines.parse(ended.stdout, {})
+    assert len(output.stamps) == 4
+    assert output.stamps_again == output.stamps
