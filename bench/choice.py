@@ -211,7 +211,7 @@ def power(campaigns: int) -> Iterator[Row]:
             cells = [c for c in found.points if c.check == "pt2pt" and "d" in _names(c)]
             row.add(len(cells) == 39 and all(c.word in ("faster", "slower") for c in cells))
         yield row.told()
-    row = Count("the smallest detectable difference, planted, is resolved (of a point)", least=0.7)
+    row = Count("the smallest detectable difference, planted, is resolved (of a point)", least=0.77)
     for pick in range(campaigns // 2):
         seed = [pick, 5]
         before = judged(launches(np.random.default_rng(seed), NOISES["normal, s 2 %"], ALIKE, 12))

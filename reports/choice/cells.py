@@ -19,11 +19,13 @@ from reports.load.loading import AtKey
 from reports.notation.units import advantage_text, level_text, percent
 from reports.notation.values import between, not_resolved
 from reports.statistics.descriptive import Interval
-from reports.statistics.max_t import LEAST_BLOCKS, Answer
+from reports.statistics.max_t import LEAST_BLOCKS, Answer, detectable_at_least_blocks
 from reports.statistics.serial import lag_1_limit
-from reports.statistics.signed_rank import LEAST_N, PairedEffect, detectable_ratio
+from reports.statistics.signed_rank import LEAST_N, PairedEffect
 
 ALPHA = 0.05
+#: What verdicts are on, for tables that show means or medians of one environment.
+ESTIMAND = "Verdicts are on the geometric mean of the ratios by block."
 #: What estimates and bounds are of, for those who read both.
 ESTIMANDS = (
     "Estimate: Hodges–Lehmann median of the ratios; bounds: of their geometric mean, which a skew"
@@ -54,11 +56,10 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, answer: Answer) -> Judgement:
         """The judgement from bounds of ln of the ratio."""
-        most = log(_MOST_APART)
-        bounded = answer.high - answer.low <= most and abs(answer.low) < _MOST_LOG
+        apart = answer.high - answer.low
+        bounded = apart <= log(_MOST_APART) and abs(answer.low) < _MOST_LOG
         low, high = (exp(answer.low), exp(answer.high)) if bounded else (0.0, inf)
-        least = LEAST_DIFFERENCE * exp(answer.detectable) if answer.detectable <= most else inf
-        return cls(low, high, answer.p if bounded else 1.0, least)
+        return cls(low, high, answer.p if bounded else 1.0, least_ratio(answer.detectable))
 
     @property
     def bounded(self) -> bool:
@@ -181,12 +182,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             return f"no verdict: {self.n} common blocks, at least {LEAST_N} are needed"
         word, judged = self.word, self.judgement
         if judged is None:
-            ratio = LEAST_DIFFERENCE * detectable_ratio(
-                self.effect.log_stddev, LEAST_BLOCKS, ALPHA / max(1, self.family)
-            )
+            scatter, questions = self.effect.log_stddev, max(1, self.family)
+            ratio = least_ratio(detectable_at_least_blocks(scatter, self.n, questions))
             return (
                 f"{not_resolved(self.n)}, smallest detectable difference about"
-                f" {percent(ratio - 1)} at n = {LEAST_BLOCKS}"
+                f" {detectable_text(ratio)} at n = {LEAST_BLOCKS}"
             )
         if self.unreliable:
             rate = self.failures[self.unreliable == self.reference]
@@ -216,6 +216,11 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def difference(self) -> str:
         """ "+4.2 %": the advantage over the reference."""
         return "–" if self.effect is None else advantage_text(self.effect.ratio)
+
+
+def least_ratio(shift: float) -> float:
+    """The ratio beyond the margin by a shift of its logarithm; inf beyond what bounds may span."""
+    return LEAST_DIFFERENCE * exp(shift) if shift <= log(_MOST_APART) else inf
 
 
 def detectable_text(ratio: float) -> str:

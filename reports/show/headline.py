@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from reports.analysis import Analysis, Row, flags_of
+from reports.choice.cells import ESTIMAND
 from reports.load.loading import AtKey
 from reports.notation.units import count_text, readable_unit
 from reports.show.rows import in_reading_order, row_label, side_by_side, value_cell
@@ -57,6 +58,8 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
     left = len(points) - len(chosen)
     note = f"Mean ± s of n = {n} {'launch' if counts[-1] == 1 else 'launches'}; a value leads to"
     note += " its raw output."
+    compared = any(cell.check == check for cell in analysis.comparisons.overall)
+    note += f" {ESTIMAND}" if compared else ""
     note += f" {count_text(left, 'further point')} below." if left else ""
     note += f" All are {', '.join(common)}." if common else ""
     return pivot(

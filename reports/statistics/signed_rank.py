@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import repeat
-from math import sqrt
 
 import msgspec
 import numpy as np
@@ -20,7 +19,6 @@ from reports.statistics.descriptive import Interval, Matrix
 
 EXACT_UP_TO = 200
 LEAST_N = 3
-POWER = 0.8
 _CHUNK = 2_000_000
 
 
@@ -190,17 +188,3 @@ def holm(p_values: Sequence[float]) -> list[float]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(scaled)
     return [float(value) for value in adjusted]
-
-
-def detectable_ratio(log_stddev: float, n: int, alpha: float = 0.05) -> float:
-    """The smallest true ratio A/B > 1 that n blocks would resolve with 80 % power.
-
-    exp((t(1−α/2; n−1) + t(0.8; n−1))·s/√n), the paired t-test's approximation; s of d as
-    observed. Least n: 3.
-    """
-    return float(np.exp(min(700.0, _quantiles(n, alpha) * log_stddev / sqrt(n))))
-
-
-@lru_cache(maxsize=256)
-def _quantiles(n: int, alpha: float) -> float:
-    return float(special.stdtrit(n - 1, [1 - alpha / 2, POWER]).sum())

@@ -8,7 +8,6 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from reports.statistics.signed_rank import (
-    detectable_ratio,
     holm,
     interval_rank,
     least_n,
@@ -114,16 +113,3 @@ def test_holm_agrees_with_hand_computation() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([]) == []
     assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
-
-
-def test_detectable_ratio_shrinks_with_blocks() -> None:
-    assert detectable_ratio(0.02, 20) < detectable_ratio(0.02, 5)
-    assert detectable_ratio(0.0, 5) == 1.0
-
-
-def test_detectable_ratio_is_resolved_four_times_in_five() -> None:
-    n, s = 12, 0.03
-    shift = np.log(detectable_ratio(s, n))
-    rows = np.random.default_rng(4).normal(shift, s, (3000, n))
-    power = np.mean([p <= 0.05 for p in signed_rank_p(rows)])
-    assert power == pytest.approx(0.8, abs=0.06)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from reports.analysis import Analysis, Row
+from reports.choice.cells import ESTIMAND
 from reports.notation.units import decimals, fixed, readable_unit
 from reports.notation.values import interval_text
 from reports.show.rows import measured_in
@@ -59,7 +60,7 @@ def startup_table(analysis: Analysis) -> Table | None:
         title="What starting a job costs",
         note=f"{analysis.register.metric_title(metric).capitalize()}, medians in {unit.label}; in"
         f" brackets the difference from {reference}, paired by block (Hodges–Lehmann estimate; its"
-        f" interval is the cell's title). Every job pays this once{extra}.",
+        f" interval is the cell's title). {ESTIMAND} Every job pays this once{extra}.",
     )
 
 
