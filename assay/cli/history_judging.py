@@ -17,7 +17,8 @@ from assay.nightly.notifying import Notifier, failure_notice, notices_of
 from assay.nightly.silence import Heard, duration, heard, silence_notices
 from assay.terminal import say
 from records.errors import AssayError, ExitStatus
-from records.history.model import MOST_FINDS, Change, History
+from records.history import MOST_FINDS
+from records.history.model import Change, History
 from records.history.reading import read_history
 from records.history.store import Store
 from records.withheld import masked

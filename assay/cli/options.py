@@ -7,8 +7,7 @@ import argparse
 from pathlib import Path
 
 from assay.cli.pictures import add_pictures
-from records.history import DEFAULT_HISTORY
-from records.history.model import USUAL_FINDS
+from records.history import DEFAULT_HISTORY, USUAL_FINDS
 
 DEFAULT_SITE = "virtual"
 #: More nodes than any machine has.

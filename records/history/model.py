@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.errors import AssayError
+from records.history import USUAL_FINDS
 from records.metric import Better
 from records.pair_scans import NODE, PEER
 
@@ -19,9 +20,6 @@ Kind = Literal["regression", "improvement"]
 #: early: a step in a series' first nights; since when is then unknown. peers: a node is slower than
 #: the other nodes of its kind.
 Stage = Literal["tonight", "lasting", "drift", "early", "peers"]
-#: The least change that a night is to find where the site does not say another, a fraction.
-USUAL_FINDS = 0.10
-MOST_FINDS = 0.9
 
 
 #: Values of the launches behind a median, in the order of blocks, by (series, night).

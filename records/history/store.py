@@ -20,16 +20,8 @@ from typing import Any
 import msgspec
 
 from records.errors import AssayError, InfrastructureError
-from records.history.model import (
-    MOST_FINDS,
-    USUAL_FINDS,
-    Acceptance,
-    Change,
-    Missed,
-    Night,
-    NightValues,
-    SeriesKey,
-)
+from records.history import MOST_FINDS, USUAL_FINDS
+from records.history.model import Acceptance, Change, Missed, Night, NightValues, SeriesKey
 from records.history.tables import APPLICATION_ID, SCHEMA, TABLES, upgrade
 from records.values import Count
 from records.withheld import masked, without_secrets

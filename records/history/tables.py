@@ -3,7 +3,7 @@
 
 import sqlite3
 
-from records.history.model import USUAL_FINDS
+from records.history import USUAL_FINDS
 from records.metric import schema_1_register
 
 SCHEMA = 5

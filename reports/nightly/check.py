@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from records.errors import ExitStatus
-from records.history.model import USUAL_FINDS, Change, History, Night
+from records.history import USUAL_FINDS
+from records.history.model import Change, History, Night
 from records.history.reading import read_history
 from records.history.store import Store
 from reports.answer.model import State

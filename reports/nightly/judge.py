@@ -356,13 +356,13 @@ class _Tonight:
             self._judge_suspect(series, self.of.floors, self.place + 1 - length, level)
 
     def _judge_peer(self, series: int) -> None:
-        """Slower than the other nodes of its kind; a re-run that says the same confirms."""
+        """Slower than the other nodes of its kind; a re-run that says the same confirms, one that
+        is within what nodes may differ clears."""
         level, n = float(self.peers.level[series]), int(self.peers.good[series])
-        rerun = float(self.of.reruns[series, self.place])
-        if not np.isfinite(self.peers_again.level[series]):
-            self._say(series, "suspect", level=level, peers=n)
-        elif not self.peers_again.slow[series]:
-            self._say(series, "dismissed", level=level, peers=n)
+        rerun, again = float(self.of.reruns[series, self.place]), self.peers_again
+        if not again.slow[series]:
+            cleared = np.isfinite(again.level[series]) and not again.beyond[series]
+            self._say(series, "dismissed" if cleared else "suspect", level=level, peers=n)
         else:
             after = float(np.median([self.values[series, self.place], rerun]))
             self._add(self._change(Shift(series, "peers", self.place, level, after, n)), level)

@@ -23,10 +23,11 @@ from reports.statistics.descriptive import Matrix
 @dataclass(frozen=True)
 class PeersTonight:
     """Shape (series,): the level of the good nodes (unit of the values; NaN: not compared), how
-    many these are, and which series are beyond what one may be."""
+    many these are, which medians are beyond what a node may differ, and which of these surely."""
 
     level: Matrix
     good: Counts
+    beyond: Mask
     slow: Mask
 
 
@@ -44,7 +45,7 @@ def peers_of_night(
     chance = rules.peers_again if again else rules.peers_allowed
     shape = len(history.series)
     level, good = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-    slow = np.zeros(shape, dtype=np.bool_)
+    beyond, slow = np.zeros((2, shape), dtype=np.bool_)
     known = _known_shares(history, changes)
     groups = _groups(history, launches, place, rules.least_launches)
     tests = sum(map(len, groups))
@@ -58,10 +59,11 @@ def peers_of_night(
         peers = peers_of(logs)
         top = top_of(peers.centres, gap, typical_error(peers))
         reach = reach_of(peers, top.level, 1 - chance / tests)
+        beyond[rows] = peers.centres - top.level < -gap
         slow[rows] = (reach.high < -gap) & (scores_of(peers, top) < -rules.modified_z)
         level[rows] = np.exp(sign * top.level + known[rows])
         good[rows] = int(top.good.sum())
-    return PeersTonight(level, good, slow)
+    return PeersTonight(level, good, beyond, slow)
 
 
 def _groups(history: History, launches: Launches, place: int, least: int) -> list[list[int]]:

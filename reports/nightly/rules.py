@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from records.history.model import USUAL_FINDS
+from records.history import USUAL_FINDS
 
 NIGHTS_A_MONTH = 30
 

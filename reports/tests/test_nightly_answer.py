@@ -12,7 +12,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from bench.simulated_nights import Event, normal, simulate
-from records.history.model import USUAL_FINDS, Change, History, SeriesKey
+from records.history import USUAL_FINDS
+from records.history.model import Change, History, SeriesKey
 from reports.answer.model import MOST_WORDS, Answer, State
 from reports.nightly.answer import answer_of_night
 from reports.nightly.check import Checked

@@ -94,6 +94,20 @@ def test_the_rerun_decides(again: float, verdict: Verdict) -> None:
         assert re.match(told, answer_of_night(night).sentence)
 
 
+def test_a_rerun_that_does_not_tell_clears_nobody() -> None:
+    slow = slow_nodes(4, 1)
+    history, noisy = (simulate_nodes((4, 1), 5, slow=slow, spread=one) for one in (0.03, 0.3))
+    assert not peers_of_night(noisy, 0, [], rules_for(8), again=True).slow.any()
+    again = np.median([noisy.relaunches[row, 0] for row in range(8)], axis=1, keepdims=True)
+    told = replace(history, relaunches=noisy.relaunches, reruns=again)
+    (night,) = nights_of(told, reruns=True)
+    assert named(night, "suspect", "dismissed") == {BAD}
+    beyond = peers_of_night(noisy, 0, [], rules_for(8), again=True).beyond
+    assert beyond[[2, 6]].any()
+    for item in night.judgement.findings:
+        assert (item.verdict == "suspect") == bool(beyond[item.series])
+
+
 def test_what_is_accepted_is_how_the_node_is() -> None:
     history = simulate_nodes((4, 12), 5, slow=slow_nodes(4, 12))
     first = nights_of(history, reruns=True)[0]
