@@ -15,7 +15,7 @@ from assay.nightly.schedule import Schedule, parse_time, without_block
 from assay.nightly.surroundings import surroundings_of
 from assay.sites.description import SiteFile, of_partition
 from assay.sites.partitions import with_defaults
-from records.errors import AssayError
+from records.errors import AssayError, ExitStatus
 from records.history.store import Store
 
 NIGHTLY = Schedule(
@@ -192,3 +192,9 @@ def test_a_name_with_a_line_break_enters_no_table(kind, planted, tmp_path):
         with pytest.raises(AssayError, match="no line of a crontab or unit can hold"):
             schedule.install(kind)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_night_that_is_not_decided_is_no_failed_unit(tmp_path):
+    night = Schedule("assay-x", 2, 30, command=("assay", "nightly", "run"), folder=tmp_path)
+    (service,) = [text for path, text in night.texts("systemd").items() if "service" in path]
+    assert f"SuccessExitStatus={int(ExitStatus.INCONCLUSIVE)}\n" in service
