@@ -9,14 +9,15 @@ a row misses its goal (bench/rows.py).
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bench.rows import Effort, Row, Runs, printed, share
 from reports.models.launches import with_launches
-from reports.models.point_to_point import Segmentation, segmented
+from reports.models.point_to_point import Break, Segmentation, segmented
 
 TOPIC = "Point to point: α, R∞, n½, protocol switches"
 CURVES = Runs(8, 40, 200)
@@ -59,6 +60,45 @@ def switches(curves: int) -> Iterator[Row]:
                 yield share(what, found, curves, least=least)
         what = f"noise {noise:.0%}: a false switch"
         yield share(what, false, curves * len(LAWS), most=0.05, alike=len(LAWS))
+
+
+#: Smooth times in s of lengths in bytes; a step multiplies the first law by a factor.
+SMOOTH: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "a straight line": lambda m: ALPHA_S + BETA_S_PER_BYTE * m,
+    "a line that bends upwards": lambda m: (
+        ALPHA_S + BETA_S_PER_BYTE * m * (1 + 0.1 * np.log2(1 + m / 4096))
+    ),
+    "a power of the length": lambda m: 1e-6 * m**0.7,
+    "α and a power": lambda m: ALPHA_S + 5e-9 * m**0.9,
+    "a bow": lambda m: ALPHA_S * (1 + (m / 20000) ** 0.8) ** 1.2,
+}
+FACTORS = (1.5, 2.0, 3.0)
+#: Few lengths: 64 B to 256 KiB, and 1 B to 16 MiB.
+FEW = tuple(64 * 2**k for k in range(13)), tuple(4**k for k in range(13))
+
+
+def found_in(
+    sizes: tuple[int, ...], times: NDArray[np.float64], noise: float, curves: int
+) -> list[tuple[Break, ...]]:
+    """The switches found in so many curves of one noisy time a size, seeds 0 and up."""
+    luck = [np.random.default_rng(seed).standard_normal(len(times)) for seed in range(curves)]
+    noisy = [(times * np.exp(noise * own)).tolist() for own in luck]
+    return [segmented(sizes, one, replicates=1).switches for one in noisy]
+
+
+def few_sizes(curves: int) -> Iterator[Row]:
+    """13 lengths, one time each: switches on smooth curves, and steps that are found."""
+    for sizes, noise in product(FEW, (0.02, 0.1)):
+        m = np.array(sizes, dtype=np.float64)
+        told = f"13 lengths to {sizes[-1]:,} B, noise {noise:.0%}"
+        for what, law in SMOOTH.items():
+            false = sum(bool(one) for one in found_in(sizes, law(m), noise, curves))
+            yield share(f"{told}, {what}: a false switch", false, curves, most=0.05)
+        for factor in FACTORS:
+            stepped = np.where(m > sizes[4], factor, 1.0) * SMOOTH["a straight line"](m)
+            found = found_in(sizes, stepped, noise, curves)
+            right = sum(any(one.below_bytes == sizes[4] for one in some) for some in found)
+            yield share(f"{told}: a step of {factor:g} times is found", right, curves)
 
 
 def drawn(
@@ -145,7 +185,7 @@ def rows(effort: Effort) -> Iterator[Row]:
 
 def every(curves: int) -> Iterator[Row]:
     """All rows of so many curves each."""
-    for part in (switches, intervals, no_lines):
+    for part in (switches, few_sizes, intervals, no_lines):
         yield from part(curves)
 
 

@@ -10,9 +10,9 @@ over all sizes gives neither latency nor rate. Lengths in bytes, times in s.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,14 @@ LEAST_STEP = 0.05
 LEAST_STEP_RMS = 3.0
 #: Left out at both ends of a break's replicates.
 BOOTSTRAP_TAIL = 0.025
+#: What smooth times of the same scatter show as clearly in more than this share of draws is chance.
+CHANCE = 0.05
+#: Draws of such times; over more than DRAWN_SIZES sizes fewer, for the time it takes.
+DRAWS, LEAST_DRAWS, DRAWN_SIZES = 99, 39, 100
+#: Exponents of the smooth curves α + c·m^γ that a switch must be told from.
+EXPONENTS = tuple(tenth / 10 for tenth in range(2, 21))
+#: A smaller relative rms is the rounding of printed times.
+LEAST_RMS = 1e-9
 
 
 #: A segment is no line beyond this rms, …
@@ -93,9 +101,11 @@ class Break:
     """Between `below` and `above`, neighbouring sizes, one segment ends and the next begins.
 
     `step` is how the time changes there, the right line over the left one, minus 1: the least that
-    a break anywhere between the two sizes leaves. `is_switch` tells a step from a mere change of
-    slope. `support` is the share of bootstrap replicates that break in this very interval, `low` to
-    `high` the interval that holds the break in 95 % of them.
+    a break anywhere between the two sizes leaves, and `clearness` that step in ln t over its
+    standard error. `is_switch` tells a step from a mere change of slope, and from the steps that
+    lines through a smooth curve of such scatter have by chance. `support` is the share of bootstrap
+    replicates that break in this very interval, `low` to `high` the interval that holds the break
+    in 95 % of them.
     """
 
     below_bytes: int
@@ -105,6 +115,7 @@ class Break:
     support: float
     low_bytes: int
     high_bytes: int
+    clearness: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +174,8 @@ def segmented(
     least LEAST_POINTS sizes in each (models.parts). Taken is the least number with an rms of
     ENOUGH_RMS or to which a further one brings less than LEAST_GAIN; and beyond it a greater
     number, if each segment more halves the squares and adds a switch: so a step is found that is
-    small against ENOUGH_RMS but large against the scatter, and a curved line is not cut up.
+    small against ENOUGH_RMS but large against the scatter, and a curved line is not cut up. Of
+    these the segments and switches stay that `_significant` tells from chance.
     Breaks are bootstrapped: `replicates` times the relative residuals of each segment are drawn
     anew and the search is repeated with as many segments. `sizes` ascending, 4 to MOST_SIZES of
     them; raises ValueError otherwise.
@@ -172,7 +184,7 @@ def segmented(
     if len(m) > MOST_SIZES:
         raise ValueError(f"{len(m)} sizes; allowed are at most {MOST_SIZES}")
     candidates = [_with_lines(m, t, edges) for edges in best_edges(costs_of_parts(m, t))]
-    chosen = _chosen(candidates)
+    chosen = _significant(m, t, candidates, _chosen(candidates), seed)
     if not chosen.breaks:
         return chosen
     return supported(chosen, m, _replicated_edges(m, t, chosen, replicates, seed))
@@ -213,6 +225,101 @@ def _chosen(candidates: Sequence[Segmentation]) -> Segmentation:
     return candidates[chosen]
 
 
+def _significant(
+    m: Vector, t: Vector, candidates: Sequence[Segmentation], chosen: Segmentation, seed: int
+) -> Segmentation:
+    """`chosen`, or fewer segments, without what chance explains at the level CHANCE.
+
+    Supremum F tests by a residual bootstrap (D. W. K. Andrews, Econometrica 61, 1993; B. E. Hansen,
+    J. Econometrics 97, 2000), the search repeated in each draw. The last segment goes while the
+    squares shrink as much in draws of the lines without it. A switch is one if the clearest break
+    in draws of the best smooth curve is as clear in no more than CHANCE of them.
+    """
+    generator = np.random.default_rng(seed)
+    draws = max(LEAST_DRAWS, round(DRAWS * min(1.0, (DRAWN_SIZES / len(m)) ** 2)))
+    most = CHANCE * (draws + 1) - 1
+    for parts in range(len(chosen.segments), 1, -1):
+        fewer, chosen = candidates[parts - 2 : parts]
+        on_fewer = _drawn(t, _on_lines(m, t, fewer), 2 * parts - 2, generator, draws)
+        share = (chosen.rms / fewer.rms) ** 2
+        if not _exceeds(most, (_left(m, times, parts) <= share for times in on_fewer)):
+            break
+    else:
+        return candidates[0]
+    if not chosen.switches:
+        return chosen
+    found = []
+    for times in _drawn(t, *_smooth(m, t, chosen), generator, draws):
+        drawn = _with_lines(m, times, best_edges(costs_of_parts(m, times), parts)[-1])
+        found.append(max((one.clearness for one in drawn.switches), default=0.0))
+    breaks = (
+        replace(one, is_switch=one.is_switch and sum(c >= one.clearness for c in found) <= most)
+        for one in chosen.breaks
+    )
+    return replace(chosen, breaks=tuple(breaks))
+
+
+def _exceeds(most: float, hits: Iterable[bool]) -> bool:
+    """Whether more than `most` are true; no more are looked at than it takes."""
+    return next((True for count in accumulate(hits) if count > most), False)
+
+
+def _left(m: Vector, t: Vector, parts: int) -> float:
+    """The share of the least squares of one part fewer that `parts` parts leave."""
+    costs = costs_of_parts(m, t)
+    fewer, more = (
+        sum(costs[low, high] for low, high in pairwise(edges))
+        for edges in best_edges(costs, parts)[-2:]
+    )
+    return float(more / fewer) if fewer > 0 else 1.0
+
+
+def _drawn(
+    t: Vector, fitted: Vector, taken: int, generator: np.random.Generator, draws: int
+) -> Iterator[Vector]:
+    """`fitted` times residuals drawn at random, widened for the `taken` parameters."""
+    residuals = np.log(t / fitted)
+    residuals = (residuals - residuals.mean()) * math.sqrt(len(t) / (len(t) - taken))
+    for _ in range(draws):
+        yield fitted * np.exp(generator.choice(residuals, len(t)))
+
+
+def _smooth(m: Vector, t: Vector, chosen: Segmentation) -> tuple[Vector, int]:
+    """The times of the smooth curve with the least variance of residuals, and its parameters.
+
+    Of α + β·m, α + c·m^γ, lines with one bend, and lines that bend at the breaks of `chosen`.
+    """
+    one = np.ones_like(m)
+    knots = [m[1:-1][place : place + 1] for place in range(len(m) - 2)]
+    knots.append(np.array([float(found.above_bytes) for found in chosen.breaks]))
+    curves = [(one[:, np.newaxis], 1), (np.column_stack([one, m]), 2)]
+    curves += [(np.column_stack([one, m**exponent]), 3) for exponent in EXPONENTS]
+    for at in knots:
+        bent = np.maximum(m[:, np.newaxis] - at, 0.0)
+        curves.append((np.column_stack([one, m, bent]), 2 + 2 * len(at)))
+    found = []
+    for columns, taken in curves:
+        relative = columns / t[:, np.newaxis]
+        scale = np.linalg.norm(relative, axis=0)
+        solution = np.linalg.lstsq(relative / scale, one, rcond=None)[0] / scale
+        fitted = columns @ solution
+        if (fitted > 0).all():
+            found.append((float(((fitted / t - 1) ** 2).sum()) / (len(m) - taken), taken, fitted))
+    _, taken, fitted = min(found, key=lambda curve: curve[:2])
+    return fitted, taken
+
+
+def _on_lines(m: Vector, t: Vector, chosen: Segmentation) -> Vector:
+    """The times of the segments' lines, α free; the measured ones where these are not above 0."""
+    edges = np.cumsum([0, *(line.points for line in chosen.segments)]).tolist()
+    lines = [_fit(m[low:high], t[low:high], free=True) for low, high in pairwise(edges)]
+    parts = zip(lines, pairwise(edges), strict=True)
+    times = np.concatenate(
+        [line.alpha_s + line.beta_s_per_byte * m[low:high] for line, (low, high) in parts]
+    )
+    return np.where(times > 0, times, t)
+
+
 def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
     """The best line in each part between `edges`, and the breaks between parts, not replicated."""
     parts = [(m[low:high], t[low:high]) for low, high in pairwise(edges)]
@@ -220,7 +327,10 @@ def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
     squares = sum(line.points * line.rms**2 for line in free)
     rms = math.sqrt(squares / len(m))
     breaks = []
-    for pair, edge in zip(pairwise(free), edges[1:-1], strict=True):
+    scatter = max(LEAST_RMS, rms * math.sqrt(len(m) / max(1, len(m) - 2 * len(parts))))
+    for (pair, sides), edge in zip(
+        zip(pairwise(free), pairwise(parts), strict=True), edges[1:-1], strict=True
+    ):
         below, above = int(m[edge - 1]), int(m[edge])
         times = [[line.at(size) for line in pair] for size in (below, above)]
         ratios = [r / left if left > 0 and r > 0 else math.inf for left, r in times]
@@ -228,8 +338,19 @@ def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
         if not min(ratios) <= 1 <= max(ratios):
             step = min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
         is_switch = abs(step) > max(LEAST_STEP, LEAST_STEP_RMS * rms)
-        breaks.append(Break(below, above, step, is_switch, 1.0, below, above))
+        error = math.hypot(_error(*sides[0], pair[0], below), _error(*sides[1], pair[1], above))
+        size = abs(math.log(max(1 + step, LEAST_RMS)))
+        clearness = size / (scatter * error) if error < math.inf else 0.0
+        breaks.append(Break(below, above, step, is_switch, 1.0, below, above, clearness))
     return Segmentation(tuple(_fit(*part) for part in parts), tuple(breaks), rms)
+
+
+def _error(m: Vector, t: Vector, line: Line, size: int) -> float:
+    """Relative standard error of the line with α free at a size, in units of the scatter."""
+    relative = np.column_stack([1 / t, m / m[-1] / t])
+    there = np.array([1.0, size / m[-1]])
+    error = math.sqrt(max(0.0, float(there @ np.linalg.pinv(relative.T @ relative) @ there)))
+    return error / line.at(size) if line.at(size) > 0 else math.inf
 
 
 def _checked(sizes: Sequence[int], times_s: Sequence[float], least: int) -> tuple[Vector, Vector]:
@@ -263,14 +384,12 @@ def _replicated_edges(
     generator = np.random.default_rng(seed)
     edges = np.cumsum([0, *(line.points for line in chosen.segments)]).tolist()
     found = np.zeros((replicates, len(chosen.breaks)), dtype=np.int64)
-    parts = []
-    for low, high in pairwise(edges):
-        line = _fit(m[low:high], t[low:high], free=True)
-        times = line.alpha_s + line.beta_s_per_byte * m[low:high]
-        times = np.where(times > 0, times, t[low:high])
-        parts.append((times, t[low:high] / times))
+    fitted = _on_lines(m, t, chosen)
     for row in range(replicates):
-        drawn = [times * generator.choice(ratios, len(ratios)) for times, ratios in parts]
+        drawn = [
+            fitted[low:high] * generator.choice(t[low:high] / fitted[low:high], high - low)
+            for low, high in pairwise(edges)
+        ]
         costs = costs_of_parts(m, np.concatenate(drawn))
         found[row] = best_edges(costs, len(chosen.segments))[-1][1:-1]
     return found

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, nnls  # type: ignore[import-untyped]
 
+from bench.point_to_point import FEW, SMOOTH, found_in
 from reports.models.parts import best_edges, costs_of_parts
 from reports.models.point_to_point import (
     direct_half_length,
@@ -122,6 +123,21 @@ def test_two_switches_are_both_found():
 def test_a_line_without_a_switch_gives_none(noise):
     for seed in range(20):
         assert not segmented(SIZES, times(noise=noise, seed=seed), replicates=1).switches
+
+
+@pytest.mark.parametrize("sizes", FEW)
+@pytest.mark.parametrize("law", SMOOTH)
+def test_few_noisy_lengths_on_a_smooth_curve_give_no_switch(law, sizes):
+    found = found_in(sizes, SMOOTH[law](np.array(sizes, dtype=float)), 0.1, 50)
+    assert sum(map(bool, found)) <= 5  # 5 % are allowed; six of 50 have a probability of 4 %
+
+
+@pytest.mark.parametrize("sizes", FEW)
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.1])
+def test_few_noisy_lengths_give_a_clear_step(noise, sizes):
+    m = np.array(sizes, dtype=float)
+    found = found_in(sizes, np.where(m > sizes[4], 3.0, 1.0) * (ALPHA_S + BETA * m), noise, 10)
+    assert sum(any(s.below_bytes == sizes[4] for s in one) for one in found) >= 8
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.03])
