@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Laws of collective operations in simulated times (goal: at most 5 % wrong ones determined).
 
-python -m bench collectives [DATASETS]. Times over eight lengths from 4 B to 64 KiB and six or ten
+python -m bench collectives [DATASETS]. Times over eight lengths from 4 B to 64 KiB and six to ten
 process counts, with errors of each time and errors that all times of one count share; the truth is
 a law of the candidates, or none of them. Exits 1 when a row misses its goal (bench/rows.py).
 """
@@ -23,7 +23,11 @@ from reports.models.collectives import Choice, fit_collective, points
 TOPIC = "Collective operations: laws"
 DATASETS = Runs(1, 4, 40)
 SIZES = tuple(4 * 4**step for step in range(8))
-COUNTS = {"2 to 8": (2, 3, 4, 5, 6, 8), "2 to 64": (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)}
+COUNTS = {
+    "2 to 8": (2, 3, 4, 5, 6, 8),
+    "2 to 64": (2, 3, 4, 6, 8, 12, 16, 24, 32, 64),
+    "2 to 16": (2, 3, 4, 6, 8, 12, 16),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ STARTUPS = (
     Truth("log2_p", 30e-6, 55e-6, math.log2),
     Truth("ceil_log2_p", 30e-6, 55e-6, steps),
     Truth("p", 90e-6, 24e-6, float),
+    Truth("p_log2_p", 20e-6, 8e-6, lambda p: p * math.log2(p)),
 )
 DELAYS = (
     Truth("constant", 5e-8, 0, float),

@@ -4,9 +4,9 @@
 T(m, p) = T0(p) + D(m, p): a startup latency and a transmission delay proportional to the message
 length m (Hwang, Wang and Wang, "Evaluating MPI Collective Communication on the SP2, T3D, and
 Paragon Multicomputers", 1996, equation 1 and Table 3). Candidates: T0 = a + b·f(p) and
-D/m = c + d·g(p), f, g ∈ {0, log₂p, ⌈log₂p⌉, p} and g = (p − 1)/p as well; every pair is
-fitted to all points at once by least squares of relative residuals. All lengths of one p share its
-luck, so the pairs are compared with p as a random effect. Times in s, lengths in bytes.
+D/m = c + d·g(p), f, g ∈ {0, log₂p, ⌈log₂p⌉, p}, f = p·log₂p and g = (p − 1)/p as well; every pair
+is fitted to all points at once by least squares of relative residuals. All lengths of one p share
+its luck, so the pairs are compared with p as a random effect. Times in s, lengths in bytes.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ FORMS: Mapping[Form, Callable[[Vector], Vector]] = {
     "sqrt_p": np.sqrt,
     "p_log2_p": lambda p: p * np.log2(p),
 }
-STARTUP_FORMS: tuple[Form, ...] = ("constant", "log2_p", "ceil_log2_p", "p")
-DELAY_FORMS: tuple[Form, ...] = (*STARTUP_FORMS, "(p-1)/p")
-#: No candidates, for no common algorithm has them but a grid or Bruck's exchange; but a law that
-#: they describe as well is not determined.
+_BOTH: tuple[Form, ...] = ("constant", "log2_p", "ceil_log2_p", "p")
+STARTUP_FORMS: tuple[Form, ...] = (*_BOTH, "p_log2_p")
+DELAY_FORMS: tuple[Form, ...] = (*_BOTH, "(p-1)/p")
+#: No candidates, for no common algorithm has them but a grid or, in the delay, Bruck's exchange;
+#: but a law that they describe as well is not determined.
 WATCHED_STARTUPS: tuple[Form, ...] = ("sqrt_p",)
 WATCHED_DELAYS: tuple[Form, ...] = ("sqrt_p", "p_log2_p")
 
@@ -98,16 +99,22 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The law chosen for one part, the runner-up, and whether the data tell them apart.
+    """The law chosen for one part, the runner-up, and the laws that the data do not tell it from.
 
-    `left_out_rms`: relative rms of either where each process count is predicted from the others.
+    `alike` has all of these by ascending BIC, watched ones too. `left_out_rms`: relative rms of
+    either where each process count is predicted from the others.
     """
 
     law: Law
     runner_up: Law
     delta_bic: float
     left_out_rms: tuple[float, float]
-    determined: bool
+    alike: tuple[Law, ...]
+
+    @property
+    def determined(self) -> bool:
+        """Whether the data exclude every other law."""
+        return not self.alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,18 +284,26 @@ def _choose(
         assert law is not None
         if law.form in watched or not _is_watched(fit):
             by_form.setdefault(law.form, (law, fit))
-    near = [by_form.pop(form)[1].bic for form in watched if form in by_form]
-    if len(by_form) < 2:
+    candidates = [both for form, both in by_form.items() if form not in watched]
+    if len(candidates) < 2:
         return None
-    (law, first), (runner_up, second) = list(by_form.values())[:2]
-    left_out = [_left_out_rms(data, fit) for _, fit in by_form.values()]
-    exact = first.rms <= ROUNDING
-    alike = not exact and left_out[0] > min(MOST_LEFT_OUT, (1 + LEFT_OUT_MARGIN) * min(left_out))
-    if law.form != "constant":
-        alike |= min(near, default=math.inf) - first.bic < LEAST_DELTA_WATCHED
+    (law, first), (runner_up, second) = candidates[:2]
+    left_out = [_left_out_rms(data, fit) for _, fit in candidates]
+    near = LEAST_DELTA_WATCHED if law.form != "constant" else -math.inf
     needed = LEAST_DELTA_SIMPLER if law.form == "constant" else LEAST_DELTA_BIC
-    delta = second.bic - first.bic
-    return Choice(law, runner_up, delta, (left_out[0], left_out[1]), delta >= needed and not alike)
+    alike = {
+        form
+        for form, (_, fit) in by_form.items()
+        if fit.bic - first.bic < (near if form in watched else needed)
+    }
+    if first.rms > ROUNDING:
+        for (other, _), missed in zip(candidates, left_out, strict=True):
+            if left_out[0] > (1 + LEFT_OUT_MARGIN) * missed:
+                alike.add(other.form)
+        if left_out[0] > MOST_LEFT_OUT:
+            alike.add(runner_up.form)
+    others = tuple(other for form, (other, _) in by_form.items() if form in alike - {law.form})
+    return Choice(law, runner_up, second.bic - first.bic, (left_out[0], left_out[1]), others)
 
 
 def aggregated_factor(operation: str, p: float) -> float:

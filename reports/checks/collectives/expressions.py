@@ -13,6 +13,8 @@ _NAMES: dict[Form, str] = {
     "p": " p",
     "(p-1)/p": " (p−1)/p",
     "constant": "",
+    "sqrt_p": " √p",
+    "p_log2_p": " p log₂p",
 }
 
 
@@ -33,11 +35,13 @@ def expression_text(startup: Law, delay: Law | None) -> str:
 
 
 def alternatives(model: CollectiveModel) -> Iterator[str]:
-    """The laws that the model's are not told apart from: "T0 or 55 log₂p + 30"."""
-    if not model.startup.determined:
-        yield f"T0 or {startup_text(model.startup.runner_up)}"
-    if model.delay and not model.delay.determined:
-        yield f"D or {delay_text(model.delay.runner_up)}"
+    """The laws that the model's are not told apart from: "T0 or 55 log₂p + 30 or 9 p + 70"."""
+    for part, choice, text in (
+        ("T0", model.startup, startup_text),
+        ("D", model.delay, delay_text),
+    ):
+        if choice and not choice.determined:
+            yield " or ".join([part, *map(text, choice.alike)])
 
 
 def _terms(law: Law, factor: float) -> str:

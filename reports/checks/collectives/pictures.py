@@ -57,7 +57,7 @@ def against_counts(analysis: Analysis) -> Picture | None:
         anchor="picture-collective-counts",
         title="Startup latency of collective operations against process count",
         caption="The shortest message; lines join means, bands: ± s. Thick pale: the chosen law"
-        " T0(p); dotted: its runner-up, drawn where the two are not told apart.",
+        " T0(p); dotted: those that the launches do not tell from it.",
         most=len(groups),
     )
 
@@ -99,8 +99,8 @@ def _count_panel(analysis: Analysis, operation: str, families: list[Measured]) -
             grid = np.linspace(min(line.x), max(line.x), 40).tolist()
             law = [choice.law.at(p) / unit.factor for p in grid]
             axes.plot(grid, law, color=line.look.colour, linewidth=5, alpha=0.25)
-            if not choice.determined:
-                law = [choice.runner_up.at(p) / unit.factor for p in grid]
+            for other in choice.alike:
+                law = [other.at(p) / unit.factor for p in grid]
                 axes.plot(grid, law, color=QUIET, linewidth=1.2, linestyle=":")
         draw_line(axes, line, with_points=True)
     counts = sorted({place for line in lines for place in line.x})

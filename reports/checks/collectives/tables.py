@@ -61,7 +61,7 @@ def expressions(analysis: Analysis) -> Table | None:
         title="Time of collective operations in closed form, as Table 3 of Hwang, Wang and Wang"
         " (1996)",
         note="T(m, p) = T0(p) + D(m, p) in µs for m bytes a pair on p processes: the law with the"
-        " least BIC. Where two laws fit alike the cell says undetermined and gives both; the"
+        " least BIC. Where two laws fit alike the cell says undetermined and gives them all; the"
         " choices stand in the next table. Operations without numbers of 1996 are beyond the paper."
         " Its fits hold for 2 to 128 nodes (T3D 64).",
     )
@@ -125,12 +125,12 @@ def choices(analysis: Analysis) -> Table | None:
         [(_CHOICE, lambda line: line[0][2])],
         anchor="table-collective-choices",
         title="How the laws were chosen",
-        note="Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, g"
-        " of (p − 1)/p as well; all pairs fitted by relative least squares to the medians over"
-        " launches. BIC takes p as a random effect: all lengths of one p share its luck. A simpler"
-        " law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 3 better than √p (in"
-        " D than p·log₂p too), no other law predicts left-out process counts better by more than a"
-        " tenth, and it misses them by at most 50 %. Where even the best pair is off by more than"
+        note="Candidates: T0 a, a + b·f(p), D/m c, c + d·g(p), f and g of log₂p, ⌈log₂p⌉ and p, f"
+        " of p·log₂p and g of (p − 1)/p as well; all pairs fitted by relative least squares to the"
+        " medians over launches. BIC takes p as a random effect: all lengths of one p share its"
+        " luck. A simpler law is chosen at ΔBIC ≥ 2, any other at ≥ 6, and only where it is by 3"
+        " better than √p (in D than p·log₂p too), no other law predicts left-out process counts"
+        " better by more than a tenth, and it misses them by at most 50 %. Where even the best pair is off by more than"
         " 25 % rms, or every pair misses left-out counts by more than 50 %, there is no law: ranks"
         " share cores, at some counts or at all, or the library changes its algorithm with the"
         " length.",
