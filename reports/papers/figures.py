@@ -25,7 +25,7 @@ from reports.show.canvas import (
     log_value_axis,
     new_panel,
 )
-from reports.show.lines import Picture, picture_of
+from reports.show.lines import LOG_BANDS, Picture, picture_of, row_band
 
 #: Hollow markers of then, in the order of what stands across.
 _MARKERS = ("o", "s", "^", "D", "v")
@@ -50,7 +50,7 @@ def figure_of(one: Beside, anchor: str) -> Picture | None:
         panels.setdefault((*point[:x], *point[x + 1 :]), []).append(point)
     titles = [item.title for item in table.keys]
     drawn = "closed forms of then" if table.law else f"then, {one.column.were}"
-    caption = f"Thin, named in the picture: {drawn}; thick: this run's means ± s."
+    caption = f"Thin, named in the picture: {drawn}; thick: this run's means ± s{LOG_BANDS}."
     if table.libraries:
         caption += " A library of then has the colour of today's."
     return picture_of(
@@ -85,7 +85,9 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
             means = [row.summary.mean / unit.factor for _, row in rows]
             spread = [(row.summary.stddev or 0.0) / unit.factor for _, row in rows]
             look = one.analysis.looks[name]
-            lines.append(Line(name, look, [place for place, _ in rows], means, spread))
+            bands = [row_band(row, unit) for _, row in rows]
+            places = [place for place, _ in rows]
+            lines.append(Line(name, look, places, means, spread, log_band=bands))
     for line in then:
         axes.plot(
             line.x,
@@ -100,7 +102,7 @@ def _panel(one: Beside, rest: Point, points: Sequence[Point], x: int) -> Panel:
             gid=HOVER,
         )
     for line in lines:
-        draw_line(axes, line, with_points=False)
+        draw_line(axes, line, with_points=False, log_y=_is_wide([*then, *lines]))
     _scale(one, axes, [*then, *lines], x)
     ends, write_names = _ends(one, axes, then)
     axes.set_ylabel(f"{one.column.title}, {unit.label}" if unit.label else one.column.title)
@@ -144,11 +146,15 @@ def _scale(one: Beside, axes: Axes, lines: Sequence[Line], x: int) -> None:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         else:
             axes.locator_params(axis="x", nbins=5)
-    values = [value for line in lines for value in line.centre]
-    if 0 < WIDE * min(values) < max(values):
+    if _is_wide(lines):
         log_value_axis(axes)
     else:
-        axes.set_ylim(bottom=min(0.0, *values))
+        axes.set_ylim(bottom=min(0.0, *(value for line in lines for value in line.centre)))
+
+
+def _is_wide(lines: Sequence[Line]) -> bool:
+    values = [value for line in lines for value in line.centre]
+    return 0 < WIDE * min(values) < max(values)
 
 
 def _then_lines(one: Beside, points: Sequence[Point], x: int) -> list[Line]:

@@ -157,6 +157,9 @@ def _note(one: Beside) -> str:
         why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
         if why and both < len(one.printed.values):
             parts.append(f"Of the cases that do not fit, the first: {why}.")
+    ours = one.column.ours
+    if ours and any(step.gives == "half_length" for step in ours.steps):
+        parts.append("No n½ of now where its s over blocks reaches its mean: outliers decide it.")
     return " ".join(parts)
 
 

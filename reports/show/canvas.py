@@ -72,7 +72,7 @@ _FINE_DIGITS = re.compile(r"(\.\d\d)\d+")
 @dataclass(frozen=True, slots=True)
 class Line:
     """One environment's curve: x ascending, centre and half band in the panel's unit; points are
-    single launches (x, y)."""
+    single launches (x, y); `log_band` has the ends of the band on a logarithmic axis."""
 
     name: str
     look: Look
@@ -80,6 +80,7 @@ class Line:
     centre: Sequence[float]
     band: Sequence[float]
     points: Sequence[tuple[float, float]] = ()
+    log_band: Sequence[tuple[float, float]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +124,26 @@ def new_panel(
     return figure, axes
 
 
-def draw_line(axes: Axes, line: Line, *, with_points: bool) -> None:
-    """Mean line with marker, ± s band, single launches faint behind."""
+def log_band(values: Sequence[float], centre: float) -> tuple[float, float]:
+    """exp(mean ± s) of the logarithms of the values above 0, within these, widened to hold
+    `centre`: ends that a logarithmic axis has, where those of ± s may lie below 0."""
+    logs = np.log([value for value in values if value > 0])
+    if len(logs) < 2:
+        return centre, centre
+    low, high = np.exp(
+        np.clip(logs.mean() + logs.std(ddof=1) * np.array([-1, 1]), logs.min(), logs.max())
+    )
+    return min(centre, float(low)), max(centre, float(high))
+
+
+def draw_line(axes: Axes, line: Line, *, with_points: bool, log_y: bool = False) -> None:
+    """Mean line with marker, single launches faint behind, a band: ± s, or with `log_y`, for an
+    axis that is or becomes logarithmic, that of the logarithms."""
     look = line.look
     low = [centre - band for centre, band in zip(line.centre, line.band, strict=True)]
     high = [centre + band for centre, band in zip(line.centre, line.band, strict=True)]
+    if log_y and line.log_band:
+        low, high = ([ends[side] for ends in line.log_band] for side in (0, 1))
     if len(line.x) > 1:
         axes.fill_between(line.x, low, high, color=look.colour, alpha=0.18, linewidth=0)
     else:

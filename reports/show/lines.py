@@ -23,6 +23,7 @@ from reports.show.canvas import (
     Panel,
     draw_line,
     finish,
+    log_band,
     log_bytes_axis,
     log_value_axis,
     new_panel,
@@ -41,6 +42,8 @@ EFFORT = (
 )
 #: Environments above the line rate that a caption names.
 MOST_RINGED = 3
+#: What a caption says of bands on a logarithmic axis.
+LOG_BANDS = ", of the logarithms where the axis is logarithmic"
 #: A line of more points is thinned to every k-th; the caption says so.
 MOST_LINE_POINTS = 250
 
@@ -197,10 +200,11 @@ def lines_picture(
         )
         figure, axes = new_panel(heading, footer(analysis, item.rows))
         few = sum(len(line.points) for line in lines) <= MOST_POINTS
+        is_log = log_y and first.unit == "s"
         for line in lines:
-            draw_line(axes, line, with_points=few)
+            draw_line(axes, line, with_points=few, log_y=is_log)
         axis.draw(axes, lines)
-        if log_y and first.unit == "s":
+        if is_log:
             log_value_axis(axes)
         elif from_zero:
             axes.set_ylim(bottom=0)
@@ -216,11 +220,13 @@ def lines_picture(
         lambda item: (analysis.case(row).environment for row in item.rows),
         anchor=anchor,
         title=title,
-        caption=caption + _drawn(analysis, curves, line_rate),
+        caption=caption + _drawn(analysis, curves, line_rate, log_y),
     )
 
 
-def _drawn(analysis: Analysis, curves: Sequence[Curves], line_rate: float | None) -> str:
+def _drawn(
+    analysis: Analysis, curves: Sequence[Curves], line_rate: float | None, log_y: bool
+) -> str:
     """What of curves is drawn, and which values are above the line rate, in sentences."""
     shown = curves[:MOST_PANELS]
     hidden = any(sum(row.summary.n for row in item.rows) > MOST_POINTS for item in shown)
@@ -228,7 +234,8 @@ def _drawn(analysis: Analysis, curves: Sequence[Curves], line_rate: float | None
     dots = (
         f"panels of over {MOST_POINTS} launches show no dots" if hidden else "dots: single launches"
     )
-    told = f" Lines: means; bands: ± s; {dots}."
+    is_log = log_y and any(row.unit == "s" for item in shown for row in item.rows)
+    told = f" Lines: means; bands: ± s{LOG_BANDS * is_log}; {dots}."
     told += _above_line_rate(analysis, [row for item in shown for row in item.rows], line_rate)
     if thin:
         told += f" Long lines are thinned to about {MOST_LINE_POINTS} points, evenly spaced."
@@ -358,9 +365,16 @@ def lines_of(
                 [row.summary.mean / unit.factor for row in found],
                 [(row.summary.stddev or 0.0) / unit.factor for row in found],
                 [(x(row), v / unit.factor) for row in found for v in row.series.values.tolist()],
+                [row_band(row, unit) for row in found],
             )
         )
     return result
+
+
+def row_band(row: Row, unit: ReadableUnit) -> tuple[float, float]:
+    """The ends of a row's band on a logarithmic axis."""
+    values = (row.series.values / unit.factor).tolist()
+    return log_band(values, row.summary.mean / unit.factor)
 
 
 def ranges_text(lines: Iterable[Line], unit: str) -> str:

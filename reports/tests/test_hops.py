@@ -81,8 +81,42 @@ def test_the_time_per_hop_is_found_through_a_drift_that_is_greater(analysis):
 def test_a_time_per_hop_that_noise_hides_is_not_resolved(analysis):
     table = hops_table("echo")(analysis)
     row = texts(table, "between nodes", "lam", "8 B")
-    assert row[-2].endswith("not resolved at n = 7")
-    assert "not resolved" not in texts(table, "between nodes", "mpich", "8 B")[-2]
+    assert row[-3] == "–"
+    assert float(texts(table, "between nodes", "mpich", "8 B")[-3]) > 1
+    assert ["not resolved at n = 7"] in [list(cell.badges) for line in table.rows for cell in line]
+
+
+@pytest.mark.parametrize(
+    ("blocks", "edit", "said"),
+    [
+        (2, {2: 400e-6}, "needs 3 blocks"),
+        (4, {2: 400e-6}, "not resolved at n = 4"),
+        (7, {2: 400e-6}, "not resolved at n = 7"),
+        (9, {2: 400e-6}, None),
+        (7, dict.fromkeys(range(1, 8), 400e-6), "negative: no time per hop"),
+    ],
+)
+def test_an_outlier_block_makes_no_time_per_hop(tmp_path, blocks, edit, said):
+    """The times of some blocks at one hop are longer by so much."""
+
+    def planted(record):
+        record = fill(record)
+        if record["params"]["hops"] == 1:
+            record["metrics"][0]["value"] += edit.get(record["block"], 0.0)
+        return record
+
+    cases = [
+        case("echo", "mpich", {"placement": "between-nodes", "sizes": [8, 1024], "hops": hops})
+        for hops in (1, 3, 5)
+    ]
+    run = write_run(tmp_path / "run", cases, blocks=blocks, edit=planted)
+    table = hops_table("echo")(analyse(load_run(run)))
+    row = next(row for row in table.rows if row[2].text == "8 B")
+    if said:
+        assert (row[-3].text, row[-3].badges) == ("–", (said,))
+    else:
+        assert float(row[-3].text) == pytest.approx(1.2, abs=0.2)
+    assert row[-1].text == str(blocks)
 
 
 def test_the_picture_has_a_panel_for_each_length(analysis):

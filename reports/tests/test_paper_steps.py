@@ -47,6 +47,15 @@ def test_a_line_is_fitted_block_by_block(gives, expected):
     assert values(made, "a") == pytest.approx(expected)
 
 
+def test_an_outlier_block_makes_no_half_length():
+    slow = {
+        ("a", str(m)): {"lam": Values({1: 4e-5 + 1e-8 * m, 2: 4e-5 + 1e-8 * m, 3: 9e-3 + 2e-9 * m})}
+        for m in LENGTHS
+    }
+    step = Step(do="line", along=["m"], gives="half_length")
+    assert not stepped(Field(("case", "m"), slow), [step]).values
+
+
 def test_a_line_goes_through_short_messages_only_and_needs_three():
     bent = {**TIMES, ("a", "65536"): {"lam": Values({1: 1.0, 2: 1.0})}}
     step = Step(do="line", along=["m"], gives="start_up", up_to=1024)

@@ -28,11 +28,19 @@ from reports.load.loading import load_run
 from reports.nightly.check import check_history
 from reports.nightly.night import read_night
 from reports.nightly.pages import pictures_of as pictures_of_night
-from reports.notation.palette import BAD
+from reports.notation.palette import BAD, Look
 from reports.papers.definition import load_study
 from reports.papers.document import make_document
 from reports.show.boxes import LEAST_BOXED, launches_picture
-from reports.show.canvas import PNG_DPI, styled
+from reports.show.canvas import (
+    PNG_DPI,
+    Line,
+    draw_line,
+    log_band,
+    log_value_axis,
+    new_panel,
+    styled,
+)
 from reports.show.heat import _SHADES, Heat, Scale, heat_panel, multiples, shares
 from reports.show.lines import Picture
 from reports.show.slides import write_pictures
@@ -230,3 +238,20 @@ def test_pictures_of_an_acceptance_are_taken_out(tmp_path: Path) -> None:
     )
     pictures = pictures_of_acceptance(dossier)
     all_right(write_pictures(pictures, {}, tmp_path / "out"), pictures)
+
+
+@pytest.mark.parametrize("values", [[1e-5, 1.1e-5, 1.2e-5, 9e-6, 5e-3], [1e-5, 4e-2]])
+def test_a_band_on_a_logarithmic_axis_stays_above_zero(values):
+    """s is greater than the mean: mean - s has no place on the axis."""
+    mean, s = float(np.mean(values)), float(np.std(values, ddof=1))
+    assert s > mean
+    low, high = log_band(values, mean)
+    assert 0.99 * min(values) <= low < mean <= high <= 1.01 * max(values)
+    line = Line("a", Look("#000000", "o", ()), [8, 64], [mean] * 2, [s] * 2, (), [(low, high)] * 2)
+    with styled():
+        _, axes = new_panel("", "")
+        draw_line(axes, line, with_points=False, log_y=True)
+        log_value_axis(axes)
+        (band,) = axes.collections
+        ends = band.get_paths()[0].vertices[:, 1]
+    assert (ends.min(), ends.max()) == (pytest.approx(low), pytest.approx(high))

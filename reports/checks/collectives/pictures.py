@@ -17,7 +17,7 @@ from reports.show.canvas import (
     log_value_axis,
     new_panel,
 )
-from reports.show.lines import Picture, footer, lines_of, picture_of, ranges_text
+from reports.show.lines import LOG_BANDS, Picture, footer, lines_of, picture_of, ranges_text
 
 
 def against_length(analysis: Analysis) -> Picture | None:
@@ -38,8 +38,8 @@ def against_length(analysis: Analysis) -> Picture | None:
         lambda group: (family.environment for family in group[1]),
         anchor="picture-collective-length",
         title=f"Time of collective operations against message length, {greatest} processes",
-        caption="Lines: means; bands: ± s; dots: single launches. Message length per pair of"
-        " processes.",
+        caption=f"Lines: means; bands: ± s{LOG_BANDS}; dots: single launches. Message length per"
+        " pair of processes.",
         most=len(shown),
     )
 
@@ -78,7 +78,7 @@ def _length_panel(
     figure, axes = new_panel(words(operation), footer(analysis, rows))
     lines = lines_of(analysis, rows, lambda row: float(position(analysis, row)[1]), unit)
     for line in lines:
-        draw_line(axes, line, with_points=True)
+        draw_line(axes, line, with_points=True, log_y=True)
     log_bytes_axis(axes)
     lengths = [place for line in lines for place in line.x]
     axes.set_xlim(min(lengths) / 1.4, max(lengths) * 1.4)

@@ -50,6 +50,8 @@ from reports.statistics.descriptive import Interval
 
 #: Curves beyond these are not fitted; the note says so.
 MOST_CURVES = 24
+#: Fewer launches give no n½: of two, one outlier decides the quotient.
+LEAST_FOR_HALF = 3
 #: A start-up time below this is none that a message can have.
 LEAST_START_S = 10e-9
 #: A rate of more than this share of the line rate is none that the link can carry.
@@ -199,7 +201,12 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
                         curve,
                         law,
                         sizes,
-                        _numbers(line, curve.limit_bytes_per_s, told=law == "segment"),
+                        _numbers(
+                            line,
+                            curve.limit_bytes_per_s,
+                            told=law == "segment",
+                            launches=curve.launches[0],
+                        ),
                     )
                 )
             direct = bytes_text(direct_half_length(curve.sizes, curve.times_s))
@@ -218,11 +225,13 @@ def fits_table(check: str) -> Callable[[Analysis], Table | None]:
     return table
 
 
-def _numbers(line: Line, limit: float | None, *, told: bool) -> list[str | Cell]:
+def _numbers(
+    line: Line, limit: float | None, *, told: bool, launches: int = LEAST_FOR_HALF
+) -> list[str | Cell]:
     """Points, α, R∞, n½, rms and lack of fit of a line; `told`: whether it must be one.
 
     What no machine has, no start-up time or a rate above the line rate `limit`, is not told as a
-    number; the reason stands in its place.
+    number, nor n½ of fewer than LEAST_FOR_HALF launches; the reason stands in its place.
     """
     points, rms, lack = str(line.points), percent(line.rms), line.lack_of_fit
     p_text = "–" if lack is None else "p < 0.001" if lack < 0.001 else f"p = {fixed(lack, 3)}"
@@ -244,6 +253,8 @@ def _numbers(line: Line, limit: float | None, *, told: bool) -> list[str | Cell]
         else _known(rate, line.bandwidth, lambda rate: fixed(rate / 1e6, 2), beta),
         Cell("–", title="needs a start-up time and a rate")
         if no_start or too_fast
+        else Cell("–", badges=(f"needs {LEAST_FOR_HALF} launches",))
+        if launches < LEAST_FOR_HALF
         else _known(None if half is None or half < 0 else half, line.half_length, about_bytes_text),
         rms,
         p_text,

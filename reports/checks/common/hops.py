@@ -32,6 +32,8 @@ _FREE = (*EFFORT, "hops", "distance")
 
 T = TypeVar("T")
 
+#: Fewer blocks give no time per hop: of two, one outlier decides.
+LEAST_BLOCKS = 3
 #: Series beyond these are not shown; the note says so.
 MOST_SERIES = 120
 #: Lengths of 1988 that stand beside today's.
@@ -155,8 +157,8 @@ def _panel(analysis: Analysis, title: str, found: list[HopSeries]) -> Panel:
 _NOTE = (
     "Medians over launches. Hops by the topology that the site declares: switches that a message"
     " passes in a tree, links in a torus. Time per hop: the slope of the half round trip over the"
-    " hop count inside each block, by least squares; shown is its median over blocks. An interval"
-    " that holds 0: not resolved."
+    " hop count inside each block, by least squares; shown is its median over at least three blocks"
+    " where their interval, or below five blocks all of them, lie above 0; else why there is none."
 )
 
 
@@ -239,16 +241,26 @@ def _per_hop_cells(line: list[HopSeries]) -> list[Cell]:
     if summary is None:
         return [Cell("–", title="no block has two hop counts"), Cell("–"), Cell("0")]
     found = summary.median_interval
-    text = "–"
-    if found is not None:
-        text = between(found.low, found.high, _us)
-        if found.low <= 0 <= found.high:
-            text += f", {not_resolved(summary.n)}"
+    text = "–" if found is None else between(found.low, found.high, _us)
+    slope_cell = Cell(_us(summary.median), title=f"{summary.median:.9g} s a hop")
+    if why := _no_time_per_hop(summary):
+        slope_cell = Cell("–", title=why, badges=(why,))
     return [
-        Cell(_us(summary.median), title=f"{summary.median:.9g} s a hop"),
+        slope_cell,
         Cell(text, title=interval_text(found, _us) if found else "needs 5 blocks"),
         Cell(str(summary.n)),
     ]
+
+
+def _no_time_per_hop(summary: Summary) -> str | None:
+    """Why the blocks' slopes give no time per hop; None where they do."""
+    if summary.n < LEAST_BLOCKS:
+        return f"needs {LEAST_BLOCKS} blocks"
+    found = summary.median_interval
+    low, high = (found.low, found.high) if found else (summary.least, summary.greatest)
+    if high < 0:
+        return "negative: no time per hop"
+    return not_resolved(summary.n) if low <= 0 else None
 
 
 def _us(time_s: float) -> str:

@@ -12,7 +12,16 @@ from reports.checks.su3_rmd.cases import CHECK, LAYOUT, LatticeCase, strong_seri
 from reports.notation.palette import QUIET
 from reports.notation.units import ReadableUnit, count_text, readable_unit
 from reports.show.canvas import Line, Panel, draw_line, finish, log_value_axis, new_panel
-from reports.show.lines import Picture, XAxis, footer, joined, lines_of, picture_of, ranges_text
+from reports.show.lines import (
+    LOG_BANDS,
+    Picture,
+    XAxis,
+    footer,
+    joined,
+    lines_of,
+    picture_of,
+    ranges_text,
+)
 
 _Series = list[list[LatticeCase]]
 
@@ -146,7 +155,7 @@ def _picture(
         axis = XAxis("ranks", lambda row: float(analysis.case(row).ranks), log=True)
         lines = lines_of(analysis, rows, axis.place, unit)
         for line in lines:
-            draw_line(axes, line, with_points=True)
+            draw_line(axes, line, with_points=True, log_y=metric == "program_time")
         axis.draw(axes, lines)
         finish_axes(axes, series, unit)
         return finish(figure, f"{name}: {ranges_text(lines, unit.label)}")
@@ -158,5 +167,6 @@ def _picture(
         lambda group: (one[0].case.environment for one in group[1]),
         anchor=anchor,
         title=title,
-        caption=f"One panel for each lattice. {caption} Lines: means; bands: ± s; dots: launches.",
+        caption=f"One panel for each lattice. {caption} Lines: means; bands: ± s{LOG_BANDS};"
+        " dots: launches.",
     )
