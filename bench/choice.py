@@ -260,6 +260,25 @@ def dependent_blocks(campaigns: int) -> Iterator[Row]:
         yield beside.told(alike=6)
 
 
+def coarse_timer(campaigns: int) -> Iterator[Row]:
+    """Equal environments, six blocks, times of about a second by a timer of 10 ms: ties are no
+    evidence of a small variance. 500 campaigns a row where others have 400."""
+    for noise in (0.002, 0.004, 0.006, 0.008):
+        rng = np.random.default_rng([int(1000 * noise), 6])
+        what = f"all alike, s {noise:.1%}, a timer of 1 %, n = 6"
+        wrong = Count(f"{what}: a winner or a wrong word or place", most=0.05)
+        beyond = Count("… a bound beyond a factor of 2, or that is not a number", most=0.0)
+        for _ in range(campaigns * 5 // 4):
+            exact = ALIKE[:, None, None] + rng.normal(0, noise, (4, POINTS, 6))
+            found = judged(np.log(np.round(np.exp(exact), 2)))
+            wrong.add(bool(best_choice(found)) or wrong_words(found, ALIKE))
+            cells = chain(found.overall, found.groups, found.points)
+            known = [c.judgement for c in cells if c.judgement and c.judgement.bounded]
+            beyond.add(any(not 0.5 <= one.low <= one.high <= 2 for one in known))
+        yield wrong.told()
+        yield beyond.told()
+
+
 _TURNED = {
     "faster": "slower",
     "slower": "faster",
@@ -321,6 +340,7 @@ PARTS = (
     turned_round,
     survivors,
     alike_failures,
+    coarse_timer,
     power,
     dependent_blocks,
     errors_and_coverage,

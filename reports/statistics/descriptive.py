@@ -196,8 +196,8 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
     """Ratio b/a of geometric means of two independent sets of launches, with its interval.
 
     exp(mean ln b − mean ln a ± t·√(s_a²/n_a + s_b²/n_b)), Welch–Satterthwaite degrees of freedom.
-    Assumes independent launches and near normal logarithms. Least n: 2 each; None below, or when
-    a value is not positive.
+    Assumes independent launches and near normal logarithms. Never narrower than the grid of the
+    values: ties are no small variance. Least n: 2 each; None below, or when a value is not above 0.
     """
     if min(len(a), len(b)) < 2 or min(*a, *b) <= 0:
         return None
@@ -209,5 +209,28 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
         variance**2 / float((parts**2 / [len(a) - 1, len(b) - 1]).sum()) if variance > 0 else 1.0
     )
     half = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * variance**0.5
+    half = max(half, (1 + 1e-9) * _gap(np.concatenate([first, second])))
     low, high = np.exp([difference - half, difference + half]).tolist()
     return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")
+
+
+#: Values closer than this beside their size are one value; the rest is rounding.
+_ALIKE = 1e-12
+
+
+def grids(rows: Matrix) -> NDArray[np.float64]:
+    """Of each row the smallest gap between two values that differ; where none do, the value
+    itself; inf where that is zero."""
+    greatest = np.abs(rows).max(axis=1)
+    gaps = np.diff(np.sort(rows, axis=1), axis=1)
+    alike = gaps <= _ALIKE * (1 + greatest[:, np.newaxis])
+    least = np.where(alike, np.inf, gaps).min(axis=1)
+    known = np.where(greatest > _ALIKE, greatest, np.inf)
+    return np.asarray(np.where(np.isfinite(least), least, known))
+
+
+def _gap(values: NDArray[np.float64]) -> float:
+    """The smallest gap of two values that differ; 0 where none do."""
+    if np.ptp(values) <= _ALIKE * (1 + np.abs(values).max()):
+        return 0.0
+    return float(grids(values[np.newaxis, :])[0])

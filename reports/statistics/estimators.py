@@ -53,16 +53,14 @@ def bca_interval(
     """Bias-corrected and accelerated bootstrap interval over launches, B = 9999, seeded.
 
     For skewed values and ratios where n is 15 or more; below, it covers too little (80–85 % at
-    n = 7, see `bench_statistics`), and no verdict uses it. Least n: 3; None below; the point itself
-    where all values are equal. "geometric mean" needs values > 0.
+    n = 7, see `bench_statistics`), and no verdict uses it. Least n: 3; None below, and where all
+    values are equal: they do not tell how they scatter. "geometric mean" needs values > 0.
     Ends: quantiles at Φ(z0 + (z0+z)/(1 − a(z0+z))), z0 the bias, a the acceleration (jackknife)
     [Efron 1987; Efron & Tibshirani, An Introduction to the Bootstrap, §14.3].
     """
     row = np.asarray(values, dtype=np.float64)
-    if row.size < 3:
+    if row.size < 3 or row.min() == row.max():
         return None
-    if row.min() == row.max():
-        return Interval(float(row[0]), float(row[0]), level, "BCa bootstrap")
     rng = np.random.default_rng(seed)
     draws = row[rng.integers(0, row.size, (RESAMPLES, row.size))]
     boot = _statistic(draws, statistic)

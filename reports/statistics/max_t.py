@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import LEVEL, Matrix
+from reports.statistics.descriptive import LEVEL, Matrix, grids
 
 #: Below, the sign flips of all blocks are too few for a level of 95 %.
 LEAST_BLOCKS = 6
@@ -33,10 +33,8 @@ _QUADRATURE, _HALVINGS, _GOLDEN = 32, 20, 0.6180339887498949
 #: questions; each further block halves it. Six blocks have 32 flips: the quantile is beyond
 #: Bonferroni's by this factor.
 _QUANTILE_VARIES, _FLIPS_OVER_BONFERRONI = 0.31, 4 / 3
-#: A quantile beyond is that of ties; the noncentral t distribution is not computed there.
-_MOST_REACH = 1e3
-#: Values of d closer than this are one value; the rest is rounding.
-_ALIKE = 1e-12
+#: A quantile beyond bounds nothing.
+_MOST_REACH = 100.0
 
 
 class Question(msgspec.Struct, frozen=True, eq=False, gc=False):
@@ -176,19 +174,21 @@ def bounds(
     """
     n = len(group.blocks)
     mean = group.rows.mean(axis=1)
-    own_variance = group.variances(group.rows.var(axis=1, ddof=1))
+    rounding = rounding_variances(group.rows)
+    own_variance = group.variances(group.rows.var(axis=1, ddof=1) + rounding)
     error = wider * np.sqrt(own_variance / n) / group.kept
     freedom = group.freedom
     tail = np.minimum(critical * group.weights, 1.0) / 2
     known, at = np.unique(np.stack([freedom, tail]), axis=1, return_inverse=True)
     reach = -special.stdtrit(known[0], known[1])
     within = reach < _MOST_REACH
+    reach = np.where(within, reach, np.inf)
     shift = np.full_like(reach, np.inf)
     shift[within] = found_again(n, reach[within], known[0][within], known[0][within])
     reach, shift = reach[at], shift[at]
     with np.errstate(invalid="ignore", divide="ignore"):
         half, shift = reach * error, shift * error
-        grid = _grids(group.rows)
+        grid = grids(group.rows)
         half = np.where(np.isfinite(half), np.maximum(half, grid), np.inf)
         shift = np.maximum(shift, grid + special.ndtri(POWER) * error)
         shift = np.where(np.isfinite(half) & np.isfinite(shift), shift, np.inf)
@@ -198,15 +198,14 @@ def bounds(
     return list(zip(*(column.tolist() for column in columns), strict=True)), own
 
 
-def _grids(rows: Matrix) -> NDArray[np.float64]:
-    """Of each row the smallest gap between two values that differ; where none do, the value
-    itself; inf where that is zero."""
-    greatest = np.abs(rows).max(axis=1)
-    gaps = np.diff(np.sort(rows, axis=1), axis=1)
-    alike = gaps <= _ALIKE * (1 + greatest[:, np.newaxis])
-    least = np.where(alike, np.inf, gaps).min(axis=1)
-    known = np.where(greatest > _ALIKE, greatest, np.inf)
-    return np.asarray(np.where(np.isfinite(least), least, known))
+def rounding_variances(rows: Matrix) -> NDArray[np.float64]:
+    """By how much rounding scatters the difference of two values of a row's grid: grid²/6.
+
+    Where values tie, some sign flip leaves no scatter at all: its t would be without bound, and
+    with it the quantile of all rows. Values that do not tie have too fine a grid to matter.
+    """
+    grid = grids(rows)
+    return np.asarray(np.where(np.isfinite(grid), grid, 0) ** 2 / 6)
 
 
 def found_again(
@@ -282,10 +281,11 @@ def least_p(
                 residuals = chunk - chunk.mean(axis=1, keepdims=True)
                 length = np.sqrt((residuals**2).sum(axis=1, keepdims=True))
                 residuals /= np.where(length > 0, length, 1)
-                greatest = np.maximum(greatest, np.abs(own @ residuals.T).max(axis=1))
-            cosine = np.minimum(greatest / np.sqrt(n), 1 - 1e-12)
-            t = np.sqrt(n - 1) * cosine / np.sqrt(1 - cosine**2)
-            least = np.minimum(least, 2 * special.stdtr(n - 1, -t) / weight)
+                squares = np.minimum((own @ residuals.T) ** 2 / n, 1 - 1e-12)
+                rounding = rounding_variances(chunk) / np.where(length > 0, length, 1)[:, 0] ** 2
+                t = squares / ((1 - squares) / (n - 1) + rounding)
+                greatest = np.maximum(greatest, t.max(axis=1))
+            least = np.minimum(least, 2 * special.stdtr(n - 1, -np.sqrt(greatest)) / weight)
     return least
 
 
@@ -296,6 +296,7 @@ def _least_p_of_cells(group: Group, signs: Matrix) -> NDArray[np.float64]:
     means = signs @ residuals.T / n
     squares = (residuals**2).sum(axis=1)
     own = np.maximum(squares - n * means**2, 1e-12 * squares) / (n - 1)
+    own += rounding_variances(group.rows)
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.nan_to_num(np.abs(means) / np.sqrt(group.variances(own) / n))
     return np.asarray((2 * special.stdtr(group.freedom, -t) / group.weights).min(axis=1))

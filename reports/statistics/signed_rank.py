@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # type: ignore[import-untyped]
 
-from reports.statistics.descriptive import Interval, Matrix
+from reports.statistics.descriptive import Interval, Matrix, grids
 
 EXACT_UP_TO = 200
 LEAST_N = 3
@@ -74,12 +74,14 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
     for start in range(0, len(differences), step):
         chunk = differences[start : start + step]
         walsh = np.sort((chunk[:, first] + chunk[:, second]) / 2, axis=1)
+        grid = grids(chunk)
+        grid = np.where(np.isfinite(grid), grid, 0.0)
         effects += map(
             PairedEffect,
             repeat(n),
             np.exp(np.median(walsh, axis=1)).tolist(),
-            _intervals(walsh, *interval_rank(n, 0.95)),
-            _intervals(walsh, rank90, level90) if level90 >= 0.90 else repeat(None),
+            _intervals(walsh, grid, *interval_rank(n, 0.95)),
+            _intervals(walsh, grid, rank90, level90) if level90 >= 0.90 else repeat(None),
             signed_rank_p(chunk),
             repeat(least_p(n)),
             chunk.std(axis=1, ddof=1).tolist(),
@@ -87,10 +89,12 @@ def paired_effects(differences: Matrix) -> list[PairedEffect]:
     return effects
 
 
-def _intervals(walsh: Matrix, rank: int, level: float) -> list[Interval]:
-    """The interval of each row of sorted Walsh averages between the averages of this rank."""
-    lows = np.exp(walsh[:, rank - 1]).tolist()
-    highs = np.exp(walsh[:, walsh.shape[1] - rank]).tolist()
+def _intervals(walsh: Matrix, grid: NDArray[np.float64], rank: int, level: float) -> list[Interval]:
+    """The interval of each row of sorted Walsh averages between the averages of this rank; where
+    values tie it reaches at least as far as their grid."""
+    centre = np.median(walsh, axis=1)
+    lows = np.exp(np.minimum(walsh[:, rank - 1], centre - grid)).tolist()
+    highs = np.exp(np.maximum(walsh[:, walsh.shape[1] - rank], centre + grid)).tolist()
     return list(map(Interval, lows, highs, repeat(level), repeat("signed-rank")))
 
 

@@ -38,9 +38,7 @@ def test_bootstrap_is_the_same_for_the_same_seed_and_covers_the_point() -> None:
 
 def test_bootstrap_of_few_or_equal_values() -> None:
     assert bca_interval([1.0, 2.0]) is None
-    found = bca_interval([2.0] * 5)
-    assert found is not None
-    assert (found.low, found.high) == (2.0, 2.0)
+    assert bca_interval([2.0] * 5) is None
 
 
 def test_modified_z_agrees_with_its_formula() -> None:

@@ -6,10 +6,11 @@ import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
 from reports.choice.cells import LEAST_DIFFERENCE, Judgement
-from reports.statistics.descriptive import Matrix
+from reports.statistics.descriptive import Matrix, log_ratio_interval
 from reports.statistics.max_t import Answer, Question, answers, detectable_at_least_blocks
 from reports.statistics.proportions import clopper_pearson, fisher_greater
 from reports.statistics.serial import lag_1, lag_1_limit, serial_dependence
+from reports.statistics.signed_rank import paired_effects
 
 pytestmark = pytest.mark.numerical
 
@@ -89,6 +90,33 @@ def test_a_coarse_timer_makes_no_winner(noise: float) -> None:
         assert not any(np.isnan(one.low) or one.low == one.high for one in found)
         false += any(one.word in ("faster", "slower") or one.separated for one in found)
     assert false <= stats.binom.ppf(0.999, 200, 0.05)
+
+
+def test_a_row_of_ties_takes_no_bounds_from_the_others() -> None:
+    rng = np.random.default_rng(8)
+    rows = rng.normal(1, 0.05, (20, 6))
+    tied = np.array([[0.0, 0.01, 0.0, 0.01, 0.01, 0.0], [0.01] * 6, [0.0] * 6])
+    alone, beside = judged(rows), judged(np.concatenate([rows, tied]))
+    for one, other in zip(alone, beside, strict=False):
+        assert other.high - other.low < 2 * (one.high - one.low)
+    for one in beside[20:]:
+        assert one.low <= 0 <= one.high
+
+
+@pytest.mark.parametrize("grid", [0.01, 1e-3])
+def test_intervals_are_not_narrower_than_the_grid_of_their_values(grid: float) -> None:
+    ties = np.array([[0, 0, 0, 0, 0, grid, 0, 0], [grid] * 8, [0, grid] * 4])
+    for row, effect in zip(ties, paired_effects(ties), strict=True):
+        low, high = np.log([effect.interval.low, effect.interval.high])
+        assert high - low >= 2 * grid * (1 - 1e-9), row
+        assert low <= 1e-12
+    slower = [1 + grid, 1 + grid, 1 + grid]
+    for first, second in (([1.0, 1.0, 1.0], slower), ([1.0, 1.0, 1.0, 1.0], [*slower, 1 + grid])):
+        found = log_ratio_interval(first, second)
+        assert found is not None
+        assert found[1].low <= 1 <= found[1].high
+    far = log_ratio_interval([1.0, 1 + grid, 1.0], [2.0, 2 + grid, 2.0])
+    assert far is not None and far[1].low > 1.9
 
 
 @pytest.mark.parametrize("n", [6, 8, 12])

@@ -135,4 +135,4 @@ def test_ratio_needs_two_positive_values_each() -> None:
     assert log_ratio_interval([0.0, 1.0], [1.0, 2.0]) is None
     found = log_ratio_interval([1.0, 1.0], [2.0, 2.0])
     assert found is not None
-    assert (found[0], found[1].low, found[1].high) == pytest.approx((2, 2, 2))
+    assert (found[0], found[1].low, found[1].high) == pytest.approx((2, 1, 4))
