@@ -15,6 +15,9 @@ from records.metric import MetricDefinition
 
 #: Clocks count nanoseconds (clock_gettime).
 _TICK_S = 1e-9
+#: A message takes longer: a line of a cache needs 20 ns from core to core (Core-to-core latencies
+#: of Zen and Xeon), a call of MPI as long.
+_MESSAGE_S = 1e-8
 #: Cycles a second of a core; the records of overclockers, under liquid helium, are below this.
 _CORE_HZ = 1e10
 #: Operations a cycle: two fused multiply-adds of 512 bits (AVX-512, SVE of the A64FX) in single
@@ -64,9 +67,9 @@ def window(
             elif metric.kind == "copy":
                 least_s = max(_TICK_S, bytes_ / (_CORE_HZ * _CORE_BYTES))
             elif metric.limit == "link":
-                least_s = max(_TICK_S, bytes_ / LINK_MOST_BYTES_PER_S)
-            # A value that may be zero was too short for the clock.
-            least_s = low if metric.may_be_zero and metric.kind != "copy" else least_s
+                least_s = max(_MESSAGE_S, bytes_ / LINK_MOST_BYTES_PER_S)
+            # Where some ranks have no time, a mean over them may be less than a tick.
+            least_s = least_s / launched.ranks if metric.may_be_zero else least_s
             return least_s, min(high, most_s * cores if metric.kind == "sum" else most_s)
         case "bytes/s" | "flop/s":
             core, device = _CORE_HZ * _CORE_FLOP, _DEVICE_FLOP_PER_S

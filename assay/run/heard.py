@@ -17,6 +17,7 @@ from assay.run.coming import Launch
 from assay.run.infrastructure import asked, node_states
 from assay.sites.site import Site
 from checks.common.allocation import Allocation
+from checks.common.answer import impossible_value
 from checks.common.evidence import names_in
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.metrics import HOPS
@@ -25,6 +26,7 @@ from checks.common.registry import CHECKS
 from checks.common.slurm_answers import fields, job_line
 from records.belonging import Belonging
 from records.errors import AssayError, InfrastructureError
+from records.limits import Launched
 from records.mpi_profile import profile_fault
 from records.plan import Plan
 from records.record import Record, as_read
@@ -32,6 +34,8 @@ from records.values import utc_seconds
 
 #: More flags than a launch has, and characters of one.
 _FLAGS, _FLAG_LENGTH = 20, 200
+#: More cores than a rank runs on; its evidence knows how many.
+_CORES_A_RANK = 1024
 
 
 class Hearing:
@@ -91,6 +95,18 @@ class Hearing:
             ]
             if missing:
                 yield f"`{missing[0]}` is missing or empty in an ok launch"
+                return
+            begin, end = (
+                utc_seconds(at or "") or 0.0 for at in (record.started_at, record.ended_at)
+            )
+            launched = Launched(
+                ranks=launch.ranks,
+                cores=launch.ranks * _CORES_A_RANK,
+                seconds=max(0.0, end - begin),
+                devices=bool(launch.resources),
+            )
+            if fault := impossible_value(record.metrics, known, launched):
+                yield f"`metrics`: {fault}"
         if record.profile is UNSET:
             return
         if not launch.params.get("mpi_profile"):

@@ -98,6 +98,8 @@ FORGERIES = {
     "negative": [("metrics.0.value", -5)],
     "immense": [("metrics.0.value", 1e308)],
     "beyond_doubles": '{"status":"ok","launch_index":INDEX,"metrics":[{"value":1e999}]}',
+    "below_a_tick": [("metrics.0.value", 1e-11)],
+    "longer_than_the_launch": [("metrics.0.value", 1e6)],
     "nan": '{"status":"ok","launch_index":INDEX,"metrics":[{"value":NaN}]}',
     "text_value": [("metrics.0.value", "1")],
     "no_value": [("metrics.0.value", None)],

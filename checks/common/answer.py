@@ -118,7 +118,7 @@ def beyond_window(
 ) -> str | None:
     """The first value or sample that no launch can measure on any machine, or None.
 
-    `known` are the definitions; others are passed over. A program run by hand has no time.
+    A program run by hand has no time.
     """
     interval, evidence = output.session_interval(), output.evidence
     if interval is None or evidence is None:
@@ -129,6 +129,14 @@ def beyond_window(
         seconds=interval[1] - interval[0],
         devices=devices,
     )
+    return impossible_value(metrics, known, launched)
+
+
+def impossible_value(
+    metrics: Iterable[Metric], known: Mapping[str, MetricDefinition], launched: Launched
+) -> str | None:
+    """The first value or sample out of its window, or None; metrics without a definition in `known`
+    are passed over."""
     for metric in metrics:
         definition = known.get(metric.name)
         if definition is None:

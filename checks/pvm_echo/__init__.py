@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import model_validator
 
-from checks.common.answer import Asked
+from checks.common.answer import Asked, Reading
 from checks.common.definition import Layout, SiteCapacity, link_bytes_per_s
+from checks.common.json_lines import Output
 from checks.common.layouts import Placement, TwoRankDefinition
 from checks.common.messages import (
     EchoesDefinition,
@@ -53,6 +54,10 @@ STEPS = {
     "unpack_time": "unpacking of one message into the buffer, median",
     "copy_time": "memcpy of a message from buffer to buffer, median",
 }
+
+
+#: Round trips of the same message differ less than so many times, timed as a whole or in steps.
+_STEPS_APART = 10.0
 
 
 class PvmEchoParameters(Parameters):
@@ -142,6 +147,23 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
         the median of a step."""
         steps_s = sum(one.value for one in metrics if one.name in STEPS and one.name != "copy_time")
         return round_trips_s(metrics) + steps_s * params.iterations / 2
+
+    def conclude(self, params: PvmEchoParameters, output: Output) -> Reading:
+        """The steps of a round trip take about as long as one that was timed as a whole."""
+        values = {(one.name, *sorted((one.at or {}).items())): one.value for one in output.metrics}
+        for (name, *at), whole_s in values.items():
+            if name != "half_round_trip":
+                continue
+            steps_s = sum(values.get((step, *at), 0.0) for step in STEPS)
+            least_s = 2 * values["half_round_trip_best", *at] / _STEPS_APART
+            most_s = 2 * values["half_round_trip_worst", *at] * _STEPS_APART
+            if not least_s <= steps_s <= most_s:
+                place = " ".join(f"{key}={value}" for key, value in at)
+                return Reading(
+                    wrong=f"the steps of a round trip at {place} took {steps_s:.6g} s; half of one"
+                    f" took {whole_s:.6g} s as a whole"
+                )
+        return super().conclude(params, output)
 
     def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.
