@@ -116,7 +116,12 @@ class Hearing:
             yield f"`profile`: {fault}"
 
     def _times(self, record: Record) -> Iterator[str]:
-        """The launch lies within this run, give or take what clocks of hosts may differ."""
+        """An ok launch lies within this run, give or take what clocks of hosts may differ.
+
+        Others may have been lost for a clock that is further off.
+        """
+        if record.status != "ok":
+            return
         named = ("started_at", record.started_at), ("ended_at", record.ended_at)
         times = {name: utc_seconds(text) or 0.0 for name, text in named if text is not None}
         low, high = self._earliest - CLOCKS_APART_S, self._latest + CLOCKS_APART_S

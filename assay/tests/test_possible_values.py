@@ -137,8 +137,8 @@ def test_a_stamp_that_moved_is_not_the_one_that_is_said_again(name, moved_s):
 def test_the_session_says_its_stamps_again(tmp_path):
     words = ["bash", str(FOLDER / "common" / "launch" / "session.sh"), "none", "10", "true"]
     names = {**os.environ, "SLURM_JOB_NODELIST": "n1", "SLURMD_NODENAME": "n1"}
-    told = {"capture_output": True, "text": True, "check": True}
-    ended = subprocess.run(words, env=names, cwd=tmp_path, **told)
+    told = {"capture_output": True, "text": True}
+    ended = subprocess.run(words, check=True, env=names, cwd=tmp_path, **told)
     output = json_lines.parse(ended.stdout, {})
     assert len(output.stamps) == 4
     assert output.stamps_again == output.stamps
