@@ -33,7 +33,8 @@ MOST_PACKED = MOST_BYTES + MOST_BYTES // 1000
 _ARCHIVE = re.compile(r"b([0-9]+)\.zip")
 _HEADER = struct.Struct("<4s5H3L2H")
 _MEMBER, _DIRECTORY, _END = b"PK\3\4", b"PK\1\2", b"PK\5\6"
-_END_BYTES = 22
+#: Bytes of the end of a directory, and of a member in it beside its name, below _LONG bytes.
+_END_BYTES, _LISTED_BYTES, _LONG = 22, 46, 1 << 32
 
 
 def archive_name(block: int) -> str:
@@ -187,6 +188,14 @@ class RawFiles:
             raise AssayError(damage)
         return list(members)
 
+    def behind(self, archive: str) -> int:
+        """Bytes of an archive that are neither of its members nor of their directory."""
+        file, members, _ = self._archive(archive)
+        size = os.fstat(file.fileno()).st_size
+        listed = _END_BYTES + sum(_LISTED_BYTES + len(name) for name in members)
+        known = _end(list(members.values())) + (listed if is_sealed(file) else 0)
+        return size - known if size < _LONG else 0  # a longer one has a longer directory
+
     def _archive(self, name: str) -> tuple[BufferedReader, dict[str, ZipInfo], str | None]:
         if self._held is None or self._held[0] != name:
             self.close()
@@ -219,7 +228,7 @@ def walk(file: BufferedReader, path: Path) -> Iterator[ZipInfo]:
     Raises AssayError for a member that no Assay has written, and where those of a closed archive do
     not reach to its directory.
     """
-    at = end = 0
+    at, end, names = 0, 0, set[str]()
     size, sealed = os.fstat(file.fileno()).st_size, is_sealed(file)
     while at + _HEADER.size <= size:
         file.seek(at)
@@ -242,6 +251,11 @@ def walk(file: BufferedReader, path: Path) -> Iterator[ZipInfo]:
         info.CRC, info.compress_size, info.file_size = crc, packed, whole
         info.header_offset = at
         at = _end([info])
+        if info.filename in names:
+            raise AssayError(
+                f"{path}: its member {info.filename} is there twice; put back a whole copy"
+            )
+        names.add(info.filename)
         if at <= size:
             end = at
             yield info
@@ -252,13 +266,15 @@ def walk(file: BufferedReader, path: Path) -> Iterator[ZipInfo]:
 def content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:
     """What a member holds. Raises AssayError where that is damaged."""
     file.seek(_end([info]) - info.compress_size)
-    data = file.read(info.compress_size)
+    data, whole = file.read(info.compress_size), True
     try:
         if info.compress_type == ZIP_DEFLATED:
-            data = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, info.file_size + 1)
+            packed = zlib.decompressobj(-zlib.MAX_WBITS)
+            data = packed.decompress(data, info.file_size + 1)
+            whole = packed.eof and not packed.unused_data
     except zlib.error:
-        data = b""
-    if (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
+        whole = False
+    if not whole or (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
         raise AssayError(f"{where}: its member {info.filename} is damaged")
     return data
 

@@ -26,6 +26,7 @@ from reports.acceptance.answer import answer_of_acceptance
 from reports.acceptance.digests import made_with
 from reports.acceptance.document import pictures_of
 from reports.acceptance.dossier import Dossier, make_dossier
+from reports.acceptance.verify import unproven
 from reports.show.slides import write_pictures
 
 _STATUS = {
@@ -110,9 +111,12 @@ def _default(run: RunDirectory) -> str:
 
 
 def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Dossier:
+    reruns = store.merged_reruns(store.known_reruns(run.path), added)
+    for path in (run.path, *reruns):
+        _refuse_unproven(open_run(str(path)))
     dossier = make_dossier(
         run.path,
-        store.merged_reruns(store.known_reruns(run.path), added),
+        reruns,
         criteria=criteria,
         criteria_text=text,
         day=datetime.now(UTC).date(),
@@ -120,3 +124,17 @@ def _judge(run: RunDirectory, criteria: Any, text: str, added: list[Path]) -> Do
     )
     store.write(dossier, text)
     return dossier
+
+
+def _refuse_unproven(run: RunDirectory) -> None:
+    """Raise AssayError where raw output is missing, or does not give the values of a record."""
+    from assay.run.rereading import Rereader  # slow: ReFrame
+
+    reread = Rereader(run.plan(), run.provenance()).faults
+    faults = [*unproven(run.path, run.records(), reread)]
+    if faults:
+        raise AssayError(
+            f"{run.path}: is not judged, for its raw output does not bear out its records:"
+            f" {'; '.join(faults[:3])}; {len(faults)} such faults. assay verify {run.path} names"
+            " them; put back the files that the run wrote, or run those launches anew"
+        )

@@ -92,6 +92,8 @@ def _add(arguments: argparse.Namespace) -> int:
         )
         print(told.text())
         return ExitStatus.PASS
+    for warning in night.warnings:
+        say(f"warning: {warning}")
     launches = sum(night.statuses.get(word, 0) for word in ("ok", "failed", "wrong", "lost"))
     say(
         f"added {night.run_id} of {night.campaign} on {night.site}: {len(values)} series from"

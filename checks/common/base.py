@@ -35,6 +35,8 @@ from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.pair_scans import ARTIFACT
 
+#: How the reason of a launch begins at whose output a check's own code failed.
+NOT_JUDGED = "judging failed:"
 #: How session.sh ends where the launcher itself is not there: statuses of `timeout`, and its words.
 _NOT_RUN, _NO_LAUNCHER = (126, 127), "timeout: failed to run command"
 
@@ -84,7 +86,7 @@ class MpiCheck(LaunchSetup):
             return Outcome("wrong", str(error))
         except Exception as error:
             getlogger().verbose(traceback.format_exc())
-            return Outcome("wrong", f"judging failed: {type(error).__name__}: {error}"[:500])
+            return Outcome("wrong", f"{NOT_JUDGED} {type(error).__name__}: {error}"[:500])
         return outcome
 
     def _judge(self, printed: Printed) -> Outcome:
@@ -97,7 +99,7 @@ class MpiCheck(LaunchSetup):
             output = json_lines.parse(text, metrics, self.secrets)
         except json_lines.OutputError as error:  # a node's end may have cut a line
             ended = json_lines.session_lines(text, self.secrets).exit_status is not None
-            dead = None if ended else dead_nodes(self.job.nodelist or [])
+            dead = None if ended else self._dead_nodes()
             if dead is None:
                 raise
             return Outcome("lost", f"{dead}; {error}", fault="nodes")
@@ -116,7 +118,7 @@ class MpiCheck(LaunchSetup):
 
     def _did_not_end(self, output: json_lines.Output, printed: Printed, failure: str) -> Outcome:
         """Lost with a node, not run for want of its launcher, or failed."""
-        dead = dead_nodes(self.job.nodelist or [])
+        dead = self._dead_nodes()
         if dead:
             return Outcome("lost", f"{dead}; {failure}", fault="nodes")
         if output.exit_status in _NOT_RUN and _NO_LAUNCHER in failure:
@@ -124,6 +126,10 @@ class MpiCheck(LaunchSetup):
         kept = self.partial(printed.text)
         reason = f"{failure}; {printed.problem}" if printed.problem else failure
         return Outcome("failed", reason, metrics=kept, flags=[PARTIAL] if kept else [])
+
+    def _dead_nodes(self) -> str | None:
+        """Names those of its nodes that are gone, or None."""
+        return dead_nodes(self.job.nodelist or [])
 
     def _unprepared(self, printed: Printed) -> Loss | None:
         """The loss of a job that ended before its session, for a module is missing."""

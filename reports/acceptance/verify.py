@@ -9,9 +9,12 @@ shows it.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import nullcontext
+import stat
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from operator import attrgetter
 from pathlib import Path
 
@@ -31,6 +34,7 @@ from reports.acceptance.comparison import Check, clipped
 from reports.acceptance.digests import digest
 from reports.acceptance.dossier import FOLDER
 from reports.acceptance.folder import ReadCriteria, folder_checks
+from reports.load.raw_state import raw_fault
 
 #: Digits of the seal on paper that are enough.
 LEAST_SEAL_DIGITS = 8
@@ -41,11 +45,13 @@ def verify(
     read_criteria: ReadCriteria,
     document: Path | None = None,
     seal: str | None = None,
+    reread: Reread | None = None,
 ) -> list[Check]:
     """Verify all that the run directory holds: records and raw output always, the document if
     there is one.
 
-    `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper.
+    `document` is a copy of the document from elsewhere; `seal` the beginning of the seal on paper;
+    `reread` gives how a record differs from its raw output, judged again, and raises NotReadError.
     Raises AssayError for a plan, a provenance or records that cannot be read or are not of the run.
     """
     folder = run_dir / FOLDER
@@ -58,6 +64,9 @@ def verify(
         _records(run_dir, plan, records, accepted=accepted),
         Check("raw output against the records", clipped(_raw_faults(run_dir, records))),
     ]
+    checks.append(Check("no links in its folders", clipped(_links(run_dir))))
+    if reread is not None:
+        checks.append(_values(run_dir, read_records(path) if records else (), reread))
     if not accepted:
         note = "there is no acceptance document yet"
         told = (f"{folder} holds no {store.MACHINE}",) if document or seal else ()
@@ -74,6 +83,52 @@ def verify(
     if seal is not None:
         checks.append(_seal(folder, seal.strip().lower()))
     return checks
+
+
+class NotReadError(Exception):
+    """A launch cannot be judged again here; the message says why, of one or of several. `of_today`:
+    the run is of an Assay that keeps what is needed, so that its raw output was changed."""
+
+    def __init__(self, message: str, *, of_today: bool = False) -> None:
+        super().__init__(message)
+        self.of_today = of_today
+
+
+Reread = Callable[[RawFiles, Record], Iterable[str]]
+
+
+def _values(run_dir: Path, records: Iterable[Record], reread: Reread) -> Check:
+    """What the records say against what their raw output says, read again."""
+    faults, unread, lacking = list[str](), Counter[str](), False
+    with RawFiles(run_dir) as files:
+        for record in records:
+            if record.block == 0 or not raw_paths(record.artifacts):
+                continue  # not launched; a launch that is ok without raw output is told elsewhere
+            try:
+                where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+                faults += [f"{where}: {fault}" for fault in reread(files, record)]
+            except NotReadError as error:
+                unread[f"of {record.check}: {error}"] += 1
+                lacking |= record.status == "ok" and error.of_today
+            except AssayError:  # damage, which is told elsewhere
+                continue
+    note = "; ".join(f"not read again: {count} launches {why}" for why, count in unread.items())
+    return Check("values read again from raw output", clipped(faults), note, unproven=lacking)
+
+
+def unproven(run_dir: Path, records: Iterable[Record], reread: Reread) -> Iterator[str]:
+    """The launches whose raw output is missing or changed, or does not give their record. What an
+    Assay of record schema 1 wrote is not proven by it."""
+    with RawFiles(run_dir) as files:
+        for record in records:
+            if record.chain is msgspec.UNSET:
+                continue
+            where = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+            if fault := raw_fault(files, record.artifacts):
+                yield f"{where}: {fault}"
+            elif raw_paths(record.artifacts):
+                with suppress(NotReadError):
+                    yield from (f"{where}: {fault}" for fault in reread(files, record))
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -142,6 +197,20 @@ def _records(run_dir: Path, plan: Plan, records: list[_Named], *, accepted: bool
     return Check(what, tuple(faults), "; ".join(notes), unproven=unproven and not accepted)
 
 
+def _links(run_dir: Path) -> Iterator[str]:
+    """Files of the run's own folders that have another name or place, by which they change."""
+    for folder, folders, files in os.walk(run_dir):
+        if Path(folder) == run_dir and "work" in folders:
+            folders.remove("work")  # the jobs' user's, while the run goes on
+        for name in sorted([*folders, *files]):
+            path = Path(folder, name)
+            found = path.lstat()
+            if stat.S_ISLNK(found.st_mode):
+                yield f"{path.relative_to(run_dir)} is a link"
+            elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+                yield f"{path.relative_to(run_dir)} has {found.st_nlink} names (hard links)"
+
+
 def _raw_faults(run_dir: Path, records: list[_Named]) -> Iterator[str]:
     told: set[str] = set()  # all behind a damage have one message
     with RawFiles(run_dir) as files:
@@ -197,5 +266,10 @@ def _further(run_dir: Path, files: RawFiles, named: set[str], told: set[str]) ->
                 yield from _once(error, told)
                 continue
             yield from (f"{one} belongs to no record" for one in members if one not in named)
+            if behind := files.behind(name):
+                yield (
+                    f"{name} has {behind} bytes that are of none of its members. If a kill of the"
+                    f" run did that, say: assay run --resume {run_dir}"
+                )
         elif name not in named and not unfinished:
             yield f"{name} belongs to no record"

@@ -133,6 +133,7 @@ def compare(run_a: Path, run_b: Path, history: Path | None = None) -> RunCompari
             f"B: {b.run_id}, campaign {b.plan.campaign}, {_state(second)}",
             f"{count_text(len(shared), 'case')} in both; only in A: {only_a}, only in B: {only_b}",
             _days_fact(days),
+            *(f"{side}: {one}" for side, run in (("A", a), ("B", b)) for one in run.warnings),
         ],
         differences,
         [table for table in tables if table is not None],

@@ -15,6 +15,7 @@ from records.plan import read_plan
 from records.provenance import read_provenance
 from records.record import has_torn_tail
 from reports.load.launches import Launch, Launches
+from reports.load.raw_state import raw_warnings
 from reports.load.reader import Reader
 from reports.load.run import AtKey, Run, Series, stacked
 from reports.load.scans import scans_of
@@ -53,12 +54,15 @@ def load_run(directory: Path) -> Run:
     elif fault := chain.missing():
         raise AssayError(f"{records_path}: {fault}")
     reader.settle()
+    launches = reader.launches()
+    if chain.unchained < chain.records:  # else an Assay wrote them that kept less
+        warnings += raw_warnings(directory, plan, launches)
     return Run(
         directory=directory,
         plan=plan,
         provenance=provenance,
         run_id=belonging.run_id or directory.resolve().name,
-        launches=reader.launches(),
+        launches=launches,
         series=reader.series(),
         invalid=reader.series(on_purpose=True),
         scans=scans_of(directory, reader.scans()),

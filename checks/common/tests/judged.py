@@ -100,6 +100,7 @@ class Launch:
     _clock_set = MpiCheck._clock_set
     _clocks_apart = MpiCheck._clocks_apart
     _unprepared = MpiCheck._unprepared
+    _dead_nodes = MpiCheck._dead_nodes
     _did_not_end = MpiCheck._did_not_end
     _beyond_limit = MpiCheck._beyond_limit
     _doubts = MpiCheck._doubts

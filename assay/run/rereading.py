@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches judged once more from the raw output that a run keeps, by the code that judged them.
+
+What only Slurm or the site's file knew is not asked again: the job's state, the library that the
+site names, hops and limits. So the status of a launch that is not `ok` may say more than its output
+does; of one that is `ok` nothing may differ.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any
+
+from msgspec import UNSET
+from pydantic import ValidationError
+
+from checks.common.base import NOT_JUDGED, MpiCheck
+from checks.common.clocks import Moment
+from checks.common.json_lines import PROGRAM_SECRET, SESSION_SECRET, Secrets, session_lines
+from checks.common.launch_commands import LAUNCHERS
+from checks.common.leaves import leaf_of
+from checks.common.metrics import HOPS
+from checks.common.outcome import Outcome, iso_time
+from checks.common.printed import Printed
+from checks.common.registry import CHECKS
+from records.archive import RawFiles
+from records.flags import OVERSUBSCRIBED, RAW_CUT
+from records.limits import Nominal
+from records.metric import Metric
+from records.pair_scans import ARTIFACT
+from records.plan import Plan
+from records.provenance import EnvironmentAsRun, Provenance
+from records.record import Record
+from reports.acceptance.verify import NotReadError
+
+_SECRET = re.compile(
+    rf"^export ({SESSION_SECRET}|{PROGRAM_SECRET})=([0-9a-f]{{16}})$", re.MULTILINE
+)
+_Place = tuple[str, tuple[tuple[str, Any], ...]]
+#: A site's own program where there may be one: its output is read otherwise.
+_FOREIGN = {"programs": dict.fromkeys(("hpl", "osu", "netpipe", "su3_rmd"), "/")}
+
+
+class Rereader:
+    """Judges the launches of one run again."""
+
+    def __init__(self, plan: Plan, provenance: Provenance) -> None:
+        self._cases = {case.id: case for case in plan.cases}
+        self._provenance, self._metrics = provenance, plan.register.metrics
+
+    def faults(self, files: RawFiles, record: Record) -> Iterator[str]:
+        """How a launch's record differs from its raw output. Raises NotReadError, and AssayError
+        for an archive that is damaged."""
+        text: dict[str, str] = {
+            kind: (files.read(record.artifacts[kind]) or b"").decode("utf-8", "replace")
+            for kind in ("script", "stdout", "stderr")
+            if kind in record.artifacts
+        }
+        secrets = dict(_SECRET.findall(text.get("script", "")))
+        if len(secrets) < 2 or "stdout" not in text:
+            told = "their job scripts have no secrets by which their lines are known"
+            raise NotReadError(told, of_today=record.chain is not UNSET)
+        if RAW_CUT in record.flags:
+            raise NotReadError("their raw output was cut")
+        known = Secrets(secrets[SESSION_SECRET], secrets[PROGRAM_SECRET])
+        read = [[*self._differences(record, self._judged(record, known, text, {}))]]
+        if read[0]:  # a site's own program may have printed it
+            read.append([*self._differences(record, self._judged(record, known, text, _FOREIGN))])
+        yield from min(read, key=len)
+        interval = session_lines(text["stdout"], known).session_interval()
+        for name, at in zip(("started_at", "ended_at"), interval or (), strict=False):
+            if getattr(record, name) != iso_time(at):
+                yield f"{name} is {getattr(record, name)}, its raw output says {iso_time(at)}"
+
+    def _differences(self, record: Record, found: Outcome) -> Iterator[str]:
+        if (found.reason or "").startswith(NOT_JUDGED):
+            raise NotReadError(f"{found.reason}"[:200], of_today=True)
+        if record.status != found.status:
+            if record.status != "ok":
+                raise NotReadError(
+                    f"recorded as {record.status}, of which their output says nothing"
+                )
+            yield f"it is recorded as ok, its raw output is {found.status}: {found.reason}"
+            return
+        kept, read = (_values(one.metrics, self._metrics) for one in (record, found))
+        for place in sorted(kept.keys() | read.keys(), key=str):
+            one, other = kept.get(place), read.get(place)
+            if one != other:
+                name, at = place
+                where = f"{name} at {dict(at)}" if at else name
+                yield f"{where} is {_told(one)} in the record, {_told(other)} in the raw output"
+        if record.status == "ok" and (found.profile or []) != (record.profile or []):
+            yield "its MPI profile is not that of the raw output"
+        marked = [OVERSUBSCRIBED in flags for flags in (record.flags, found.flags)]
+        if marked[0] != marked[1]:
+            yield f"its flag {OVERSUBSCRIBED} is {marked[0]}, by the raw output {marked[1]}".lower()
+
+    def _judged(
+        self, record: Record, secrets: Secrets, text: dict[str, str], extras: dict[str, Any]
+    ) -> Outcome:
+        """What the raw output of a launch comes to."""
+        case = self._cases.get(record.case_id)
+        if case is None or case.check not in CHECKS:
+            raise NotReadError("the check is not here; name its folder with --checks")
+        described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
+        if ARTIFACT in record.artifacts:
+            raise NotReadError("their values came in a file, which is kept as points alone")
+        check = _leaf(case.check)
+        layout = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node}
+        model, asked = check.definition.parameters, {**layout, **case.params}
+        try:
+            params = model.model_validate({n: asked[n] for n in model.model_fields if n in asked})
+        except ValidationError as error:
+            raise NotReadError("the check here has no such parameters") from error
+        begin, end = session_lines(text["stdout"], secrets).session_interval() or (0.0, 0.0)
+        launcher = LAUNCHERS.get(described.launcher or "")
+        pvm = described.launcher == "assay-pvm"
+        with TemporaryDirectory() as stage:
+            Path(stage, "err").write_text(text.get("stderr", ""), encoding="utf-8")
+            launch = object.__new__(check)
+            launch.__dict__.update(
+                params=params,
+                secrets=secrets,
+                **layout,
+                cpus_per_task=case.cpus_per_task or 0,
+                launch_limit_s=0.0,
+                resources=case.resources,
+                _stagedir=stage,
+                _login_end=None,
+                _job=SimpleNamespace(
+                    **{"loss": None, "exitcode": 0, "state": "COMPLETED", "slurm": {}},
+                    nodelist=record.nodes,
+                    handed_in=Moment(begin, 0.0),
+                    ended=Moment(end, end - begin),
+                    launcher=SimpleNamespace(daemons=launcher.daemons if launcher else "none"),
+                    stderr="err",
+                ),
+                _current_environ=SimpleNamespace(
+                    extras={"library": "", "device": "", "seen": {}, "programs": {}, **extras},
+                    features=["pvm" if pvm else "mpi"],
+                ),
+                _current_partition=SimpleNamespace(
+                    extras={
+                        "wire_is_counted": self._provenance.site.network.counted is not False,
+                        "topology": None,
+                        "nominal": Nominal(),
+                    }
+                ),
+                _dead_nodes=lambda: None,
+                **dict.fromkeys(("hpl", "programs"), SimpleNamespace(folder=Path(stage))),
+            )
+            return launch.judge(Printed(text["stdout"]))
+
+
+@cache
+def _leaf(check: str) -> type[MpiCheck]:
+    """The class of a check."""
+    return leaf_of(CHECKS[check])
+
+
+def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:
+    """Metrics by name and point; without hops, which the site's file tells."""
+    return {
+        (one.name, tuple(sorted((one.at or {}).items()))): (one.value, one.samples)
+        for one in metrics
+        if one.name in names and one.name != HOPS.name
+    }
+
+
+def _told(found: tuple[float, list[float] | None] | None) -> str:
+    return "missing" if found is None else f"{found[0]!r}"

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a run's raw output is still what its records say, as far as a report asks that."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from contextlib import nullcontext
+from operator import attrgetter
+from pathlib import Path
+
+import numpy as np
+
+from records.archive import RawFiles
+from records.belonging import checksum_of, raw_paths
+from records.errors import AssayError
+from records.input_files import kind_at
+from records.plan import Plan
+from reports.load.launches import Launches
+
+#: Raw files that are compared; of a run that has more only the archives must be there, for a report
+#: of 100,000 launches would take half as long again. `assay verify` compares all.
+MOST_COMPARED = 30_000
+#: Launches that a warning names.
+_NAMED = 3
+
+
+def raw_fault(files: RawFiles, artifacts: Mapping[str, str]) -> str | None:
+    """The first raw file of a launch that is missing, damaged, or not what its record says."""
+    for kind, name in raw_paths(artifacts).items():
+        try:
+            with files.open(name) or nullcontext() as file:
+                if file is None:
+                    return f"{name} is missing"
+                if hashlib.file_digest(file, "sha256").hexdigest() != checksum_of(artifacts, kind):
+                    return f"{name} is not what its record says"
+        except AssayError as error:
+            return str(error)
+    return None
+
+
+def raw_warnings(directory: Path, plan: Plan, launches: Launches) -> list[str]:
+    """That raw output of launches is missing or was changed, with the first of them."""
+    told = [one for one in launches.where(np.ones(len(launches), dtype=bool)) if one.artifacts]
+    if 3 * len(told) > MOST_COMPARED:
+        paths = {path for one in told for path in raw_paths(one.artifacts or {}).values()}
+        archives = {path.rpartition("/")[0] for path in paths}
+        gone = sorted(name for name in archives if kind_at(directory / name) is None)
+        return [f"Raw output is missing: {', '.join(gone[:_NAMED])}."] if gone else []
+    with RawFiles(directory) as files:
+        found = [
+            f"{plan.cases[one.case].id}, block {one.block}, attempt {one.attempt}: {fault}"
+            for one in sorted(told, key=attrgetter("block"))
+            if (fault := raw_fault(files, one.artifacts or {}))
+        ]
+    if not found:
+        return []
+    return [
+        f"The raw output of {len(found)} launches is missing or was changed, so that nothing proves"
+        f" their values: {'; '.join(found[:_NAMED])}. assay verify names all."
+    ]
