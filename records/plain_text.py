@@ -7,6 +7,7 @@ Everything that prints or writes pages passes its text through here.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 #: Stands where a character was that is not shown.
 SUBSTITUTE = "\ufffd"
@@ -24,6 +25,15 @@ _FORBIDDEN = re.compile(
 def plain(text: str) -> str:
     """`text` with a mark in place of each control character; newlines and tabs stay."""
     return text if text.isprintable() else _FORBIDDEN.sub(SUBSTITUTE, text)
+
+
+def plain_data(data: Any) -> Any:
+    """Plain data, as JSON has it, with each text in it plain."""
+    if isinstance(data, dict):
+        return {plain(name): plain_data(one) for name, one in data.items()}
+    if isinstance(data, list):
+        return [*map(plain_data, data)]
+    return plain(data) if isinstance(data, str) else data
 
 
 def one_line(text: str) -> str:

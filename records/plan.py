@@ -15,6 +15,7 @@ import msgspec
 from records.errors import AssayError
 from records.input_files import decoded, line_with, read_whole, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
+from records.plain_text import plain, plain_data
 from records.values import Count, Integer, Params, Scalar
 from records.words import ALLOWED, odd_word
 
@@ -158,7 +159,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True, dict=True):
             )
         for fault, member in plan._faults():
             raise AssayError(f"{file}:{line_with(content, *member)}: {fault}")
-        return plan
+        return plan._plain()
+
+    def _plain(self) -> Plan:
+        """The same, no control character in what it tells; parameters stay as records have them."""
+        head = plain_data(msgspec.to_builtins(msgspec.structs.replace(self, cases=[])))
+        cases = [
+            msgspec.structs.replace(case, skipped=plain(case.skipped)) if case.skipped else case
+            for case in self.cases
+        ]
+        return msgspec.structs.replace(msgspec.convert(head, Plan), cases=cases)
 
     def _faults(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """What no plan of `assay run` has, with the members or words beside which it stands."""

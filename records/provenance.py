@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
 from records.node_facts import NodeFacts
+from records.plain_text import plain_data
 from records.values import Count, Integer, Scalar
 from records.withheld import WITHHELD, looks_secret, masked, secrets_of, shown, without_secrets
 from records.words import ALLOWED, is_site, odd_word
@@ -241,16 +242,16 @@ def _each_shown(texts: list[str] | None) -> list[str] | None:
 
 
 def _masked(value: _T, secrets: Collection[str] = ()) -> _T:
-    """The same with each text in it masked; names of members stay."""
+    """The same with each text in it plain and masked."""
 
-    def of(plain: Any) -> Any:
-        if isinstance(plain, dict):
-            return {name: of(one) for name, one in plain.items()}
-        if isinstance(plain, list):
-            return [*map(of, plain)]
-        return masked(plain, secrets) if isinstance(plain, str) else plain
+    def of(data: Any) -> Any:
+        if isinstance(data, dict):
+            return {name: of(one) for name, one in data.items()}
+        if isinstance(data, list):
+            return [*map(of, data)]
+        return masked(data, secrets) if isinstance(data, str) else data
 
-    return msgspec.convert(of(msgspec.to_builtins(value)), type(value))
+    return msgspec.convert(of(plain_data(msgspec.to_builtins(value))), type(value))
 
 
 _decoder = msgspec.json.Decoder(Provenance)

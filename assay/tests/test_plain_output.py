@@ -6,18 +6,27 @@ from __future__ import annotations
 import io
 import json
 import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import polars
 import pytest
+from pypdf import PdfReader
 
 from assay.cli import main
 from assay.run.progress import Progress
 from assay.terminal import plain_output
 from assay.tests.campaign_texts import CRITERIA
+from assay.tests.rewritten_runs import rewritten
+from assay.tests.test_accept_every_campaign import stored_run
+from records.errors import AssayError
 from records.metric import Metric
 from records.plain_text import SUBSTITUTE, one_line, plain
+from records.plan import Plan
+from records.provenance import read_provenance
 from records.record import Record
 from records.withheld import WITHHELD
 from reports.acceptance import store
@@ -169,3 +178,88 @@ def test_a_path_that_is_no_text_is_one_message(
     said = capsys.readouterr().err
     assert said[:-1].isprintable()
     assert said.count("\n") == 1
+
+
+def _leaves(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The ways to each text of plain data."""
+    if isinstance(data, str):
+        yield path
+    elif isinstance(data, dict | list):
+        for key, one in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from _leaves(one, (*path, key))
+
+
+def _spoilt_wherever(data: Any, takes: Callable[[bytes], object]) -> tuple[Any, int]:
+    """The data with NASTY in each text in which a reader `takes` it, and in how many it does."""
+    count = 0
+    for path in [*_leaves(data)]:
+        spoilt = json.loads(json.dumps(data))
+        place = spoilt
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] += NASTY
+        with suppress(AssayError):
+            takes(json.dumps(spoilt).encode())
+            data, count = spoilt, count + (path[-1] != "unit")
+    return data, count
+
+
+def test_no_text_of_a_plan_or_a_provenance_leaves_with_a_control_character(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = stored_run("nightly", tmp_path)
+    written = json.loads((run / "plan.json").read_text())
+    units = {one["name"]: one["unit"] for one in written["metrics"]}
+    plan, texts = _spoilt_wherever(written, Plan.from_json)
+    assert texts > 40
+    for one in plan["metrics"]:  # a unit is that of the records, or the run is refused
+        one["unit"] = units[one["name"]]
+    (run / "plan.json").write_text(json.dumps(plan))
+    found = tmp_path / "provenance.json"
+
+    def takes(content: bytes) -> None:
+        found.write_bytes(content)
+        read_provenance(found)
+
+    provenance, texts = _spoilt_wherever(json.loads((run / "provenance.json").read_text()), takes)
+    assert texts > 80
+    provenance["started_at"] = provenance["started_at"].removesuffix(NASTY)  # a time, or refused
+    found.unlink()
+    (run / "provenance.json").write_text(json.dumps(provenance))
+    params = {case["id"]: case["params"] for case in plan["cases"]}
+    rewritten(run, lambda record: record | {"params": params[record["case_id"]]})
+    for words in (
+        ["status", str(run)],
+        ["report", str(run)],
+        ["report", str(run), "--pictures", "pictures"],
+        ["compare", str(run), str(run), "--html", "page.html", "--markdown", "page.md"],
+        ["export", str(run), "--every", "--output", "metrics.txt"],
+        ["history", "add", str(run)],
+        ["history", "check"],
+        ["history", "show"],
+        ["accept", str(run), "--criteria", "standard"],
+        ["verify", str(run)],
+    ):
+        capsys.readouterr()
+        status = main(words)
+        said = capsys.readouterr()
+        assert status in (0, 1, 3), (words, said.err)
+        assert_plain(said.out + said.err, " ".join(words))
+    kinds = ("report/*", "report/raw/*", "acceptance/*")
+    files = [file for kind in kinds for file in run.glob(kind) if file.is_file()]
+    files += [*tmp_path.glob("p*"), tmp_path / "metrics.txt", *tmp_path.glob("results/*/*")]
+    files += [*(tmp_path / "pictures").iterdir()]
+    assert len(files) > 30
+    for file in files:
+        if file.suffix == ".pdf":
+            text = "".join(page.extract_text() for page in PdfReader(file).pages)
+        elif file.suffix == ".parquet":
+            frame = polars.read_parquet(file)
+            text = "".join(map(str, [*frame.columns, *frame.rows()]))
+            assert not any(repr(one)[1:-1] in text for one in CONTROLS if one != "\\")
+        elif file.is_file() and file.suffix != ".png":
+            text = file.read_bytes().decode()
+        else:
+            continue
+        assert_plain(text, str(file))

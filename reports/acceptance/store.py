@@ -11,6 +11,7 @@ from pathlib import Path
 from records.errors import AssayError, InfrastructureError
 from records.files import write_whole
 from records.input_files import decoded, kind_at, read_whole
+from records.plain_text import plain
 from records.rerun import rerun_campaign
 from records.run_directory import refuse_other
 from reports.acceptance.digests import digest, sums_text
@@ -72,7 +73,7 @@ def lists(dossier: Dossier) -> dict[str, bytes]:
         RERUNS: (json.dumps(paths, indent=1) + "\n").encode(),
     }
     if dossier.judgement.rerun:
-        texts[RERUN] = _rerun_file(dossier).encode()
+        texts[RERUN] = plain(_rerun_file(dossier)).encode()
     return texts
 
 

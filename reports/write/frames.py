@@ -172,7 +172,7 @@ def _heads(analysis: Analysis, rows: Sequence[Row]) -> pl.DataFrame:
     return _named(analysis)[places].with_columns(
         pl.Series("metric", [row.series.metric for row in rows], dtype=pl.String),
         pl.Series("at", points, dtype=pl.String),
-        pl.Series("unit", [row.unit for row in rows], dtype=pl.String),
+        pl.Series("unit", [csv_text(row.unit) for row in rows], dtype=pl.String),
         better(analysis.register, (row.series.metric for row in rows)),
     )
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup, escape
 
+from records.plain_text import plain
 from reports.show.raw_links import PAGES as RAW_PAGES
 
 #: The page itself, and the folder of the pages beside it.
@@ -171,4 +172,4 @@ def _linked(text: str, file: str, homes: dict[str, str], root: str) -> str:
             return f'<a href="{up}{root}/records.jsonl"'
         return link[0] if home == file else f'<a href="{up}{home}#{link[1]}"'
 
-    return _INNER.sub(inner, text)
+    return plain(_INNER.sub(inner, text))
