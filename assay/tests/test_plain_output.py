@@ -47,8 +47,6 @@ def spoilt(record: dict[str, Any]) -> dict[str, Any]:
     record |= {"flags": [NASTY], "job_id": NASTY, "started_at": f"2026-11-20{NASTY}"}
     if record["block"] == 1:
         record |= {"status": "failed", "reason": NASTY}
-    for metric in record["metrics"]:
-        metric["at"] = {**(metric.get("at") or {}), "construct": NASTY}
     return record
 
 
