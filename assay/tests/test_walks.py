@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A user's walks by the command line alone, each from a real cluster to its document."""
+
+import json
+import os
+import re
+import subprocess
+from hashlib import sha256
+from html import unescape
+
+import pytest
+from pypdf import PdfReader
+
+from assay.tests.test_run_on_cluster import (
+    ASSAY,
+    pytestmark,  # noqa: F401  what these tests need
+)
+from reports.write.pdf import find_browser
+
+#: Two test runs on one machine do not meet.
+CLUSTER = f"t-w{os.getpid()}"
+SITE = f"virtual:{CLUSTER}"
+
+
+def assay(*arguments, folder=None):
+    """The exit status of a command, and what the screen says: its words, without line breaks."""
+    done = subprocess.run(
+        [ASSAY, *map(str, arguments)],
+        check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=1800,
+    )
+    return done.returncode, " ".join((done.stdout + done.stderr).split())
+
+
+def words(page):
+    """The text of a page without markup and line breaks."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", page.read_text())).split())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    status, said = assay("cluster", "up", "--name", CLUSTER, "--nodes", "4", "--network", "gigabit")
+    assert status == 0, said
+    yield CLUSTER
+    status, said = assay("cluster", "down", "--name", CLUSTER)
+    assert (status, "nothing is left" in said) == (0, True), said
+
+
+def the_run(folder, campaign):
+    (path,) = (folder / "results" / campaign).iterdir()
+    return path
+
+
+def test_choose_a_library(tmp_path):
+    part = ("--environments", "mpich,lam", "--checks", "pt2pt,startup", "--blocks", "6")
+    status, said = assay("run", "quick", "--site", SITE, *part, folder=tmp_path)
+    assert status == 0, said
+    run = the_run(tmp_path, "quick")
+    status, said = assay("report", folder=tmp_path)
+    assert status == 0, said
+    answer = json.loads((run / "report" / "verdicts.json").read_text())["answer"]
+    assert answer["state"] in ("decided", "open")
+    assert any(name in answer["sentence"] for name in ("mpich", "lam", "MPICH", "LAM"))
+    assert answer["sentence"] in said
+    page = tmp_path / re.search(r"page: (\S+)", said)[1]
+    assert page == run / "report" / "index.html"
+    assert answer["sentence"] in words(page)
+    status, said = assay("verify", run)
+    assert (status, "fault" in said) == (0, False), said
+
+
+def test_accept_a_machine(tmp_path):
+    part = ("--environments", "lam", "--blocks", "3", "--scale", "small")
+    status, said = assay("run", "acceptance", "--site", SITE, *part, folder=tmp_path)
+    assert status == 0, said
+    run = the_run(tmp_path, "acceptance")
+    folder = run / "acceptance"
+    statuses = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "SUSPECT": 3}
+    for criteria, options in (("rehearsal", []), ("standard", ["--criteria", "standard"])):
+        status, said = assay("accept", run, *options)
+        told = json.loads((folder / "acceptance.json").read_text())
+        assert told["criteria"]["name"] == criteria
+        assert (status, said.startswith(told["verdict"])) == (statuses[told["verdict"]], True)
+    assert {item["verdict"] for item in told["results"]} >= {"PASS"}
+    page = (folder / "document.html").read_text()
+    seal = sha256((folder / "acceptance.json").read_bytes()).hexdigest()
+    assert run.name in page and seal[:16] in page.replace(" ", "")
+    if find_browser() is not None:
+        print_ = "".join(sheet.extract_text() for sheet in PdfReader(folder / "document.pdf").pages)
+        assert run.name in print_
+    assert assay("verify", run, "--seal", seal[:16])[0] == 0
+    assert assay("verify", folder / "document.html")[0] == 0
+    (folder / "document.html").write_text(page.replace(told["verdict"], "PASS!"))
+    status, said = assay("verify", run)
+    assert (status, "document.html was changed" in said) == (1, True), said
