@@ -96,3 +96,39 @@ def test_accept_a_machine(tmp_path):
     (folder / "document.html").write_text(page.replace(told["verdict"], "PASS!"))
     status, said = assay("verify", run)
     assert (status, "document.html was changed" in said) == (1, True), said
+
+
+NIGHTLY = """
+schema: 1
+name: nights
+question: Is a node slower tonight?
+environments: [mpich]
+blocks: 4
+seed: 5
+cases:
+  - check: node
+    fixed: {ranks: 4, ranks_per_node: 1, turns: true, kernels: [dgemm], dgemm_n: 800}
+"""
+
+
+def test_a_node_that_becomes_slow_is_named_in_its_nights_of_a_young_history(tmp_path):
+    (tmp_path / "nights.yaml").write_text(NIGHTLY)
+    night = ("nightly", "run", "--campaign", "nights.yaml", "--site", SITE)
+    for number in range(1, 6):
+        if number == 4:
+            status, said = assay("cluster", "degrade", "n2", "--cpu", "0.1", "--name", CLUSTER)
+            assert status == 0, said
+        status, said = assay(*night, folder=tmp_path)
+        state, sentence = re.search(
+            r"\b([A-Z]{4,}): (.*?)(?= Not known:| nights on )", said
+        ).groups()
+        # A young history says nothing good; other work on the machine may make any node slow.
+        assert status == {"LEARNING": 3, "SUSPECT": 3, "FAIL": 1}.get(state), said
+        assert sentence in words(tmp_path / re.search(r"Trends: (\S+)", said)[1])
+        if number >= 4:
+            assert state != "LEARNING", said
+            assert re.search(r"\bn2: .* slower\b", sentence), said
+    status, said = assay("cluster", "mend", "n2", "--name", CLUSTER)
+    assert status == 0, said
+    status, said = assay("history", "show", folder=tmp_path)
+    assert (status, "nights on virtual: 5 nights" in said) == (0, True), said
