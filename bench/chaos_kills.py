@@ -59,6 +59,8 @@ _WORK_BYTES = 96 << 20
 _RESUMES = 8
 #: Seconds without a record, of a driver that has not ended; other waits, too.
 _PATIENCE_S = 400.0
+#: How often within them the cluster is looked after.
+_LOOKS = 10
 
 
 class Chaos:
@@ -144,14 +146,19 @@ class Chaos:
         return self._driver.poll() is not None
 
     def _status_unless_idle(self, run: RunDirectory) -> int | None:
-        """How the driver ended; None: it goes on. One that adds no record for long is killed."""
+        """How the driver ended; None: it goes on. One that adds no record for long is killed.
+
+        Meanwhile the cluster is mended again: Slurm drains a node seconds after its controller was
+        started anew, when that gives the number of a job that it forgot ("Duplicate jobid").
+        """
         assert self._driver is not None
         before = _size(run.records_file)
-        try:
-            return self._driver.wait(timeout=_PATIENCE_S)
-        except subprocess.TimeoutExpired:
+        for _ in range(_LOOKS):
+            with suppress(subprocess.TimeoutExpired):
+                return self._driver.wait(timeout=_PATIENCE_S / _LOOKS)
             if _size(run.records_file) > before:
                 return None
+            self._mend()
         self._problem(f"a driver hangs: {self._log.read_text()[-500:]}")
         self._driver.kill()
         return self._driver.wait()

@@ -23,13 +23,17 @@ def test_a_driver_hangs_when_it_adds_no_record_however_long_the_run_is(
     tmp_path, monkeypatch, script, problems
 ):
     monkeypatch.setattr(chaos_kills, "_PATIENCE_S", 2.0)
+    monkeypatch.setattr(chaos_kills, "_LOOKS", 2)
     run, found = RunDirectory(tmp_path), Chaos.__new__(Chaos)
     found.problems, found.ended, found._log = [], Counter(), tmp_path / "log"
+    mended = []
+    monkeypatch.setattr(found, "_mend", lambda: mended.append(True))
     found._log.touch()
     argv = ["sh", "-c", script * 10, str(run.records_file)]
     found._driver = subprocess.Popen(argv)
     found._wait(run)
     assert len(found.problems) == problems
+    assert bool(mended) == bool(problems)
 
 
 @pytest.mark.cluster
