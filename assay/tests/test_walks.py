@@ -55,7 +55,7 @@ def the_run(folder, campaign):
 
 
 def test_choose_a_library(tmp_path):
-    part = ("--environments", "mpich,lam", "--checks", "pt2pt,startup", "--blocks", "6")
+    part = ("--environments", "mpich,lam", "--checks", "pt2pt", "--blocks", "6")
     status, said = assay("run", "quick", "--site", SITE, *part, folder=tmp_path)
     assert status == 0, said
     run = the_run(tmp_path, "quick")
