@@ -132,8 +132,8 @@ def choices(analysis: Analysis) -> Table | None:
         " better than √p (in D than p·log₂p too), no other law predicts left-out process counts"
         " better by more than a tenth, and it misses them by at most 50 %. Where even the best pair"
         " is off by more than 25 % rms, or every pair misses left-out counts by more than 50 %,"
-        " there is no law: ranks share cores, at some counts or at all, or the library changes its algorithm with the"
-        " length.",
+        " there is no law: ranks share cores, at some counts or at all, or the library"
+        " changes its algorithm with the length.",
         group=1,
     )
 
