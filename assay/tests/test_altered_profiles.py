@@ -8,6 +8,7 @@ between the mean and the sum, a further wait.
 import copy
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -35,7 +36,7 @@ def profiles(tmp_path_factory):
     ]
 
 
-def refused(profile: list[dict]) -> bool:
+def refused(profile: list[dict[str, Any]]) -> bool:
     """Whether a launch that printed this is wrong."""
     try:
         Output(profile=[rank_profile(rank) for rank in profile]).profile_by_rank(len(profile))
@@ -44,7 +45,7 @@ def refused(profile: list[dict]) -> bool:
     return False
 
 
-def altered(profile: list[dict]) -> Iterator[tuple[str, list[dict]]]:
+def altered(profile: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The profile with one thing changed, and what that is."""
     for place, rank in enumerate(profile):
         for change in _changes(rank):
@@ -52,9 +53,9 @@ def altered(profile: list[dict]) -> Iterator[tuple[str, list[dict]]]:
             yield change(other[place]), other
 
 
-def _changes(rank: dict) -> Iterator:
+def _changes(rank: dict[str, Any]) -> Iterator[Any]:
     def number(name: str, factor: float, call: int | None = None):
-        def change(rank: dict) -> str:
+        def change(rank: dict[str, Any]) -> str:
             at = rank if call is None else rank["calls"][call]
             at[name] = at[name] * factor if name in TIMES else round(at[name] * factor) + 1
             return "Wait count" if at.get("call") == "Wait" and name == "count" else name
@@ -62,7 +63,7 @@ def _changes(rank: dict) -> Iterator:
         return change
 
     def sizes(call: int, key: str, what: str):
-        def change(rank: dict) -> str:
+        def change(rank: dict[str, Any]) -> str:
             found = rank["calls"][call]["sizes"]
             if what == "moved":
                 found[str(2 * int(key) or 1)] = found.pop(key)
@@ -75,7 +76,7 @@ def _changes(rank: dict) -> Iterator:
         return change
 
     def whole(call: int, what: str):
-        def change(rank: dict) -> str:
+        def change(rank: dict[str, Any]) -> str:
             calls = rank["calls"]
             if what == "dropped":
                 del calls[call]

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from records.archive import RawFiles
 from records.record import read_records
 
 
-def wrong_in(check: str, params: dict, text: str, metrics=None) -> str | None:
+def wrong_in(check: str, params: dict[str, Any], text: str, metrics=None) -> str | None:
     """What is wrong with a launch of one of our programs that printed this, or None.
 
     With `metrics`, as of a foreign program, those are judged and not read.
@@ -62,7 +63,7 @@ def test_no_value_of_a_real_launch_is_impossible(campaign, tmp_path):
     assert judged > 0
 
 
-def sample(check: str, name: str) -> tuple[dict, str]:
+def sample(check: str, name: str) -> tuple[dict[str, Any], str]:
     folder = FOLDER / check / "samples"
     params = json.loads((folder / f"{name}.params.json").read_text())
     return params, (folder / f"{name}.out").read_text()

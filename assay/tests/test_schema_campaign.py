@@ -141,8 +141,8 @@ FAULTS = {
     ),
     "unknown criteria": (
         "seed: 7",
-        "seed: 7\njudged_by: {real: standart}",
-        'c.yaml:7: judged_by.real: found "standart" (text) (did you mean standard?); allowed is'
+        "seed: 7\njudged_by: {real: standards}",
+        'c.yaml:7: judged_by.real: found "standards" (text) (did you mean standard?); allowed is'
         " rehearsal, standard",
     ),
     "criteria of no cluster": (

@@ -132,7 +132,7 @@ def appended(run: Path) -> str:
 def in_the_directory(run: Path) -> str:
     with ZipFile(run / "raw" / "b2.zip", "a") as archive:
         archive.filelist[0].comment = b"more"
-        archive._didModify = True
+        archive._didModify = True  # type: ignore[attr-defined]
     return "raw/b2.zip has 4 bytes that are of none of its members"
 
 

@@ -22,7 +22,8 @@ static void find_file(void) {
         return;
     const char *name = strcmp(program_invocation_short_name, "srun") ? getenv("SET_CLOCK") : NULL;
     int file = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-    void *found = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *set_by_s, PROT_READ, MAP_SHARED, file, 0);
+    void *found =
+        file < 0 ? MAP_FAILED : mmap(NULL, sizeof *set_by_s, PROT_READ, MAP_SHARED, file, 0);
     if (file >= 0)
         close(file);
     set_by_s = found == MAP_FAILED ? NULL : found;
