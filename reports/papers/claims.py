@@ -20,7 +20,7 @@ from reports.papers.matching import Point, rows_like, why_nothing
 from reports.papers.steps import Field, Values, joined
 from reports.show.rows import environments
 from reports.show.tables import Cell, Column, Table
-from reports.statistics.descriptive import LEVEL, mean_half_width, summarise
+from reports.statistics.descriptive import LEVEL, gap, mean_half_width, summarise
 
 HOLDS, FAILS = "holds", "does not hold"
 UNRESOLVED, UNTESTABLE = "not resolved", "cannot be tested here"
@@ -196,14 +196,19 @@ def _judged(
     limit = claim.more_than if claim.more_than is not None else claim.less_than
     assert limit is not None
     asked = f"asked {'above' if above else 'below'} {limit / unit.factor:g}"
-    interval = summary.mean_interval
-    if interval is None or summary.n < LEAST_LAUNCHES:
+    grid = gap(np.array(logs))
+    if summary.n < LEAST_LAUNCHES:
         few = "one launch" if summary.n == 1 else "two launches"
         because = f"{told}, {asked}; {count_text(points, 'point')}; {few}: not resolved"
         return Verdict(environment, UNRESOLVED, because)
-    low, high = math.exp(interval.low), math.exp(interval.high)
-    half = mean_half_width(summary.n, 1 - (1 - LEVEL) / among) * (summary.stddev or 0.0)
-    ends = between(interval.low, interval.high, text)
+
+    def half_width(level: float) -> float:
+        """Never below the grid of the values: ties are no small variance."""
+        return max(grid, mean_half_width(summary.n, level) * (summary.stddev or 0.0))
+
+    alone, half = half_width(LEVEL), half_width(1 - (1 - LEVEL) / among)
+    low, high = math.exp(summary.mean - alone), math.exp(summary.mean + alone)
+    ends = between(summary.mean - alone, summary.mean + alone, text)
     if high > WIDEST * low:
         ends = f"ends more than a factor of {WIDEST:,} apart"
     because = f"{told} ({LEVEL:.0%}: {ends}), {asked}; {over}"

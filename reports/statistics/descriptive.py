@@ -209,7 +209,7 @@ def log_ratio_interval(a: Sequence[float], b: Sequence[float]) -> tuple[float, I
         variance**2 / float((parts**2 / [len(a) - 1, len(b) - 1]).sum()) if variance > 0 else 1.0
     )
     half = float(special.stdtrit(freedom, 0.5 + LEVEL / 2)) * variance**0.5
-    half = max(half, (1 + 1e-9) * _gap(np.concatenate([first, second])))
+    half = max(half, (1 + 1e-9) * gap(np.concatenate([first, second])))
     low, high = np.exp([difference - half, difference + half]).tolist()
     return float(np.exp(difference)), Interval(low, high, LEVEL, "Welch t of logarithms")
 
@@ -229,7 +229,7 @@ def grids(rows: Matrix) -> NDArray[np.float64]:
     return np.asarray(np.where(np.isfinite(least), least, known))
 
 
-def _gap(values: NDArray[np.float64]) -> float:
+def gap(values: NDArray[np.float64]) -> float:
     """The smallest gap of two values that differ; 0 where none do."""
     if np.ptp(values) <= _ALIKE * (1 + np.abs(values).max()):
         return 0.0

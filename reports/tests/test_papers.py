@@ -212,6 +212,13 @@ def test_two_launches_resolve_no_claim_and_give_no_interval(tmp_path):
         assert "95%" not in verdict.because
 
 
+@pytest.mark.parametrize(("lam", "word"), [(1.0015, UNRESOLVED), (1.0030, HOLDS)])
+def test_a_claim_is_known_to_the_grid_of_its_values_at_best(tmp_path, lam, word):
+    """LAM's advantage has two values, 0.2 % apart, which seven launches repeat."""
+    analysis = analyse(load_run(a_run(tmp_path, lam=lam)))
+    assert [one.word for one in judge(lead(more_than=1.0), analysis)] == [word]
+
+
 def sharing(run: Path, shares) -> Path:
     """The run, with the launches that `shares` picks, and no other, marked as oversubscribed."""
     file = run / "records.jsonl"
