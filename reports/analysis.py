@@ -119,6 +119,15 @@ class Analysis:
         found = self._by_check.get(check, {})
         return [row for name in metrics or found for row in found.get(name, ())]
 
+    def deciding_metric(self, check: str) -> str:
+        """What a check is read by: its deciding metric, the one it shows, or the first it has."""
+        known = self.register.checks.get(check)
+        wanted = (known.deciding, known.shown) if known else ()
+        metrics = self.register.metrics
+        measured = (name for name in self.metrics_of(check) if metrics[name].measured)
+        names = (*(name for name in wanted if self.rows_of(check, name)), *measured)
+        return next(iter(names), "")
+
     def case(self, row: Row) -> PlannedCase:
         """The planned case of a row."""
         return self.run.plan.cases[row.series.case]

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from reports.analysis import Analysis
 from reports.load.launches import BESIDE, NOT_DRAWN, Launches
 from reports.notation.units import count_text
-from reports.show.headline import deciding_metric
 from reports.statistics.stratified import LEAST_OF_EACH, Shift, comparable, stratified_shift
 
 #: Two-sided error below which neighbours are said to have mattered.
@@ -117,7 +116,7 @@ def _launch_values(analysis: Analysis) -> Iterator[tuple[tuple[int, int], float]
     blocks: list[NDArray[np.int64]] = []
     values: list[NDArray[np.float64]] = []
     for check in analysis.checks:
-        metric = deciding_metric(analysis, check)
+        metric = analysis.deciding_metric(check)
         if not metric:
             continue
         sign = 1.0 if analysis.register.metrics[metric].better == "lower" else -1.0

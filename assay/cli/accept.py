@@ -11,13 +11,13 @@ from typing import Any
 
 from assay.cli.options import add_checks, add_json, add_run, add_site
 from assay.cli.pictures import add_pictures, tell_pictures
-from assay.criteria import criteria_names
 from assay.criteria.loading import load_criteria
 from assay.machine.runs import AnswerPart
 from assay.run.start import start_run
 from assay.schema.problems import listed
 from assay.screens.acceptance import show_acceptance
 from assay.screens.screen import Screen
+from assay.shipped import criteria_names
 from records.errors import AssayError, ExitStatus
 from records.input_files import kind_at, opened
 from records.run_directory import RunDirectory, open_run

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assay.criteria import FOLDER, criteria_names
 from assay.criteria.rules import criteria_problems
 from assay.schema.document import clipped, read_text
 from assay.schema.problems import checked, did_you_mean, listed
+from assay.shipped import CRITERIA, criteria_names
 from records.criteria import Criteria
 from records.errors import AssayError
 from records.sections import NAME_PATTERN
@@ -33,7 +33,7 @@ def criteria_from_text(file: str, text: str) -> Criteria:
 
 
 def _find(name_or_path: str) -> Path:
-    shipped = FOLDER / f"{name_or_path}.yaml"
+    shipped = CRITERIA / f"{name_or_path}.yaml"
     if re.fullmatch(NAME_PATTERN, name_or_path) and shipped.is_file():
         return shipped
     path = Path(name_or_path)

@@ -12,9 +12,9 @@ import pytest
 from pypdf import PdfReader
 
 from assay.cli import main
-from assay.criteria import criteria_names
 from assay.criteria.loading import load_criteria
 from assay.schema.loading import campaign_names
+from assay.shipped import criteria_names
 from reports.acceptance import store
 from reports.write.pdf import find_browser
 

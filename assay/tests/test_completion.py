@@ -14,8 +14,8 @@ import pytest
 
 from assay.cli import main
 from assay.cli.parser import COMMANDS
-from assay.criteria import criteria_names
 from assay.schema import campaign_names
+from assay.shipped import criteria_names
 from assay.sites.site_file import SITES
 from checks.common.registry import CHECKS
 

@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 import yaml
 
-from assay.criteria import criteria_names
 from assay.criteria.json_schema import SCHEMA_FILE, criteria_schema
 from assay.criteria.loading import criteria_from_text, load_criteria
+from assay.shipped import criteria_names
 from checks.common.registry import CHECKS
 from records.errors import AssayError
 

@@ -47,7 +47,7 @@ def test_a_launchs_raw_output_is_printed_and_proven(
     assert main([*words, str(run)]) == 0
     text = capsys.readouterr().out
     assert all(one["text"].strip() in text for one in told["files"])
-    assert main(["verify", str(run)]) == 0
+    assert main(["verify", str(run)]) == 3  # no check can judge what was made up
     assert "ok       raw output against the records" in capsys.readouterr().out
     assert main(["raw", "hpl", "1", "--run", str(run)]) == 2
     assert "4 cases are called 'hpl'" in capsys.readouterr().err

@@ -56,7 +56,7 @@ STEPS = {
 }
 
 
-#: Round trips of the same message differ less than so many times, timed as a whole or in steps.
+#: So many times shorter than the best round trip no median of its steps is.
 _STEPS_APART = 10.0
 
 
@@ -149,15 +149,15 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
         return round_trips_s(metrics) + steps_s * params.iterations / 2
 
     def conclude(self, params: PvmEchoParameters, output: Output) -> Reading:
-        """The steps of a round trip take about as long as one that was timed as a whole."""
+        """The steps of a round trip are no shorter than the best that was timed as a whole; where
+        ranks share cores, they may be many times as long."""
         values = {(one.name, *sorted((one.at or {}).items())): one.value for one in output.metrics}
         for (name, *at), whole_s in values.items():
             if name != "half_round_trip":
                 continue
             steps_s = sum(values.get((step, *at), 0.0) for step in STEPS)
             least_s = 2 * values["half_round_trip_best", *at] / _STEPS_APART
-            most_s = 2 * values["half_round_trip_worst", *at] * _STEPS_APART
-            if not least_s <= steps_s <= most_s:
+            if steps_s < least_s:
                 place = " ".join(f"{key}={value}" for key, value in at)
                 return Reading(
                     wrong=f"the steps of a round trip at {place} took {steps_s:.6g} s; half of one"

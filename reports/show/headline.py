@@ -21,7 +21,7 @@ MOST_POINTS = 5
 @lru_cache(maxsize=32)
 def headline_table(analysis: Analysis, check: str) -> Table | None:
     """The check's deciding metric, environments side by side; each value leads to its launches."""
-    metric = deciding_metric(analysis, check)
+    metric = analysis.deciding_metric(check)
     if not metric:
         return None
     rows = analysis.rows_of(check, metric)
@@ -70,16 +70,6 @@ def headline_table(analysis: Analysis, check: str) -> Table | None:
         title=title[:1].upper() + title[1:],
         note=note,
     )
-
-
-def deciding_metric(analysis: Analysis, check: str) -> str:
-    """What a check is read by: its deciding metric, the one it shows, or the first that it has."""
-    known = analysis.register.checks.get(check)
-    metrics = analysis.register.metrics
-    wanted = (known.deciding, known.shown) if known else ()
-    measured = (name for name in analysis.metrics_of(check) if metrics[name].measured)
-    names = (*(name for name in wanted if analysis.rows_of(check, name)), *measured)
-    return next(iter(names), "")
 
 
 def _spread(analysis: Analysis, points: dict[str, list[Row]]) -> list[str]:
