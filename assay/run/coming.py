@@ -51,8 +51,8 @@ class Launch:
 class Attempts:
     """How often one driver made each launch, of 1 + `retries` times.
 
-    A launch that is lost with its allocation was cut off by what ended that: the first time it
-    does not count. A second time the launch may be what ends allocations.
+    The first time, a launch does not count that was lost with its allocation, or by a clock that
+    was set: neither is its own. A second time the launch may be what ends allocations.
     """
 
     def __init__(self, retries: int) -> None:
@@ -62,8 +62,8 @@ class Attempts:
 
     def made(self, launch: Launch, outcome: Outcome) -> None:
         """A launch was made, with this outcome."""
-        lost_with_it = outcome.status == "lost" and outcome.fault == "allocation"
-        if lost_with_it and launch.key not in self._cut_off:
+        not_its_own = outcome.status == "lost" and outcome.fault in ("allocation", "clock")
+        if not_its_own and launch.key not in self._cut_off:
             self._cut_off.add(launch.key)
         else:
             self._made[launch.key] += 1

@@ -148,11 +148,12 @@ def test_the_time_asked_for_is_read_as_sbatch_reads_it(text, seconds):
     assert _time(text) == seconds
 
 
-def test_a_launch_lost_with_its_allocation_has_its_attempt_still():
+@pytest.mark.parametrize("fault", ["allocation", "clock"])
+def test_a_launch_lost_by_what_is_not_its_own_has_its_attempt_still(fault):
     plan = make_plan(campaign_from_text("small.yaml", CAMPAIGN), SITE)
     cut, other, *_ = launches_to_come(plan, [])
     attempts = Attempts(retries=0)
-    lost = Outcome("lost", "allocation 7 was cancelled", fault="allocation")
+    lost = Outcome("lost", "allocation 7 was cancelled, or a clock was set", fault=fault)
     attempts.made(cut, lost)
     attempts.made(other, Outcome("lost", "node n1 died", fault="nodes"))
     assert (attempts.left(cut), attempts.left(other)) == (True, False)

@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from reframe.core import fields, variables
 from reframe.core.logging import LoggerAdapter
+from reframe.core.schedulers import local
 from reframe.frontend import cli
-from reframe.frontend.executors import RegressionTask, TaskEventListener
+from reframe.frontend.executors import RegressionTask, TaskEventListener, policies
 from reframe.frontend.executors.policies import (
     AsynchronousExecutionPolicy,
     SerialExecutionPolicy,
@@ -145,7 +148,17 @@ def _unwarned(*_: Any) -> None:
     """
 
 
+def count_by_steady_clock() -> None:
+    """Let ReFrame count pauses between polls and limits of builds by a clock that nobody sets.
+
+    By its own, a launch whose host's clock is set back meanwhile is next looked at when that clock
+    has caught up.
+    """
+    policies.time = local.time = SimpleNamespace(time=time.monotonic, sleep=time.sleep)
+
+
 if __name__ == "__main__":
+    count_by_steady_clock()
     outcome_pipe()  # before anything is started that would inherit its name
     PrettyPrinter.failure_report = _no_report
     RegressionTask.finalize = _ended

@@ -170,3 +170,38 @@ def test_a_job_that_waits_while_the_clock_is_set_has_not_waited_for_longer(clock
     waited_s, pause_s = map(float, said.split())
     assert 0 <= waited_s < HOUR_S / 2
     assert first == pause_s == scheduler.QUIET_POLL_S
+
+
+_POLLS = """
+import sys
+from types import SimpleNamespace
+from reframe.frontend.executors import policies
+from checks.common import session
+session.count_by_steady_clock()
+policies.rt = SimpleNamespace(runtime=lambda: SimpleNamespace(get_option=
+    {"general/0/poll_rate_max": 25, "general/0/poll_rate_min": 10, "general/0/poll_rate_decay": 0.01,
+     "general/0/poll_randomize_ms": None}.get))
+policies.time.sleep = print
+polls = policies._PollController()
+polls.reset_poll_rate()
+polls.snooze()
+sys.stdout.flush()
+sys.stdin.readline()
+polls.snooze()
+"""
+
+
+@pytest.mark.parametrize("seconds", SETTINGS)
+def test_a_session_looks_at_its_launch_as_often_when_the_clock_is_set_meanwhile(clock, seconds):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _POLLS],
+        env={**os.environ, **clock.variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pauses = [float(process.stdout.readline())]
+    clock.set_by(seconds)
+    said, _ = process.communicate("go on\n")
+    pauses.append(float(said))
+    assert all(0 <= pause_s <= 0.1 for pause_s in pauses)
