@@ -168,9 +168,14 @@ class Chaos:
             pass
         said = self._log.read_text(errors="replace")
         self.ended[f"status {status}"] += 1
-        # A signal before the driver heeds it ends Python itself; nothing has begun then.
-        early = status in (-signal.SIGTERM, -signal.SIGHUP) and not said
-        good = early or status in (0, 1, 4, -signal.SIGKILL)
+        # A signal before the driver heeds it, or after its last record, ends Python itself.
+        idle = not said or not self._unfinished(run)
+        good = (idle and status in (-signal.SIGTERM, -signal.SIGHUP)) or status in (
+            0,
+            1,
+            4,
+            -signal.SIGKILL,
+        )
         if not good or "Traceback" in said:
             self._problem(f"a driver ended with status {status}: {said[-1500:]}")
 

@@ -124,13 +124,14 @@ def sbatch_script(sbatch: str, last_node: str) -> str:
     Slurm starts batch jobs only at the next full second, or when another job ends. So a job
     that does nothing is run behind each submission; the lower priority of the submitted one
     lets it pass. It takes the last node, so that a job of few nodes still gets the first ones,
-    which share no cores. It gives up where that is not free: then the next second will do.
+    which share no cores. It gives up where that is not free: then the next second will do. It has
+    a limit, for where slurmctld dies before its end is told: the node would be held for ever.
     """
     return f"""\
 #!/bin/sh
 {sbatch} --nice=1000000 "$@" || exit
 case " $* " in *" --test-only "*) exit 0 ;; esac
-salloc --quiet --immediate=1 --job-name=kick --nodelist={last_node} --ntasks=1 true \\
+salloc --quiet --immediate=1 --time=1 --job-name=kick --nodelist={last_node} --ntasks=1 true \\
     </dev/null >/dev/null 2>&1
 exit 0
 """

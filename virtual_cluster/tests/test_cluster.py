@@ -150,6 +150,10 @@ def test_batch_jobs_start_and_end_at_once(shared: Cluster) -> None:
     output = Path(shared.site_facts()["work_dir"]) / f"out.{job}"
     assert output.read_text() == "n1\n"
     assert output.stat().st_uid == shared.site_facts()["uid"]
+    jobs = as_user(shared, "scontrol", "show", "job", "-o").splitlines()
+    behind = [line for line in jobs if "JobName=kick " in line]
+    assert behind
+    assert all(" TimeLimit=00:01:00 " in line for line in behind)
 
 
 def test_orphans_of_jobs_are_reaped(shared: Cluster) -> None:
