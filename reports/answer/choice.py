@@ -99,11 +99,11 @@ def _one_leads(analysis: Analysis, score: OverallScore) -> Answer:
         head += f" costs {more}{_bracketed(judged.text if judged else '', by)}"
     rest = [f"{pair.first} {_more(pair)}{_bracketed(_carried(pair, register))}" for pair in pairs]
     short = [f"{pair.first} {_more(pair)}" for pair in pairs]
-    same = by and {by} == {_carried(pair, register) for pair in pairs}
+    together = _all_carried(pairs, register) if pairs else ""
     sentence = fitting(
         f"{head}; {listed(rest, 3)}." if rest else f"{head}.",
-        *([f"{head}; {listed(short, 3)} ({by}, too)."] if same else []),
-        f"{head}; {count_text(len(rest), 'other')} follow.",
+        *([f"{head}; {listed(short, 3)} ({by}, too)."] if by and by == together else []),
+        f"{head}; {count_text(len(rest), 'other')} follow{_bracketed(together)}.",
         f"{head}.",
     )
     shared = [item for item in score.standings[1:] if item.best != item.worst]
@@ -128,8 +128,17 @@ def _carried(pair: Pair, register: Register) -> str:
     names = [register.check_title(check) for check, _ in pair.carried]
     if not names:
         return ""
-    alone = pair.carried[0][1] >= 1
+    alone = round(pair.carried[0][1], 2) >= 1
     return f"{listed(names)} alone" if alone else f"mostly {listed(names)}"
+
+
+def _all_carried(pairs: Sequence[Pair], register: Register) -> str:
+    """The same of several pairs together: "mostly HPL or Start-up"."""
+    told = {_carried(pair, register) for pair in pairs}
+    if len(told) == 1:
+        return told.pop()
+    names = dict.fromkeys(register.check_title(name) for pair in pairs for name, _ in pair.carried)
+    return f"{'' if all(told) else 'some '}mostly {listed([*names], 3, 'or')}"
 
 
 def _bracketed(*parts: str) -> str:
@@ -147,8 +156,7 @@ def _equivalent(analysis: Analysis, score: OverallScore, shared: _Shared) -> Ans
         f"{names} are equivalent within 3 % ({between(low, high, signed_percent)}); any of"
         " them will do"
     )
-    rest = _out(analysis, score, shared)
-    sentence = fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}.")
+    sentence = fitting(*_followed(head, _out(analysis, score, shared)))
     return Answer(State.DECIDED, sentence, details=_details(analysis))
 
 
@@ -161,13 +169,12 @@ def _failures_decide(
     alike = all(_alike(pair) for pair in shared.pairs)
     cost = "equivalent in cost within 3 %" if alike else "not ranked by their cost"
     head = f"{names} are {cost}: {name} failed in {rate.failed} of {rate.launched} launches"
-    rest = _out(analysis, score, shared)
     run = analysis.run
     failed = run.launches.where(run.launches.of_status("failed"))
     mine = ((one.status, one.reason) for one in failed if run.case(one).environment == name)
     return Answer(
         State.OPEN,
-        fitting(f"{head}; {rest}." if rest else f"{head}.", f"{head}."),
+        fitting(*_followed(head, _out(analysis, score, shared))),
         f"which is best: failures decide, and more blocks fail the same way; {name} is not"
         " preferred before its launches end well",
         commands.mending(run, grouped(mine)[0].reason),
@@ -195,32 +202,32 @@ def _open(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     else:
         why = f"which is best, at n = {score.n} blocks; about {needed} would tell"
     short = f"{len(shared.leaders)} environments cannot yet be told apart at n = {score.n} blocks"
-    sentence = fitting(
-        f"{head}; {rest}." if rest else f"{head}.",
-        f"{head}.",
-        f"{short}; {rest}." if rest else f"{short}.",
-        f"{short}.",
-    )
+    sentence = fitting(*_followed(head, rest), *_followed(short, rest))
     command = commands.run_again(analysis.run, blocks=needed) if needed else ""
     return Answer(State.OPEN, sentence, why, command, _details(analysis))
 
 
-def _out(analysis: Analysis, score: OverallScore, shared: _Shared) -> str:
-    """Who cannot be the best, with the cost over that of the best estimate."""
-    leaders, behind = shared.leaders, shared.behind
-    if not behind:
-        return ""
-    if len(behind) > 2:
-        return f"{len(behind)} others are out"
-    best = min(leaders, key=lambda item: item.score)
-    pairs = [score.pair(item.environment, best.environment) for item in behind]
-    if all(pair.effect.ratio >= 2 and not pair.carried for pair in pairs):
-        names = listed([item.environment for item in behind])
-        factors = listed([times(pair.effect.ratio).split()[0] for pair in pairs])
-        return f"{names} {'is' if len(behind) == 1 else 'are'} out: {factors} times the cost"
+def _out(analysis: Analysis, score: OverallScore, shared: _Shared) -> list[str]:
+    """Who cannot be the best, with the cost over that of the best estimate, and in few words."""
+    best = min(shared.leaders, key=lambda item: item.score)
+    names = [item.environment for item in shared.behind]
+    pairs = [score.pair(name, best.environment) for name in names]
+    if not pairs:
+        return []
     register = analysis.register
+    who = listed(names) if len(names) <= 2 else count_text(len(names), "other")
+    few = f"{who} {'is' if len(names) == 1 else 'are'} out"
+    few += _bracketed(_all_carried(pairs, register))
+    if all(pair.effect.ratio >= 2 and not pair.carried for pair in pairs) and len(names) <= 2:
+        factors = listed([times(pair.effect.ratio).split()[0] for pair in pairs])
+        return [f"{few}: {factors} times the cost"]
     told = [f"{pair.first}{_bracketed(_more(pair), _carried(pair, register))}" for pair in pairs]
-    return f"out: {listed(told)}"
+    return [*([f"out: {listed(told)}"] if len(names) <= 2 else []), few]
+
+
+def _followed(head: str, rests: Sequence[str]) -> list[str]:
+    """Variants of a sentence, the fullest first."""
+    return [*(f"{head}; {rest}." for rest in rests), f"{head}."]
 
 
 def blocks_needed(comparisons: Comparisons, blocks_now: int, pairs: Sequence[Pair]) -> int | None:

@@ -149,16 +149,17 @@ class Costs:
     def _carried(
         self, first: str, second: str, blocks: NDArray[np.int64]
     ) -> tuple[tuple[str, float], ...]:
-        """The checks that make more than half of the difference of two costs, greatest first."""
+        """The checks that make more than half of the difference of two costs, greatest first; of
+        each the median over blocks, which no stray block decides."""
         a, b = self.names.index(first), self.names.index(second)
         parts = {
-            share.check: share.weight * float((cost[a] - cost[b])[blocks - 1].mean())
+            share.check: share.weight * float(np.median((cost[a] - cost[b])[blocks - 1]))
             for share in self.shares
             if (cost := self.by_check.get(share.check)) is not None
         }
         whole = sum(parts.values())
         found = {check: part / whole for check, part in parts.items() if whole and len(parts) > 1}
-        above = [(check, share) for check, share in found.items() if share > 0.5]
+        above = [(check, share) for check, share in found.items() if round(share, 2) > 0.5]
         return tuple(sorted(above, key=lambda item: -item[1]))
 
     def judged(self, answered: Sequence[Answer | None]) -> OverallScore | None:

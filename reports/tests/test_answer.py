@@ -134,6 +134,30 @@ def test_the_check_that_carries_a_difference_is_named() -> None:
     assert "c 30" in plain(answer) and "mostly HPL" in answer.sentence
 
 
+def score_of(values: Any) -> Any:
+    return analyse(simulated_run(values)).comparisons.score
+
+
+def test_no_stray_block_says_what_carries_a_difference_and_halves_are_no_more_than_half() -> None:
+    values = logs([1.0, 1.0], 12, noise=0.002)
+    values[1, :2] += np.log(0.85)  # HPL, of weight 6 in 10
+    values[1, -2:, 3] += np.log(40.0)
+    assert [name for name, _ in score_of(values).pairs[0].carried] == ["hpl"]
+    halves = logs([1.0, 1.0], 12, noise=0.002)
+    halves[1, :2] += np.log(1.1)
+    halves[1, 2:-2] += np.log(1.2)  # of weight 3: as much as HPL
+    assert score_of(halves).pairs[0].carried == ()
+
+
+def test_what_carries_the_cost_of_those_that_are_out_is_said_in_few_words_too() -> None:
+    values = logs([1.0, 1.0, 1.0, 1.0], 12, noise=0.002)
+    values[2, -2:] += np.log(4.0)
+    values[3, :2] += np.log(1.5)
+    answer = answer_of(analyse(simulated_run(values)))
+    assert "equivalent within 3 %" in plain(answer)
+    assert answer.sentence.endswith("c and d are out (mostly Start-up or HPL)."), answer.sentence
+
+
 def test_an_environment_that_fails_is_not_the_choice_however_cheap() -> None:
     bad = {(case, block): "failed" for case in range(5, 10) for block in range(0, 12, 3)}
     answer = answer_of(analyse(simulated_run(logs([1.0, 0.9], 12), bad)))
