@@ -25,6 +25,8 @@ from records.criteria import (
 
 #: Criteria of every acceptance, whatever its file says; a waiver may name them.
 IMPLIED = ("answers",)
+#: Units of what has a peak.
+_RATES = ("bytes/s", "flop/s")
 
 
 def criteria_problems(value: dict[str, Any]) -> Iterator[Problem]:
@@ -73,7 +75,16 @@ def _selection_problems(chosen: Selection, place: Location) -> Iterator[Problem]
 
 
 def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
+    metrics = register().metrics
+    metric = metrics.get(criterion.metric)
     if isinstance(criterion, EfficiencyCriterion):
+        if metric is not None and metric.unit not in _RATES:
+            rates = sorted(one.name for one in metrics.values() if one.unit in _RATES)
+            yield from one_of(criterion.metric, rates, (*place, "metric"))
+        peak = criterion.reference and metrics.get(criterion.reference.metric)
+        if metric is not None and peak and peak.unit != metric.unit:
+            alike = sorted(one.name for one in metrics.values() if one.unit == metric.unit)
+            yield from one_of(peak.name, alike, (*place, "reference", "metric"))
         if criterion.peak == "measured" and criterion.reference is None:
             yield Problem(place, "has peak: measured but no reference; give the per-node rate")
         if criterion.peak == "nominal" and criterion.reference is not None:
@@ -83,7 +94,6 @@ def _limit_problems(criterion: Criterion, place: Location) -> Iterator[Problem]:
     least, most = criterion.at_least, criterion.at_most
     if least is None and most is None:
         yield Problem(place, "has neither at_least nor at_most; give one, or both")
-    metric = register().metrics.get(criterion.metric)
     if isinstance(criterion, LinksCriterion):
         if metric is not None:
             pair = ("at_least", "at_most")

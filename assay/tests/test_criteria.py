@@ -85,6 +85,24 @@ def test_a_fault_is_named_with_its_place(old, new, told):
 
 
 @pytest.mark.parametrize(
+    ("metric", "peak", "told"),
+    [
+        ("time", "nominal", 'criteria[3].metric: found "time" (text)'),
+        ("rate", "nominal", None),
+        ("rate", "measured, reference: {check: node, metric: dgemm_rate}", None),
+        ("rate", "measured, reference: {check: node, metric: stream_triad}", "reference.metric"),
+    ],
+)
+def test_only_a_rate_has_a_peak_and_only_in_its_own_unit(metric, peak, told):
+    entry = f"kind: efficiency, title: E, check: hpl, metric: {metric}, at_least: 0.5, peak: {peak}"
+    text = f"{GOOD}  - {{id: peak, {entry}}}\n"
+    if told is None:
+        assert criteria_from_text("mine.yaml", text).criteria[-1].metric == metric
+    else:
+        assert told in fault(text)
+
+
+@pytest.mark.parametrize(
     ("waiver", "told"),
     [
         ("{criterion: tria, author: A, reason: R, expires: 2027-01-01}", "did you mean triad?"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from reports.acceptance.dossier import Dossier
 from reports.acceptance.model import Finding, Item, JudgedCriterion
-from reports.acceptance.wording import bound_text, limit_words, number, unseen_text
+from reports.acceptance.wording import bound_text, limit_words, number, unseen
 from reports.answer import commands
 from reports.answer.model import Answer, State, fitting
 from reports.answer.phrases import listed
@@ -36,6 +36,7 @@ def _passed(dossier: Dossier) -> Iterator[str]:
         if result.effective == "PASS"
         and (item := result.most_telling())
         and item.margin is not None
+        and all((item.margin_of(bound) or 0) >= 0 for bound in item.deciding_bounds)
     ]
     if close:
         _, result, item = min(close, key=lambda entry: entry[0])
@@ -160,8 +161,9 @@ def _unknown(dossier: Dossier) -> Iterator[str]:
         again = "no re-run was made yet" if not dossier.reruns else "re-runs do not settle it yet"
         yield f"whether it stays: {again}"
     elif judgement.verdict == "INCONCLUSIVE" and judgement.absolute:
-        items = [r.most_telling() for r in judgement.criteria if r.effective == "INCONCLUSIVE"]
-        yield from dict.fromkeys(f"why: {item.note}" for item in items if item and item.note)
+        open_ = [r for r in judgement.criteria if r.effective == "INCONCLUSIVE"]
+        notes = [item.note if (item := r.most_telling()) else r.note for r in open_]
+        yield from dict.fromkeys(f"why: {note}" for note in notes if note)
     if not judgement.absolute:
         yield (
             "what slows all of the machine alike: no absolute limit is met; add the contract's"
@@ -174,11 +176,11 @@ def _unknown(dossier: Dossier) -> Iterator[str]:
     undecided = sum(result.effective == "INCONCLUSIVE" for result in judgement.criteria)
     if undecided and judgement.verdict in ("FAIL", "SUSPECT"):
         yield f"{count_text(undecided, 'criterion is', 'criteria are')} undecided"
-    if judgement.verdict == "PASS" and (unseen := unseen_text(dossier)):
-        yield unseen[:1].lower() + unseen[1:]
-    if judgement.left_out:
-        names = listed([name for name, _ in judgement.left_out])
-        yield f"{names}: not judged, {judgement.left_out[0][1]}"
+    if judgement.verdict == "PASS" and (told := unseen(dossier)):
+        yield "; ".join(text[:1].lower() + text[1:] for text in told)
+    for why in dict.fromkeys(note for _, note in judgement.left_out):
+        names = listed([name for name, note in judgement.left_out if note == why])
+        yield f"{names}: not judged, {why}"
     if dossier.run.provenance.site.virtual:
         yield "a real machine: this is a rehearsal on a virtual cluster"
 

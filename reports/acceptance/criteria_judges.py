@@ -26,6 +26,9 @@ from reports.acceptance.model import Item, JudgedCriterion, LaunchKey, judged, l
 from reports.acceptance.values import Evidence, Values
 from reports.notation.labels import CheckLabels, check_labels
 
+#: A rate over the nominal one beyond which the nominal one is wrong: a turbo clock gives less.
+MOST_OF_NOMINAL = 2.0
+
 #: (at_least, at_most)
 Limits = tuple[float | None, float | None]
 
@@ -209,7 +212,10 @@ def judge_limit(criterion: LimitCriterion, context: Context) -> JudgedCriterion:
     ]
     items += context.absent(criterion)
     statement = f"{context.metric_title(criterion.metric)} {limit}"
-    return replace(context.judged(criterion, statement, items, further=further), absolute=True)
+    known = context.evidence.register.metrics.get(criterion.metric)
+    bad = criterion.at_most if known and known.better == "lower" else criterion.at_least
+    result = context.judged(criterion, statement, items, further=further)
+    return replace(result, absolute=bad is not None and bad > 0)  # else any machine keeps to it
 
 
 def _telling(
@@ -299,7 +305,12 @@ def _judge_nominal(criterion: EfficiencyCriterion, context: Context) -> JudgedCr
             result = judged(criterion, statement, (), note)
             return replace(result, absolute=True, lacks_rate=True)
         peaks = dict.fromkeys(values.by_block(), peak)
-        items.append(_ratio_item(context, values, peaks, (criterion.at_least, None), ()))
+        item = _ratio_item(context, values, peaks, (criterion.at_least, None), ())
+        if item.bounds.centre > MOST_OF_NOMINAL:
+            wrong = f"the site declares a wrong {context.evidence.nominal_key(values)}"
+            note = f"{item.bounds.centre:.3g} times the nominal rate: {wrong}"
+            item = replace(item, verdict="INCONCLUSIVE", note=note, decidable=False)
+        items.append(item)
     items += context.absent(criterion)
     return replace(context.judged(criterion, statement, items, further=further), absolute=True)
 

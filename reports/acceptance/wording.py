@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from records.criteria import LimitCriterion
+from records.criteria import Criterion, EfficiencyCriterion, LimitCriterion
 from records.flags import OVERSUBSCRIBED
 from records.node_facts import oddities
 from reports.acceptance.dossier import Dossier
@@ -18,6 +18,8 @@ from reports.notation.values import quantity
 
 #: Slow nodes that are told with what is odd about them, and facts of each.
 _MOST_ODD = 8
+#: Metrics that are told with what no criterion sees of them.
+_MOST_METRICS = 12
 
 
 @dataclass(frozen=True)
@@ -74,29 +76,49 @@ def _outcome(dossier: Dossier) -> Iterator[Sentence]:
         yield Sentence("No slow node and no slow link is named.", "named", "good")
     if not dossier.judgement.absolute:
         yield Sentence(_without_absolute(dossier), "criteria", "open")
-    elif unseen := unseen_text(dossier):
-        yield Sentence(f"{unseen}.", "criteria", "open")
+        return
+    for text in unseen(dossier):
+        yield Sentence(f"{text}.", "criteria", "open")
 
 
-def unseen_text(dossier: Dossier) -> str:
-    """What no criterion can see of a machine that keeps to all of them: no full stop; "" where each
-    metric has an absolute limit, and one is in its own unit."""
+def unseen(dossier: Dossier) -> list[str]:
+    """What no criterion can see of a machine that keeps to all of them, no full stops: metrics that
+    have no absolute limit, and those that only a share of a nominal rate holds."""
     results = {result.id: result for result in dossier.judgement.criteria}
-    judged = [(one, results[one.id]) for one in dossier.criteria.criteria if one.id in results]
-    held = {(one.check, one.metric) for one, result in judged if result.binds}
-    alike = dict.fromkeys(
-        dossier.evidence.register.metric_title(one.metric)
-        for one, result in judged
-        if result.items and (one.check, one.metric) not in held
-    )
-    if alike:
-        return (
-            f"No criterion compares {listed([*alike])} with an offer or a nominal rate: a machine"
-            " of which every node or link is slow alike in that passes"
+    judged = [one for one in dossier.criteria.criteria if one.id in results]
+    measured = [one for one in judged if results[one.id].items]
+    held = {(one.check, one.metric) for one in measured if results[one.id].absolute}
+    offered = {(one.check, one.metric) for one in measured if isinstance(one, LimitCriterion)}
+    told = []
+    free = [one for one in measured if (one.check, one.metric) not in held]
+    if alike := dict.fromkeys(_metric(dossier, one) for one in free):
+        metrics = listed([*alike], _MOST_METRICS)
+        told.append(
+            f"No criterion compares {metrics} with an offer or a nominal rate: a machine of which"
+            " every node or link is slow alike in that passes"
         )
-    if not any(isinstance(one, LimitCriterion) and result.binds for one, result in judged):
-        return "No criterion compares the machine with an offer, but only with nominal rates"
-    return ""
+    shares = {
+        _metric(dossier, one): percent(one.at_least, 0)
+        for one in measured
+        if isinstance(one, EfficiencyCriterion)
+        and one.peak == "nominal"
+        and (one.check, one.metric) not in offered
+    }
+    if shares:
+        rates = listed([f"{name} ({share})" for name, share in shares.items()], _MOST_METRICS)
+        told.append(
+            f"Of {rates} a share of the nominal rate is asked, no offer: what every node or link"
+            " loses alike passes down to that share"
+        )
+    return told
+
+
+def _metric(dossier: Dossier, one: Criterion) -> str:
+    """A metric in words, with its check where it has no title of its own."""
+    register = dossier.evidence.register
+    known = register.metrics.get(one.metric)
+    title = register.metric_title(one.metric)
+    return title if known and known.title else f"{title} of {register.check_title(one.check)}"
 
 
 def _without_absolute(dossier: Dossier) -> str:
