@@ -146,7 +146,8 @@ def _note(one: Beside) -> str:
     else:
         least = min(row.summary.n for by in one.now.values() for row in by.values())
         parts.append(
-            f"Now: mean ± s of launches, at least {count_text(least, 'launch', 'launches')}."
+            "Now: mean ± s of launches (of rates the arithmetic mean), at least"
+            f" {count_text(least, 'launch', 'launches')}."
         )
         both = sum(point in one.now for point in one.printed.values)
         if both:
@@ -194,7 +195,8 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     notes = _together("", ((one.column.title, one.column.were) for one in found))
     lacks = ((one.column.title, one.column.without) for one in found if one.column.without)
     notes += _together(" of today", lacks)
-    below = ["Below: this cluster, mean ± s of launches"] if begun < len(rows) else []
+    now = "Below: this cluster, mean ± s of launches (of rates the arithmetic mean)"
+    below = [now] if begun < len(rows) else []
     note = ". ".join([*notes, *below, *lacking]) + "."
     groups = frozenset({begun}) if begun < len(rows) else frozenset()
     return Table(
