@@ -92,7 +92,8 @@ def _of_values(members: Sequence[Values]) -> _Alike:
     blocks = np.unique(np.concatenate([values.blocks for values in members]))
     logs = np.full((len(members), len(blocks)), np.nan)
     for row, values in enumerate(members):
-        logs[row, np.searchsorted(blocks, values.blocks)] = np.log(values.values)
+        above = np.where(values.values > 0, values.values, np.nan)  # others have no relative spread
+        logs[row, np.searchsorted(blocks, values.blocks)] = np.log(above)
     launches = dict.fromkeys((v.case.id, block) for v in members for block in v.blocks.tolist())
     environments = frozenset(values.case.environment for values in members)
     return _Alike(blocks, logs, members.__getitem__, tuple(launches), environments)

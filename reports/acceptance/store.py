@@ -58,7 +58,7 @@ def write(dossier: Dossier, criteria_text: str) -> list[Path]:
     except OSError as error:
         raise InfrastructureError(
             f"{folder}: the document could not be written ({error.strerror}). The run itself is"
-            " untouched; make room, then accept again."
+            " untouched; make the folder writable, with room, then accept again."
         ) from error
     names = [DOCUMENT, PRINT, MACHINE, *([RERUN] if RERUN in texts else [])]
     return [folder / name for name in names if (folder / name).is_file()]

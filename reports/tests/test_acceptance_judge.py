@@ -169,6 +169,21 @@ def test_spread_is_judged_by_its_bounds(tmp_path):
     assert verdicts(judgement(tmp_path, spread))["spread"] == "PASS"
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("zero", "others"), [(("n2",), "PASS"), (runs.NODES, "INCONCLUSIVE")])
+def test_a_value_that_is_zero_has_no_spread(tmp_path, zero, others):
+    evidence = gather(load_run(runs.write_run(tmp_path / "20261120T000000Z-0001")), [])
+    values = [
+        replace(v, values=0 * v.values) if v.at.get("node") in zero else v
+        for v in evidence.values
+        if v.metric == "stream_triad"
+    ]
+    spread = entry("spread", "node", "stream_triad", cv_at_most=0.1)
+    result = judge(criteria(spread), replace(evidence, values=values), DAY, 0).criteria[1]
+    told = {item.place[0]: item.verdict for item in result.items if item.place}
+    assert told == {name: "INCONCLUSIVE" if name in zero else others for name in runs.NODES}
+
+
 @pytest.mark.parametrize(
     ("subject", "expires", "verdict", "state"),
     [
