@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from records.history.model import Change, History, Kind
+from records.pair_scans import NODE, PEER
 from reports.nightly.covariates import night_terms, term_factors
 from reports.nightly.findings import Finding, Judgement, Verdict
-from reports.nightly.lasting import Shift, drifts, early_steps, lasting
+from reports.nightly.lasting import Shift, drifts, early_steps, first_steps, lasting
 from reports.nightly.peers import peers_of_night, young_groups
-from reports.nightly.reference import Mask
+from reports.nightly.reference import Mask, last_nights
 from reports.nightly.rules import Rules
 from reports.nightly.segments import (
     bad_nights,
@@ -156,7 +157,8 @@ class _Tonight:
             self._judge_suspect(series, self.of.floors, since, level[series])
         said = np.zeros(len(reasons), dtype=np.bool_)
         said[[item.series for item in self.findings]] = True
-        for series in np.flatnonzero(self.peers.slow & ~said).tolist():
+        slow = self.peers.slow | (self.peers.beyond & self._doubted())
+        for series in np.flatnonzero(slow & ~said).tolist():
             self._judge_peer(series)
         good = -self.stage_a.worse > self.stage_a.limits.alone
         for series in np.flatnonzero(judged & ~known & good).tolist():
@@ -239,8 +241,24 @@ class _Tonight:
         valued = ~(none | zero)[:, -2::-1]
         was_zero = (zero[:, -2::-1] & (np.cumsum(valued, axis=1) > 0)).any(axis=1)
         missing: Mask = none[:, -1] | (zero[:, -1] & ~was_zero)
-        silent: Mask = expected & missing
+        silent: Mask = expected & missing & ~self._not_drawn()
         return silent
+
+    def _not_drawn(self) -> Mask:
+        """Series of nodes that did not run tonight, where as many nodes as before did."""
+        *before, tonight = self.history.nights[: self.place + 1][-self.rules.silent_window - 1 :]
+        if len(tonight.nodes) < max((len(night.nodes) for night in before), default=0):
+            return np.zeros(len(self.values), dtype=np.bool_)
+        points = [key.at for key in self.history.series]
+        of = [{str(at[name]) for name in (NODE, PEER) if name in at} for at in points]
+        away: Mask = np.array([not nodes.issubset(tonight.nodes) for nodes in of], dtype=np.bool_)
+        return away
+
+    def _doubted(self) -> Mask:
+        """Series whose last value before tonight is worse than it may be and unexplained."""
+        last = last_nights(np.isfinite(self.of.values[:, : self.place]), 1)
+        doubted = last & self.of.unexplained[:, : self.place]
+        return np.asarray(doubted.any(axis=1))
 
     def _unjudged(self) -> list[str | None]:
         """For each series why it is not judged tonight, or None."""
@@ -422,6 +440,8 @@ class _Tonight:
             chosen &= self.values > 0
         found = lasting(self.values, chosen, floors, proven, self.rules)
         chosen[[shift.series for shift in found] + list(self.open)] = False
+        found += first_steps(self.values, chosen, self.stage_a.limits.alone, self.rules)
+        chosen[[shift.series for shift in found]] = False
         found += early_steps(self.values, chosen, floors, self.rules)
         chosen[[shift.series for shift in found]] = False
         return found + drifts(self.values, chosen, floors, self.rules)

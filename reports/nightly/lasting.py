@@ -110,6 +110,31 @@ def early_steps(values: Matrix, chosen: Mask, floors: Matrix, rules: Rules) -> l
     return found
 
 
+def first_steps(values: Matrix, chosen: Mask, limits: Matrix, rules: Rules) -> list[Shift]:
+    """Steps within the nights that came before any could be judged, which no rank test tells.
+
+    From 10 nights after these on, until `early_steps` begins: what the first night, or each of the
+    first two, lies away from the level of the others, by more than one night may (`limits`, shape
+    (series,)), as none of those does.
+    """
+    found: list[Shift] = []
+    counts = chosen.sum(axis=1)
+    tonight = chosen[:, -1] if chosen.shape[1] else np.zeros(len(chosen), dtype=np.bool_)
+    young = (counts > rules.robust_from) & (counts < rules.early_from) & tonight
+    for series in np.flatnonzero(young & np.isfinite(limits)).tolist():
+        nights = np.flatnonzero(chosen[series])
+        row, limit = values[series, nights], limits[series]
+        for split in range(1, rules.judged_from):
+            away = row / np.median(row[split:]) - 1
+            first = away[:split]
+            if (np.abs(away[split:]) <= limit).all() and (
+                (first < -limit).all() or (first > limit).all()
+            ):
+                found.append(_shift(series, "early", nights[split], row[:split], row[split:]))
+                break
+    return found
+
+
 def _shift(series: int, stage: Stage, since: int, before: Matrix, after: Matrix) -> Shift:
     """The shift between the values before and after."""
     levels = float(np.median(before)), float(np.median(after))

@@ -78,7 +78,10 @@ def _groups(history: History, launches: Launches, place: int, least: int) -> lis
 def _group(history: History, row: int, night: Night) -> tuple[object, ...]:
     key = history.series[row]
     rest = tuple(sorted((name, value) for name, value in key.at.items() if name != NODE))
-    return key.case_id, key.metric, rest, night.kinds.get(str(key.at[NODE]), "")
+    kinds = set(night.kinds.values())
+    # A node that tells no kind is of the kind that all others are of.
+    unknown = kinds.pop() if len(kinds) == 1 else ""
+    return key.case_id, key.metric, rest, night.kinds.get(str(key.at[NODE]), unknown)
 
 
 def _known_shares(history: History, changes: Sequence[Change]) -> Matrix:

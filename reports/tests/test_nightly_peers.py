@@ -203,3 +203,66 @@ def test_the_size_to_be_found_is_a_share(capsys) -> None:
     for word in ("0", "91", "nan", "-5"):
         assert main(["history", "check", "--find", word]) == 2
         assert "--find must be above 0 and at most 90" in capsys.readouterr().err
+
+
+def test_a_node_that_tells_no_kind_is_of_the_others_kind() -> None:
+    history = simulate_nodes((4, 1), 3, slow=slow_nodes(4, 1))
+    same, several = dict.fromkeys(("n1", "n2", "n4"), "a"), {"n1": "a", "n2": "b", "n4": "b"}
+    for kinds, found in ((same, {BAD}), (several, set())):
+        history.nights[0] = replace(history.nights[0], kinds=kinds)
+        (night,) = nights_of(history)
+        assert named(night, "suspect") == found
+
+
+def test_a_suspect_node_stays_suspect_until_a_night_is_within_what_it_may_differ() -> None:
+    rules = rules_for(8)
+    history = simulate_nodes((4, 40), 4, spread=0.02, slow=np.where(slow_nodes(4, 40) > 1, 1.15, 1))
+    surely = [peers_of_night(history, at, [], rules) for at in range(40)]
+    nights = nights_of(history)
+    assert any(one.beyond[2] and not one.slow[2] for one in surely)
+    doubted = False
+    for night, one in zip(nights, surely, strict=True):
+        doubted = bool(one.slow[2] or (doubted and one.beyond[2]))
+        suspects = {item.series for item in night.judgement.of("suspect")}
+        assert (2 in suspects) == doubted
+
+
+def drawn(history: History, most: int) -> History:
+    """The history as a scheduler gives it that draws so many nodes each night."""
+    rng, nights = np.random.default_rng(1), len(history.nights)
+    values, counts, launches = history.values.copy(), history.counts.copy(), dict(history.launches)
+    for at in range(nights):
+        here = {f"n{1 + node}" for node in rng.choice(8, most, replace=False)}
+        history.nights[at] = replace(history.nights[at], nodes=tuple(sorted(here)))
+        for row, key in enumerate(history.series):
+            if key.at["node"] not in here:
+                values[row, at], counts[row, at] = np.nan, 0
+                del launches[row, at]
+    return replace(history, values=values, counts=counts, launches=launches)
+
+
+def test_a_node_that_was_not_drawn_is_not_silent() -> None:
+    nights = nights_of(drawn(simulate_nodes((8, 20), 3, spread=0.01), 4))
+    assert not [item for night in nights for item in night.judgement.findings]
+    assert nights[-1].state is State.PASS
+
+
+def test_a_node_that_is_gone_is_silent_where_no_other_ran_in_its_place() -> None:
+    history = simulate_nodes((4, 6), 3)
+    history.nights[5] = replace(history.nights[5], nodes=("n1", "n2", "n4"))
+    history.values[[2, 6], 5], history.counts[[2, 6], 5] = np.nan, 0
+    assert named(nights_of(history)[5], "silent") == {BAD}
+
+
+@pytest.mark.parametrize("good", [1, 2])
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_a_step_before_any_night_could_be_judged_is_no_pass(good: int, nodes: int) -> None:
+    slow = np.full((nodes, 14), SLOWER)
+    slow[:, :good] = 1
+    nights = nights_of(simulate_nodes((nodes, 14), 5, slow=slow, spread=0.01))
+    assert [night.state for night in nights[:10]] == [State.LEARNING] * 10
+    for night in nights[10:]:
+        assert night.state is State.FAIL
+        assert {change.stage for change in night.judgement.changes} == {"early"}
+        since = night.history.nights[good].id
+        assert [change.since for change in night.judgement.changes] == [since] * 2 * nodes
