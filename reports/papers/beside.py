@@ -13,8 +13,10 @@ import numpy as np
 from records.flags import MEANINGS, OVERSUBSCRIBED
 from records.metric import Better
 from reports.analysis import Analysis, Row
+from reports.checks.common.fits import LEAST_FOR_HALF
 from reports.load.run import Series
 from reports.notation.units import ReadableUnit, readable_unit
+from reports.notation.values import not_resolved
 from reports.papers.definition import Column, PrintedTable, Study, Variant
 from reports.papers.fields import across_of, measured_field, printed_field, printed_key
 from reports.papers.matching import Point, found_at, library_of, rows_like
@@ -77,6 +79,38 @@ class Beside:
     @cached_property
     def now(self) -> dict[Point, dict[str, Row]]:
         """Point → environment → what was measured. Keys that a run has not count as none."""
+        found: dict[Point, dict[str, Row]] = {}
+        for point, rows in self._measured.items():
+            if kept := {name: row for name, row in rows.items() if not self._no_number(row)}:
+                found[point] = kept
+        return found
+
+    @cached_property
+    def without(self) -> dict[Point, dict[str, str]]:
+        """Point → environment → why what was measured gives no number."""
+        found: dict[Point, dict[str, str]] = {}
+        for point, rows in self._measured.items():
+            for name, row in rows.items():
+                if why := self._no_number(row):
+                    found.setdefault(point, {})[name] = why
+        return found
+
+    def _no_number(self, row: Row) -> str | None:
+        """Why blocks give no number that is fitted to them, or their difference, which one outlier
+        can decide; None where they do, and for what was measured itself."""
+        steps = self.column.ours.steps if self.column.ours else []
+        done, n = {step.do for step in steps}, row.summary.n
+        if not done & {"line", "law", "less"}:
+            return None
+        if n < LEAST_FOR_HALF and any(step.gives == "half_length" for step in steps):
+            return f"needs {LEAST_FOR_HALF} launches"
+        if n > 1 and (row.summary.stddev or 0.0) >= abs(row.summary.mean):
+            return f"{not_resolved(n)}: s reaches the mean"
+        return "negative" if "line" in done and row.summary.mean < 0 else None
+
+    @cached_property
+    def _measured(self) -> dict[Point, dict[str, Row]]:
+        """`now` and `without` together."""
         if self.column.ours is None:
             return {}
         axes = [item.ours for item in self.table.keys]
@@ -100,12 +134,12 @@ class Beside:
     @property
     def environments(self) -> list[str]:
         """The run's environments that have the quantity."""
-        return environments(self.analysis, (name for by in self.now.values() for name in by))
+        return environments(self.analysis, (name for by in self._measured.values() for name in by))
 
     @property
     def points(self) -> list[Point]:
         """Points of both: numbers ascending, words in the paper's order."""
-        both = dict.fromkeys((*self.printed.values, *self.now))
+        both = dict.fromkeys((*self.printed.values, *self._measured))
         words = {
             text: place
             for place, text in enumerate(dict.fromkeys(t for point in both for t in point))

@@ -172,7 +172,7 @@ def _lacking(found: Sequence[Beside]) -> Iterator[Uncounted]:
         kinds = [one, *(kind for v in one.table.variants for kind in of_variant([one], v))]
         if ours is None:
             reasons.setdefault(one.column.without, []).append(one.column.title)
-        elif not any(kind.now for kind in kinds):
+        elif not any(kind.environments for kind in kinds):
             why = why_nothing(one.analysis, ours)
             told = f"not measured by this run{f': {why}' if why else ''}"
             reasons.setdefault(told, []).append(one.column.title)

@@ -57,7 +57,7 @@ def figure_of(one: Beside, anchor: str) -> Picture | None:
         one.analysis,
         [(rest, points) for rest, points in panels.items() if len(points) > 1],
         lambda shown: _panel(one, *shown, x),
-        lambda _: one.environments,
+        lambda _: (name for by in one.now.values() for name in by),
         anchor=f"{WIDE_ANCHOR}-{anchor}" if len(one.across) > MANY else anchor,
         title=f"{table.figures or table.number}: {one.column.title} against {titles[x]}",
         caption=caption,

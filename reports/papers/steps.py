@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean, stdev
+from statistics import fmean
 
 from records.sections import Scalar
 from reports.models.collectives import aggregated_factor
@@ -176,10 +176,7 @@ def _against(formula: Callable[[float, float], float]) -> Callable[[Field, Step]
 
 
 def _line(field: Field, step: Step) -> Field:
-    """A straight line by plain least squares through times over lengths, as the papers fitted.
-
-    No n½ whose standard deviation over blocks reaches its mean.
-    """
+    """A straight line by plain least squares through times over lengths, as the papers fitted."""
     limit = math.inf if step.up_to is None else step.up_to
 
     def fitted(line: dict[Point, Values]) -> Values | None:
@@ -197,16 +194,9 @@ def _line(field: Field, step: Step) -> Field:
                 return beta
             return alpha / beta if alpha > 0 and beta > 0 else math.nan
 
-        made = computed(part, *(times[size] for size in sizes))
-        return None if made and step.gives == "half_length" and _is_scattered(made) else made
+        return computed(part, *(times[size] for size in sizes))
 
     return _reduced(field, step.along, fitted)
-
-
-def _is_scattered(values: Values) -> bool:
-    """Whether blocks of positive values differ by more than their mean: an outlier decides it."""
-    found = list(values.by_block.values())
-    return len(found) > 1 and stdev(found) >= fmean(found)
 
 
 def _inverse(field: Field, _: Step) -> Field:

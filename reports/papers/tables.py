@@ -116,6 +116,8 @@ def as_printed(text: str, scale: float) -> str:
 
 
 def _now_cells(one: Beside, point: Point, name: str) -> list[Cell]:
+    if why := one.without.get(point, {}).get(name):
+        return [Cell("–", title=why, badges=(why,)), Cell("")]
     row = one.now.get(point, {}).get(name)
     if row is None:
         return [Cell(""), Cell("")]
@@ -140,15 +142,13 @@ def _note(one: Beside) -> str:
     parts = [f"Then: {one.column.were}."]
     if one.column.without:
         parts.append(f"Nothing of the run stands beside it: {one.column.without}.")
-    elif not one.now:
+    elif not one.environments:
         why = why_nothing(one.analysis, one.column.ours) if one.column.ours else ""
         parts.append(f"This run did not measure it{f': {why}' if why else ''}.")
     else:
-        least = min(row.summary.n for by in one.now.values() for row in by.values())
-        parts.append(
-            "Now: mean ± s of launches (of rates the arithmetic mean), at least"
-            f" {count_text(least, 'launch', 'launches')}."
-        )
+        counts = [row.summary.n for by in one.now.values() for row in by.values()]
+        least = f", at least {count_text(min(counts), 'launch', 'launches')}" if counts else ""
+        parts.append(f"Now: mean ± s of launches (of rates the arithmetic mean){least}.")
         both = sum(point in one.now for point in one.printed.values)
         if both:
             held = "the same library's" if one.table.libraries else "the best machine's"
@@ -158,9 +158,6 @@ def _note(one: Beside) -> str:
         why = why_absent(one.analysis, one.column.ours) if one.column.ours else ""
         if why and both < len(one.printed.values):
             parts.append(f"Of the cases that do not fit, the first: {why}.")
-    ours = one.column.ours
-    if ours and any(step.gives == "half_length" for step in ours.steps):
-        parts.append("No n½ of now where its s over blocks reaches its mean: outliers decide it.")
     return " ".join(parts)
 
 
@@ -186,7 +183,7 @@ def _machines(found: Sequence[Beside], anchor: str) -> Table:
     marked = ""
     for title, own in kinds:
         marked = marked or _shared(own)
-        if title and not any(one.now for one in own):
+        if title and not any(one.environments for one in own):
             lacking.append(_lacking(title, own))
         for name in environments(analysis, (n for one in own for n in one.environments)):
             cells = (_now_cells(one, (), name)[0] for one in own)

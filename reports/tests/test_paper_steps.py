@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import json
 from math import log2
 from operator import truediv
+from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 from assay.cli import main
-from reports.analysis import analyse
+from bench.whole_campaigns import write_campaign
+from reports.analysis import Analysis, analyse
 from reports.load.loading import load_run
 from reports.papers.beside import besides, settled
 from reports.papers.definition import ClosedForm, Measured, Step, load_study
@@ -20,7 +23,7 @@ from reports.papers.machines import machine_tables, words
 from reports.papers.matching import Point
 from reports.papers.section import study_section
 from reports.papers.steps import Field, Values, joined, stepped
-from reports.papers.tables import as_printed
+from reports.papers.tables import as_printed, tables_of
 from reports.studies import rows
 from reports.tests.synthetic import case, write_run
 
@@ -45,15 +48,6 @@ def test_a_line_is_fitted_block_by_block(gives, expected):
     made = stepped(FIELD, [step])
     assert made.axes == ("case",)
     assert values(made, "a") == pytest.approx(expected)
-
-
-def test_an_outlier_block_makes_no_half_length():
-    slow = {
-        ("a", str(m)): {"lam": Values({1: 4e-5 + 1e-8 * m, 2: 4e-5 + 1e-8 * m, 3: 9e-3 + 2e-9 * m})}
-        for m in LENGTHS
-    }
-    step = Step(do="line", along=["m"], gives="half_length")
-    assert not stepped(Field(("case", "m"), slow), [step]).values
 
 
 def test_a_line_goes_through_short_messages_only_and_needs_three():
@@ -310,3 +304,56 @@ def test_a_report_shows_the_claims_of_its_campaigns_study(tmp_path):
     assert section is not None
     assert section.command == "assay paper collectives-1996 RUN"
     assert len(section.claims.rows) >= len(section.study.claims)
+
+
+def with_outlier(run: Path, *, slow: range) -> Analysis:
+    """The run, times 50 µs + 10 ns a byte, 40 times as long for lengths in `slow` in block 1."""
+    file = run / "records.jsonl"
+    records = [json.loads(line) for line in file.read_text().splitlines()]
+    for record in records:
+        for one in record.get("metrics", ()):
+            size = one.get("at", {}).get("message_bytes")
+            if size is not None and one["unit"] == "s":
+                outlier = record["block"] == 1 and size in slow
+                one["value"] = (5e-5 + 1e-8 * size) * (40 if outlier else 1)
+                one.pop("samples", None)
+    file.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return analyse(load_run(run))
+
+
+@pytest.mark.parametrize(
+    ("asked", "blocks", "slow", "why"),
+    [
+        (("hypercube-1988", "Table 7"), 1, range(4096, 10**9), "negative"),
+        (("hypercube-1988", "Table 7"), 3, range(4096, 10**9), "not resolved at n = 3"),
+        (("hypercube-1988", "Table 7"), 7, range(256), "not resolved at n = 7"),
+        (("pvm-1995", "Table 2"), 5, range(256), "not resolved at n = 5"),
+        (("ornl-1996", "Table 2.1"), 2, range(0), "needs 3 launches"),
+        (("ornl-1996", "Table 2.1"), 3, range(256), "not resolved at n = 3"),
+    ],
+)
+def test_an_outlier_block_decides_no_fitted_number(tmp_path, asked, blocks, slow, why):
+    name, number = asked
+    study = load_study(name)
+    run = write_campaign(tmp_path / "run", name, blocks=blocks)
+    analysis = with_outlier(run, slow=slow)
+    (table,) = (one for one in study.tables if one.number == number)
+    found = besides(study, settled(table, analysis), analysis)
+    fitted = [
+        one for one in found if one.column.ours and {s.do for s in one.column.ours.steps} & {"line"}
+    ]
+    assert not any(one.now for one in fitted if one.column.title != "a byte β" or blocks > 1)
+    cells = [cell for one in tables_of(found, "a") for row in one.rows for cell in row]
+    assert any(cell.text == "–" and why in cell.title for cell in cells)
+
+
+def test_a_fitted_number_of_blocks_that_agree_stands(tmp_path):
+    study = load_study("hypercube-1988")
+    run = write_campaign(tmp_path / "run", "hypercube-1988", blocks=3)
+    analysis = with_outlier(run, slow=range(0))
+    (table,) = (one for one in study.tables if one.number == "Table 7")
+    start_up, per_byte = besides(study, settled(table, analysis), analysis)[:2]
+    for one, expected in ((start_up, 5e-5), (per_byte, 1e-8)):
+        assert not one.without
+        for row in one.now[()].values():
+            assert row.summary.mean == pytest.approx(expected)
