@@ -347,7 +347,10 @@ class _Tonight:
         if len(last) < self.rules.run_nights:
             return False
         step = min(abs(change.ratio - 1), float(np.median(worse[:most])))
-        border = max(step, float(self.of.floors[change.series])) / 2
+        # Sound nodes may differ from their peers, whose level this is, by `finds`.
+        peers = change.stage == "peers"
+        floor = self.rules.finds if peers else float(self.of.floors[change.series])
+        border = max(step, floor) / 2
         return int((last < border).sum()) >= max(self.rules.run_nights, len(last) - 1)
 
     def _judge_grown(self, series: int) -> None:

@@ -85,12 +85,15 @@ def _group(history: History, row: int, night: Night) -> tuple[object, ...]:
 
 
 def _known_shares(history: History, changes: Sequence[Change]) -> Matrix:
-    """Logarithm of what each series has changed by with somebody's word, or for the better."""
+    """Logarithm of how much worse each series is with somebody's word, less what has become better
+    since. What became better by itself was slow before, and is as its peers are."""
     known = np.zeros(len(history.series))
     for change in changes:
         settled = change.accepted is not None or change.kind == "improvement"
         if settled and change.before > 0 and 0 < change.ratio < np.inf:
-            known[change.series] += np.log(change.ratio)
+            share = known[change.series] + np.log(change.ratio)
+            lower = history.series[change.series].better == "lower"
+            known[change.series] = max(share, 0.0) if lower else min(share, 0.0)
     return known
 
 

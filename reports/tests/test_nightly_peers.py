@@ -266,3 +266,16 @@ def test_a_step_before_any_night_could_be_judged_is_no_pass(good: int, nodes: in
         assert {change.stage for change in night.judgement.changes} == {"early"}
         since = night.history.nights[good].id
         assert [change.since for change in night.judgement.changes] == [since] * 2 * nodes
+
+
+@pytest.mark.parametrize("slow_nights", [1, 2, 5, 12])
+@pytest.mark.parametrize("reruns", [False, True])
+def test_a_node_that_was_mended_is_neither_suspect_nor_open(slow_nights: int, reruns: bool) -> None:
+    slow = np.ones((4, 34))
+    slow[2, :slow_nights] = SLOWER
+    for seed in (2, 3):
+        history = simulate_nodes((4, 34), seed, slow=slow, again=slow, spread=0.01)
+        nights = nights_of(history, reruns=reruns)
+        for night in nights[slow_nights + 8 :]:
+            assert not night.judgement.of("suspect", "regression", "open")
+        assert nights[-1].state is State.PASS
