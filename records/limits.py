@@ -19,7 +19,7 @@ _TICK_S = 1e-9
 #: of Zen and Xeon), a call of MPI as long.
 _MESSAGE_S = 1e-8
 #: Cycles a second of a core; the records of overclockers, under liquid helium, are below this.
-_CORE_HZ = 1e10
+CORE_HZ = 1e10
 #: Operations a cycle: two fused multiply-adds of 512 bits (AVX-512, SVE of the A64FX) in single
 #: precision.
 _CORE_FLOP = 64
@@ -63,24 +63,28 @@ def window(
             bytes_ = size if isinstance(size, int | float) else 0
             least_s = _TICK_S
             if metric.kind == "quotient":
-                least_s = 1 / (_CORE_HZ * cores)
+                least_s = 1 / (CORE_HZ * cores)
+            elif metric.kind == "chain":
+                least_s = 1 / CORE_HZ
             elif metric.kind == "copy":
-                least_s = max(_TICK_S, bytes_ / (_CORE_HZ * _CORE_BYTES))
-            elif metric.limit == "link":
+                least_s = max(_TICK_S, bytes_ / (CORE_HZ * _CORE_BYTES))
+            elif metric.kind == "mean":  # a rank may be done when its message has left
+                least_s = max(_TICK_S, bytes_ / LINK_MOST_BYTES_PER_S) / launched.ranks
+            elif metric.limit == "link" and launched.ranks > 1:  # one rank alone sends nothing
                 least_s = max(_MESSAGE_S, bytes_ / LINK_MOST_BYTES_PER_S)
             # Where some ranks have no time, a mean over them may be less than a tick.
             least_s = least_s / launched.ranks if metric.may_be_zero else least_s
             return least_s, min(high, most_s * cores if metric.kind == "sum" else most_s)
         case "bytes/s" | "flop/s":
-            core, device = _CORE_HZ * _CORE_FLOP, _DEVICE_FLOP_PER_S
+            core, device = CORE_HZ * _CORE_FLOP, _DEVICE_FLOP_PER_S
             if metric.unit == "bytes/s":
-                core, device = _CORE_HZ * _CORE_BYTES, _DEVICE_BYTES_PER_S
+                core, device = CORE_HZ * _CORE_BYTES, _DEVICE_BYTES_PER_S
             most = cores * core + (launched.ranks * device if launched.devices else 0)
             if metric.limit in ("link", "links"):
                 most = LINK_MOST_BYTES_PER_S * (launched.ranks if metric.limit == "links" else 1)
             return max(low, 1 / most_s), min(high, most)
         case "1/s":
-            return low, min(high, _CORE_HZ * cores)
+            return low, min(high, CORE_HZ * cores)
     return low, high
 
 

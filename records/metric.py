@@ -25,8 +25,9 @@ Better = Literal["higher", "lower"]
 #: all ranks, a node's memory; "": nothing that is known.
 Limit = Literal["", "link", "links", "flop", "memory"]
 #: What its window depends on beside its unit and bound (records/limits.py): a share of a whole, a
-#: time divided by a count, a time summed over ranks, a copy by one core.
-Kind = Literal["", "share", "quotient", "sum", "copy"]
+#: time divided by a count, by that of operations each on the last one's result, a time summed over
+#: ranks, a mean over ranks, a copy by one core.
+Kind = Literal["", "share", "quotient", "chain", "sum", "mean", "copy"]
 
 
 class MetricDefinition(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI profiles of real launches are believed; altered in any one place, most are not.
 
-What their own redundancy cannot show: another elapsed time above that in MPI, another longest call
-between the mean and the sum, a further wait.
+What their own redundancy cannot show: another elapsed time above that in MPI and within the launch,
+another longest call between the mean and the sum, a further wait.
 """
 
 import copy
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -13,10 +14,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from assay.run import rereading
 from assay.tests.test_accept_every_campaign import stored_run
-from checks.common.json_lines import Output, OutputError
+from checks.common.json_lines import (
+    PROGRAM_SECRET,
+    SESSION_SECRET,
+    Output,
+    OutputError,
+    Secrets,
+)
+from records.archive import RawFiles
 from records.mpi_profile import rank_profile
 from records.record import read_records
+from records.run_directory import open_run
 
 CAMPAIGNS = ("quick", "su3-scaling", "wyeast-2003")
 TIMES = ("time_s", "greatest_s", "elapsed_s", "mpi_s")
@@ -122,3 +132,41 @@ def test_nearly_every_alteration_of_a_profile_is_refused(profiles):
     assert min(share for what, share in shares.items() if what not in LOOSE) > 0.84, told
     firm = made.keys() - LOOSE
     assert sum(seen[what] for what in firm) > 0.95 * sum(made[what] for what in firm), told
+
+
+@pytest.mark.parametrize(
+    ("factor", "told"),
+    [
+        (1.0, None),
+        (1000.0, "an MPI profile: what was timed took"),
+        (0.9, "the MPI profile of rank 1 is of"),
+    ],
+)
+def test_a_profile_is_as_long_as_the_program_within_its_launch(factor, told, tmp_path):
+    run = open_run(str(stored_run("quick", tmp_path)))
+    record = next(one for one in run.records() if one.profile and len(one.profile) > 1)
+
+    def changed(line: str) -> str:
+        if '"assay":"profile"' not in line:
+            return line
+        entry = json.loads(line)
+        if entry["rank"] == 1:
+            entry["elapsed_s"] *= factor
+            entry["mpi_s"] *= min(1.0, factor)
+            for call in entry["calls"]:
+                call["time_s"] *= min(1.0, factor)
+                call["greatest_s"] *= min(1.0, factor)
+        return json.dumps(entry, separators=(",", ":"))
+
+    with RawFiles(run.path) as files:
+        text = {
+            kind: (files.read(record.artifacts[kind]) or b"").decode()
+            for kind in ("script", "stdout", "stderr")
+        }
+    secrets = dict(rereading._SECRET.findall(text["script"]))
+    known = Secrets(secrets[SESSION_SECRET], secrets[PROGRAM_SECRET])
+    text["stdout"] = "\n".join(map(changed, text["stdout"].split("\n")))
+    judge = rereading.Rereader(run.plan(), run.provenance())._judged
+    outcome = judge(record, known, text, {})
+    assert outcome.status == ("wrong" if told else "ok"), outcome.reason
+    assert told is None or told in (outcome.reason or "")

@@ -17,6 +17,7 @@ from checks.common.json_lines import OutputError
 from checks.common.registry import CHECKS
 from checks.common.sources import CHECKS as FOLDER
 from records.archive import RawFiles
+from records.limits import Launched, window
 from records.record import read_records
 
 
@@ -96,6 +97,86 @@ def test_an_impossible_value_makes_the_launch_wrong(check, name, metric, value):
     params, text = sample(check, name)
     assert wrong_in(check, params, text) is None
     assert wrong_in(check, params, with_value(text, metric, value)) is not None
+
+
+def with_all(text: str, metrics: str, value: float) -> str:
+    """The output with every value and sample of the metrics replaced, so that they agree."""
+    lines = text.splitlines()
+    for place, line in enumerate(lines):
+        if '"assay":"metric"' not in line:
+            continue
+        entry = json.loads(line)
+        if entry["name"] in metrics.split():
+            entry["value"] = value
+            if "samples" in entry:
+                entry["samples"] = [value for _ in entry["samples"]]
+            lines[place] = json.dumps(entry, separators=(",", ":"))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "metrics", "value", "possible"),
+    [
+        ("node", "openmpi", "operation_time", 7e-11, 1.1e-10),
+        ("node", "openmpi", "floatmath_time", 5e-5, 4e-4),
+        ("node", "openmpi", "sieve_time", 1e-6, 2e-4),
+        ("node", "openmpi", "dhrystone_time", 1e-5, 2e-4),
+        ("node", "openmpi", "whetstone_time", 1e-6, 5e-5),
+        ("interference", "3ranks.mpich", "exchange_time", 1.0, 1e-3),
+        ("interference", "3ranks.mpich", "exchange_time", 2e-9, 2e-7),
+        ("collectives", "each.lam", "collective_time collective_time_best", 2e-9, 2e-7),
+        ("alltoall_pairs", "mpich", "pair_latency", 2e-9, 1.5e-7),
+    ],
+)
+def test_values_that_agree_with_each_other_are_possible_too(check, name, metrics, value, possible):
+    params, text = sample(check, name)
+    assert wrong_in(check, params, with_all(text, metrics, possible)) is None
+    assert wrong_in(check, params, with_all(text, metrics, value)) is not None
+
+
+def test_one_rank_alone_sends_nothing():
+    """A broadcast to nobody returns at once, whatever its length."""
+    (metric, *_), at = CHECKS["collectives"].metrics, {"message_bytes": 2**20}
+    least = {
+        ranks: window(metric, at, Launched(ranks=ranks, cores=ranks, seconds=1))[0]
+        for ranks in (1, 2)
+    }
+    assert least[1] < 2e-8
+    assert least[2] > 4e-7
+
+
+MASK = '"cpus":[0,1],"allowed":"0-1"'
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *(f'"cpus":{cpus},"allowed":"0-1"' for cpus in ("[0,2]", "[0]", "[1,0]", "[0,1,2]")),
+        *(f'"cpus":[0,1],"allowed":"{said}"' for said in ("0-2", "0", "", "x", "1-0")),
+        '"cpus":[0,1]',
+    ],
+)
+def test_cores_are_those_that_the_kernel_lists(changed):
+    """Three ranks on cores 0 and 1 share them; one on another core would have its own."""
+    params, text = sample("startup", "mpich")
+    said = text.replace('"cpus":[0,1]', MASK)
+    assert said.count(MASK) == 3
+    assert wrong_in("startup", params, said) is None
+    at = said.rindex(MASK)
+    found = wrong_in("startup", params, said[:at] + changed + said[at + len(MASK) :])
+    assert found is not None and "may run on cores" in found
+
+
+@pytest.mark.parametrize("probe_s", [1e-12, 0, 1e4])
+def test_a_probe_lasts_as_long_as_its_bytes(probe_s):
+    _, text = sample("startup", "mpich")
+    nodes = ["n1", "n2", "n3"]
+    output = json_lines.parse(text, CHECKS["startup"].metrics_by_name)
+    assert output.other_session(daemons="none", nodes=nodes) is None
+    changed = re.sub(r'"probe_s":[^,}]+', f'"probe_s":{probe_s}', text)
+    output = json_lines.parse(changed, CHECKS["startup"].metrics_by_name)
+    found = output.other_session(daemons="none", nodes=nodes)
+    assert found == f"the probe of the links took {probe_s:g} s"
 
 
 def test_a_copy_of_13_terabytes_a_second_is_wrong():

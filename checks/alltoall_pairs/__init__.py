@@ -166,6 +166,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
             "half round trip of a short message between two nodes; the launch's value is the"
             " median",
             "latency of the pair",
+            limit="link",
         ),
         rate_metric(
             "pair_bandwidth",

@@ -121,10 +121,12 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             "time of a collective operation: the longest over the ranks of each repetition,"
             " the median over repetitions; procedure loop: the longest over the ranks of a"
             " loop's mean, the median over runs; message length per pair of ranks",
+            limit="link",
         ),
         time_metric(
             "collective_time_best",
             "the least repetition (loop: run) of a launch, the longest over the ranks",
+            limit="link",
         ),
     )
     relations = {"collective_time_best": least_of("collective_time")}

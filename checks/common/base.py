@@ -18,7 +18,7 @@ from reframe.core.builtins import sanity_function
 from reframe.core.logging import getlogger
 
 from checks.common import json_lines
-from checks.common.answer import Reading, beyond_window
+from checks.common.answer import Reading, beyond_window, longer_than_launch
 from checks.common.durations import shortfall
 from checks.common.evidence import Claim, contradictions, flags
 from checks.common.faults import Loss, folder_trouble
@@ -215,7 +215,10 @@ class MpiCheck(LaunchSetup):
 
     def _profile(self, output: json_lines.Output) -> list[RankProfile]:
         whole = not self.definition.one_sided(self.params)
-        return output.profile_by_rank(self.ranks, whole=whole)
+        profile = output.profile_by_rank(self.ranks, whole=whole)
+        if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
+            raise json_lines.OutputError(f"an MPI profile: {fault}")
+        return profile
 
     def _doubts(self, metrics: list[Metric]) -> list[str]:
         """Flags of values that cannot stand for the machine."""

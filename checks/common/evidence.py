@@ -31,12 +31,16 @@ _DIGITS_ALIKE = 16
 
 
 class RankFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where one rank ran since when; `cpus` are the cores of its affinity mask."""
+    """Where one rank ran since when; `cpus` are the cores of its affinity mask.
+
+    `allowed`: the same as the kernel lists them, such as 0-3,8; older programs do not say it.
+    """
 
     rank: int
     host: str
     cpus: list[int]
     boot_id: str
+    allowed: str | None = None
     pid: int | None = None
     start: float | None = None
 
@@ -103,6 +107,10 @@ def _impossible(ranks: Sequence[RankFacts]) -> Iterator[str]:
     for facts in ranks:
         if not facts.cpus or min(facts.cpus) < 0 or len(set(facts.cpus)) < len(facts.cpus):
             yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}"
+        told = facts.allowed if ranks[0].allowed is None else facts.allowed or ""
+        if told is not None and [str(cpu) for cpu in facts.cpus] != _numbers(told):
+            said = f"by its kernel on {told:.80}"
+            yield f"rank {facts.rank} may run on cores {facts.cpus!s:.80}, {said}"
         if facts.pid is not None and facts.pid < 1:
             yield f"rank {facts.rank} is process {facts.pid}"
         if kernels.setdefault(facts.host, facts.boot_id) != facts.boot_id:

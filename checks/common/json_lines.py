@@ -165,7 +165,8 @@ class Output:
                     f" clocks of {facts.host:.80} and of the launch's first node right?"
                 )
         probe_s = self.evidence.probe_s or 0.0
-        if not 0 <= probe_s <= CLOCKS_APART_S + end - begin:
+        sent = max((link.sent_bytes for link in self.evidence.links), default=0)
+        if not sent / LINK_MOST_BYTES_PER_S <= probe_s <= CLOCKS_APART_S + end - begin:
             return f"the probe of the links took {probe_s:.6g} s"
         return None
 

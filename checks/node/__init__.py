@@ -16,6 +16,7 @@ from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, quantity, seed_field
 from checks.node.metrics import METRICS
+from records.limits import CORE_HZ
 from records.metric import Metric
 
 Kernel = Literal[
@@ -68,8 +69,14 @@ SIZED = {
 }
 #: Samples that a longer launch takes at most, if longer samples do as well.
 MOST_REPETITIONS = 100
-#: Metrics whose sample is the time of all that was done.
-WHOLE_TIMES = frozenset({"sieve_time", "floatmath_time", "dhrystone_time", "whetstone_time"})
+#: Metrics whose sample is the time of all that was done, and the cycles that they take at least:
+#: the operations of floatmath each wait for the last one, the sieve looks at 8190 bytes in order.
+WHOLE_TIMES = {
+    "sieve_time": 100 * 8190 / 8,
+    "floatmath_time": 4 * 256_000,
+    "dhrystone_time": 5 * 50_000,
+    "whetstone_time": 1e5,
+}
 #: No core finishes more double-precision operations a cycle: twice the greatest of 2026's, which
 #: two fused multiply-adds on 512 bits make 32, since the clock may rise between two kernels.
 GREATEST_OPERATIONS_PER_CYCLE = 64.0
@@ -216,6 +223,13 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         The program proves every result before it prints. Here flop counts and memory are held
         against their bounds.
         """
+        for metric in output.metrics:
+            least_s = WHOLE_TIMES.get(metric.name, 0) / CORE_HZ
+            if min(metric.samples or [metric.value]) < least_s:
+                return Reading(
+                    wrong=f"{metric.name} at {metric.at} is {metric.value:.6g} s; no core takes"
+                    f" less than {least_s:.3g} s"
+                )
         values = {(m.name, *(m.at or {}).values()): m.value for m in output.metrics}
         clock, per_cycle = (
             self.metrics_by_name[name] for name in ("core_clock", "operations_per_cycle")

@@ -62,7 +62,7 @@ METRICS = (
         "operation_time",
         "one operation on the result of the one before (ORNL/TM-10881, 1988); *+*+* is the"
         " mean over the five of a sum of three products",
-        kind="quotient",
+        kind="chain",
     ),
     time_metric("sieve_time", "100 sieves of 1 to 8190"),
     time_metric("floatmath_time", "256 000 repetitions of +, −, × and ÷ in double precision"),

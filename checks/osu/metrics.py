@@ -2,7 +2,7 @@
 """Metrics of the check osu."""
 
 from checks.common.metrics import LAUNCH
-from records.metric import MetricDefinition
+from records.metric import Kind, MetricDefinition
 
 #: Name and title without "osu" and "OSU", unit, definition.
 _TABLE = (
@@ -38,6 +38,7 @@ _TABLE = (
 )
 #: Printed as 0.00 where nothing was hidden, or no time was left to test or wait.
 _MAY_BE_ZERO = {"overlap", "test_time", "wait_time"}
+_KINDS: dict[str, Kind] = {"overlap": "share", "latency": "mean", "communication_time": "mean"}
 
 METRICS = (
     *(
@@ -49,7 +50,7 @@ METRICS = (
             may_be_zero=name in _MAY_BE_ZERO,
             title=f"OSU {title}",
             limit="links" if unit == "bytes/s" else "",
-            kind="share" if name == "overlap" else "",
+            kind=_KINDS.get(name, ""),
         )
         for name, title, unit, definition in _TABLE
     ),

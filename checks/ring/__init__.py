@@ -61,7 +61,9 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
             "from node to node: ranks × turns × message length over the time of all turns",
             limit="link",
         ),
-        time_metric("ring_turn", "time of one turn; the launch's value is the median"),
+        time_metric(
+            "ring_turn", "time of one turn; the launch's value is the median", limit="link"
+        ),
     )
     relations = {
         "ring_time": lambda here: sum(here.samples("ring_turn")),

@@ -106,6 +106,13 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
                 return Reading(
                     wrong=f"{part} is {values[part]:.9g} s, {whole} {values[whole]:.9g} s"
                 )
+        # A profile begins with the barrier before the program's clock.
+        for rank in output.profile:
+            if not values["program_time"] <= 1.02 * rank.elapsed_s + 1e-3:
+                return Reading(
+                    wrong=f"program_time is {values['program_time']:.9g} s; the MPI profile of rank"
+                    f" {rank.rank} is of {rank.elapsed_s:.9g} s"
+                )
         launch = measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))
         rank_cpu_time = measured(RANK_CPU_TIME, seconds["cpu_s", "greatest"])
         return Reading([*output.metrics, launch, rank_cpu_time])

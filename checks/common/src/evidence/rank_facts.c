@@ -7,10 +7,27 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define CPUS_MOST 8192
+
+/* The cores on which this thread may run, as the kernel lists them: 0-3,8. */
+static void add_allowed(struct json *line) {
+    static const char name[] = "Cpus_allowed_list:\t";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen("/proc/thread-self/status", "r");
+    while (file && getline(&text, &size, file) > 0)
+        if (strncmp(text, name, sizeof name - 1) == 0) {
+            text[strcspn(text, "\n")] = '\0';
+            json_string(line, "allowed", text + sizeof name - 1);
+        }
+    free(text);
+    if (file)
+        fclose(file);
+}
 
 char *rank_facts(int rank, double start_s) {
     char host[HOST_BYTES], boot_id[64] = "";
@@ -28,6 +45,7 @@ char *rank_facts(int rank, double start_s) {
             if (CPU_ISSET_S(cpu, bytes, cpus))
                 json_integer(&line, NULL, (long long)cpu);
     json_close(&line, ']');
+    add_allowed(&line);
     CPU_FREE(cpus);
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
     if (file && fgets(boot_id, sizeof boot_id, file))
