@@ -81,11 +81,15 @@ def rank_profile(entry: object) -> RankProfile:
     return profile
 
 
-def profile_fault(profile: Sequence[RankProfile], ranks: int, *, whole: bool = True) -> str | None:
+def profile_fault(
+    profile: Sequence[RankProfile], ranks: int, *, whole: bool = True, own: bool = False
+) -> str | None:
     """What of the profile of a launch of so many ranks, by ascending rank, cannot be; or None.
 
     `whole`: whether the profiler sees both ends of each message. Some libraries send messages of
     their own by public calls within calls that are not wrapped, as LAM in one-sided copies.
+    `own`: whether the program is one of ours, which receive as many bytes as they have room for and
+    wait for each request once.
     """
     found = [rank.rank for rank in profile]
     if found != list(range(ranks)):
@@ -94,12 +98,12 @@ def profile_fault(profile: Sequence[RankProfile], ranks: int, *, whole: bool = T
     if peers and max(peers) >= ranks:
         return f"an MPI profile names a peer {max(peers)} of {ranks} ranks"
     for rank in profile:
-        if fault := next(_faults(rank), None):
+        if fault := next(_faults(rank, own), None):
             return f"the MPI profile of rank {rank.rank} {fault}"
-    return next(chain(_unequal(profile), _unmatched(profile) if whole else ()), None)
+    return next(chain(_unequal(profile), _unmatched(profile, own) if whole else ()), None)
 
 
-def _faults(profile: RankProfile) -> Iterator[str]:
+def _faults(profile: RankProfile, own: bool = False) -> Iterator[str]:
     """What of a rank's profile contradicts the rest of it, as the end of a sentence."""
     if not (profile.rank >= 0 and 0 <= profile.elapsed_s <= 1e9):
         yield "holds an impossible number"
@@ -120,7 +124,8 @@ def _faults(profile: RankProfile) -> Iterator[str]:
         yield f"has {profile.mpi_s:.9g} s in MPI of {profile.elapsed_s:.9g} s"
     counts = Counter({call.call: call.count for call in profile.calls})
     begun = sum(call.count for call in profile.calls if call.call in _NONBLOCKING)
-    if not counts.keys() & {*_COMPLETIONS, "Startall"} and 0 < counts["Wait"] < begun:
+    waited = counts["Wait"] == begun if own else counts["Wait"] >= begun
+    if not counts.keys() & {*_COMPLETIONS, "Startall"} and counts["Wait"] and not waited:
         yield f"has {begun} calls that are waited for, and {counts['Wait']} waits"
 
 
@@ -161,7 +166,7 @@ def _unequal(profile: Sequence[RankProfile]) -> Iterator[str]:
             yield f"the MPI profile says that ranks made different calls of {name}"
 
 
-def _unmatched(profile: Sequence[RankProfile]) -> Iterator[str]:
+def _unmatched(profile: Sequence[RankProfile], own: bool) -> Iterator[str]:
     """Messages of which sender and receiver say different things.
 
     Left out are ranks whose profile does not tell all of their messages' peers: of persistent
@@ -191,7 +196,8 @@ def _unmatched(profile: Sequence[RankProfile]) -> Iterator[str]:
                 f" {ends[1]}, {taken[ends]} received"
             )
         # A receive that was posted ahead may have room for a longer message.
-        if sizes[True][ends] > sizes[False][ends]:
+        room = sizes[False][ends] - sizes[True][ends]
+        if room < 0 or (own and room):
             yield (
                 f"the MPI profile has {sizes[True][ends]} bytes sent from rank {ends[0]} to"
                 f" {ends[1]}, {sizes[False][ends]} received"

@@ -2,7 +2,7 @@
 """MPI profiles of real launches are believed; altered in any one place, most are not.
 
 What their own redundancy cannot show: another elapsed time above that in MPI and within the launch,
-another longest call between the mean and the sum, a further wait.
+another longest call between the mean and the sum.
 """
 
 import copy
@@ -31,7 +31,7 @@ from records.run_directory import open_run
 CAMPAIGNS = ("quick", "su3-scaling", "wyeast-2003")
 TIMES = ("time_s", "greatest_s", "elapsed_s", "mpi_s")
 #: Numbers of which redundancy shows some changes only.
-LOOSE = {"greatest_s", "elapsed_s", "Wait count"}
+LOOSE = {"greatest_s", "elapsed_s"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,8 @@ def profiles(tmp_path_factory):
 def refused(profile: list[dict[str, Any]]) -> bool:
     """Whether a launch that printed this is wrong."""
     try:
-        Output(profile=[rank_profile(rank) for rank in profile]).profile_by_rank(len(profile))
+        output = Output(profile=[rank_profile(rank) for rank in profile])
+        output.profile_by_rank(len(profile), own=True)
     except (ValueError, OutputError):
         return True
     return False
@@ -68,7 +69,7 @@ def _changes(rank: dict[str, Any]) -> Iterator[Any]:
         def change(rank: dict[str, Any]) -> str:
             at = rank if call is None else rank["calls"][call]
             at[name] = at[name] * factor if name in TIMES else round(at[name] * factor) + 1
-            return "Wait count" if at.get("call") == "Wait" and name == "count" else name
+            return name
 
         return change
 
@@ -129,7 +130,7 @@ def test_nearly_every_alteration_of_a_profile_is_refused(profiles):
     shares = {what: seen[what] / made[what] for what in made}
     told = {what: f"{seen[what]} of {made[what]}" for what in made}
     assert sum(made.values()) > 5000
-    assert min(share for what, share in shares.items() if what not in LOOSE) > 0.84, told
+    assert min(share for what, share in shares.items() if what not in LOOSE) > 0.88, told
     firm = made.keys() - LOOSE
     assert sum(seen[what] for what in firm) > 0.95 * sum(made[what] for what in firm), told
 

@@ -215,7 +215,8 @@ class MpiCheck(LaunchSetup):
 
     def _profile(self, output: json_lines.Output) -> list[RankProfile]:
         whole = not self.definition.one_sided(self.params)
-        profile = output.profile_by_rank(self.ranks, whole=whole)
+        own = self.prints_metrics and self.definition.package.startswith("checks.")
+        profile = output.profile_by_rank(self.ranks, whole=whole, own=own)
         if fault := longer_than_launch(max(rank.elapsed_s for rank in profile), output):
             raise json_lines.OutputError(f"an MPI profile: {fault}")
         return profile
