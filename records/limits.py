@@ -81,7 +81,11 @@ def window(
                 core, device = CORE_HZ * _CORE_BYTES, _DEVICE_BYTES_PER_S
             most = cores * core + (launched.ranks * device if launched.devices else 0)
             if metric.limit in ("link", "links"):
-                most = LINK_MOST_BYTES_PER_S * (launched.ranks if metric.limit == "links" else 1)
+                size = at.get("message_bytes")
+                most = LINK_MOST_BYTES_PER_S
+                if isinstance(size, int | float) and size > 0:
+                    most = min(most, size / _TICK_S)
+                most *= launched.ranks if metric.limit == "links" else 1
             return max(low, 1 / most_s), min(high, most)
         case "1/s":
             return low, min(high, CORE_HZ * cores)

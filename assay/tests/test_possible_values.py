@@ -148,6 +148,11 @@ def test_one_rank_alone_sends_nothing():
 MASK = '"cpus":[0,1],"allowed":"0-1"'
 
 
+def test_no_rank_sends_more_than_a_message_a_tick():
+    streams, at = CHECKS["streams"].metrics_by_name["window_rate"], {"message_bytes": 2}
+    assert window(streams, at, Launched(ranks=2, cores=2, seconds=1))[1] < 1e10
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -114,3 +114,30 @@ def test_full_statistics_are_those_of_collective_operations():
     assert parameters.model_validate({"test": "osu_ibarrier", "full": True}).full
     with pytest.raises(ValidationError, match="osu_latency has no option -f"):
         parameters.model_validate({"test": "osu_latency", "full": True})
+
+
+def test_a_rank_that_is_done_within_a_step_of_the_clock_has_no_least_time():
+    text = (
+        "\n# OSU MPI Gather Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
+        "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations\n"
+        "1                       1.50              0.00              3.00          20\n"
+    )
+    found = parse(text, "osu_gather", full=True, iterations=20)
+    values = {value.metric: value.value for value in found}
+    assert values["osu_latency_least"] == 0
+    with pytest.raises(OutputError, match="not a possible measurement"):
+        parse(text.replace("1.50", "0.00"), "osu_gather", full=True, iterations=20)
+
+
+def test_a_tail_is_no_longer_than_its_mean_allows():
+    text = (
+        "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
+        "# Size       Avg Latency(us)  P50 Tail Lat(us) P90 Tail Lat(us) P99 Tail Lat(us)\n"
+        "1                      10.00              9.00             12.00            900.00\n"
+    )
+    assert len(parse(text, "osu_latency", tails=True)) == 4
+    for tails in ("9.00             12.00          90000.00", "45.00   45.00   45.00"):
+        changed = text.replace("9.00             12.00            900.00", tails)
+        assert changed != text
+        with pytest.raises(OutputError, match="a tail of"):
+            parse(changed, "osu_latency", tails=True)
