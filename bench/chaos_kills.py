@@ -169,13 +169,9 @@ class Chaos:
         said = self._log.read_text(errors="replace")
         self.ended[f"status {status}"] += 1
         # A signal before the driver heeds it, or after its last record, ends Python itself.
+        ended = -status in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
         idle = not said or not self._unfinished(run)
-        good = (idle and status in (-signal.SIGTERM, -signal.SIGHUP)) or status in (
-            0,
-            1,
-            4,
-            -signal.SIGKILL,
-        )
+        good = status in (0, 1, 4, -signal.SIGKILL) or (ended and idle)
         if not good or "Traceback" in said:
             self._problem(f"a driver ended with status {status}: {said[-1500:]}")
 
