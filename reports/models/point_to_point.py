@@ -334,8 +334,9 @@ def _with_lines(m: Vector, t: Vector, edges: Sequence[int]) -> Segmentation:
         below, above = int(m[edge - 1]), int(m[edge])
         times = [[line.at(size) for line in pair] for size in (below, above)]
         ratios = [r / left if left > 0 and r > 0 else math.inf for left, r in times]
+        higher = [r >= left for left, r in times]
         step = 0.0  # where the lines cross between the two sizes
-        if not min(ratios) <= 1 <= max(ratios):
+        if higher[0] == higher[1]:
             step = min(ratios, key=lambda ratio: abs(math.log(ratio))) - 1
         is_switch = abs(step) > max(LEAST_STEP, LEAST_STEP_RMS * rms)
         error = math.hypot(_error(*sides[0], pair[0], below), _error(*sides[1], pair[1], above))

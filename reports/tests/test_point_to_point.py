@@ -148,6 +148,13 @@ def test_a_bend_is_a_break_and_no_switch(noise):
         assert not result.switches, (noise, seed)
 
 
+def test_lines_that_cross_where_the_right_one_is_below_zero_are_a_bend():
+    sizes = [64 * 4**step for step in range(9)]
+    m = np.array(sizes, dtype=float)
+    rise = 2 * BETA * 20e3 * np.logaddexp(0, (m - 60e3) / 20e3)  # three times the slope from 60 kB
+    assert not any(found_in(tuple(sizes), ALPHA_S + BETA * m + rise, 0.03, 20))
+
+
 def test_the_same_seed_gives_the_same_support():
     data = times(65536, 10e-6, 0.02, 3)
     assert segmented(SIZES, data, seed=5) == segmented(SIZES, data, seed=5)
