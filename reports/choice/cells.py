@@ -28,14 +28,17 @@ ALPHA = 0.05
 ESTIMAND = "Verdicts are on the geometric mean of the ratios by block."
 #: What estimates and bounds are of, for those who read both.
 ESTIMANDS = (
-    "Estimate: Hodges–Lehmann median of the ratios; bounds: of their geometric mean, which a skew"
-    " of launches sets apart from it."
+    "Estimate: Hodges–Lehmann median of the ratios, never beyond the bounds; bounds: of their"
+    " geometric mean, which a skew of launches sets apart from it."
 )
 #: A ratio between 1/1.03 and 1.03 is no difference that counts.
 LEAST_DIFFERENCE = 1.03
 #: Bounds further apart than this factor tell nothing: they are left out, and exclude nothing; so
 #: do bounds whose ln is beyond, of which not every ratio is a finite number.
 _MOST_APART, _MOST_LOG = 1e6, 300.0
+#: So do bounds on both sides of 1 that are further apart than this square; nor is a difference
+#: beyond this factor a smallest one.
+_MOST_OPEN = 10.0
 
 Word = Literal[
     "faster", "slower", "equivalent", "not slower", "not faster", "not resolved", "no verdict"
@@ -56,10 +59,15 @@ class Judgement(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, answer: Answer) -> Judgement:
         """The judgement from bounds of ln of the ratio."""
-        apart = answer.high - answer.low
-        bounded = apart <= log(_MOST_APART) and abs(answer.low) < _MOST_LOG
+        most = _MOST_OPEN**2 if answer.low <= 0 <= answer.high else _MOST_APART
+        bounded = answer.high - answer.low <= log(most) and abs(answer.low) < _MOST_LOG
         low, high = (exp(answer.low), exp(answer.high)) if bounded else (0.0, inf)
         return cls(low, high, answer.p if bounded else 1.0, least_ratio(answer.detectable))
+
+    def holding(self, effect: PairedEffect) -> PairedEffect:
+        """The effect with the estimate that is nearest to it within the bounds that decide."""
+        ratio = min(max(effect.ratio, self.low), self.high)
+        return msgspec.structs.replace(effect, ratio=ratio)
 
     @property
     def bounded(self) -> bool:
@@ -185,8 +193,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             scatter, questions = self.effect.log_stddev, max(1, self.family)
             ratio = least_ratio(detectable_at_least_blocks(scatter, self.n, questions))
             return (
-                f"{not_resolved(self.n)}, smallest detectable difference about"
-                f" {detectable_text(ratio)} at n = {LEAST_BLOCKS}"
+                f"{not_resolved(self.n)}, smallest detectable difference"
+                f" {'about ' * (ratio < inf)}{detectable_text(ratio)} at n = {LEAST_BLOCKS}"
             )
         if self.unreliable:
             rate = self.failures[self.unreliable == self.reference]
@@ -197,8 +205,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             text = f"{text}; a difference, but not beyond 3 % for certain"
         if word == "not resolved" and not judged.bounded:
             return (
-                f"{not_resolved(self.n)}: the values are equal, or coarser than what they could"
-                " bound; time longer batches"
+                f"{not_resolved(self.n)}: the values are equal, or too coarse or too far apart to"
+                " bound a ratio; time longer batches"
             )
         if word == "not resolved":
             text = (
@@ -219,8 +227,8 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 def least_ratio(shift: float) -> float:
-    """The ratio beyond the margin by a shift of its logarithm; inf beyond what bounds may span."""
-    return LEAST_DIFFERENCE * exp(shift) if shift <= log(_MOST_APART) else inf
+    """The ratio beyond the margin by a shift of its logarithm; inf where it tells nothing."""
+    return LEAST_DIFFERENCE * exp(shift) if shift <= log(_MOST_OPEN) else inf
 
 
 def detectable_text(ratio: float) -> str:

@@ -156,17 +156,20 @@ def _judged(
         effects.update(zip(positions, paired_effects(rows), strict=True))
         lags.update(zip(positions, lag_1(rows).tolist(), strict=True))
     adjusted = dict(zip(effects, holm([effect.p for effect in effects.values()]), strict=True))
-    return [
-        msgspec.structs.replace(
-            cell.comparison,
-            effect=effects.get(place),
-            judgement=Judgement.of(answer) if answer else None,
-            p_holm=adjusted.get(place),
-            family=family,
-            lag=lags.get(place),
+    told = []
+    for place, (cell, answer) in enumerate(zip(cells, answered, strict=True)):
+        effect, judgement = effects.get(place), Judgement.of(answer) if answer else None
+        told.append(
+            msgspec.structs.replace(
+                cell.comparison,
+                effect=judgement.holding(effect) if judgement and effect else effect,
+                judgement=judgement,
+                p_holm=adjusted.get(place),
+                family=family,
+                lag=lags.get(place),
+            )
         )
-        for place, (cell, answer) in enumerate(zip(cells, answered, strict=True))
-    ]
+    return told
 
 
 def _in_order(judged: Sequence[Comparison]) -> list[Comparison]:

@@ -34,11 +34,9 @@ class Pair:
 
     @property
     def by_estimate(self) -> tuple[str, str]:
-        """The environment with the better estimate, then the other; by the bounds where they
-        separate, should the estimate be beyond them."""
+        """The environment with the better estimate, then the other."""
         pair = self.first, self.second
-        better = self.judgement.high if self.judgement and self.separated else self.effect.ratio
-        return pair if better < 1 else pair[::-1]
+        return pair if self.effect.ratio < 1 else pair[::-1]
 
     def seen_from(self, second: str) -> Pair:
         """The same pair with `second` as what is divided by."""

@@ -167,19 +167,15 @@ class Costs:
         questions = self.questions()
         if any(len(item.blocks) < LEAST_N for item in questions):
             return None
-        pairs = [
-            Pair(
-                first,
-                second,
-                paired_effects(item.values[np.newaxis, :])[0],
-                Judgement.of(answer) if answer else None,
-                float(lag_1(item.values)),
-                self._carried(first, second, item.blocks),
-            )
-            for (first, second), item, answer in zip(
-                combinations(self.names, 2), questions, answered, strict=False
-            )
-        ]
+        pairs = []
+        for names, item, answer in zip(
+            combinations(self.names, 2), questions, answered, strict=False
+        ):
+            effect = paired_effects(item.values[np.newaxis, :])[0]
+            judgement = Judgement.of(answer) if answer else None
+            effect = judgement.holding(effect) if judgement else effect
+            lag, carried = float(lag_1(item.values)), self._carried(*names, item.blocks)
+            pairs.append(Pair(*names, effect, judgement, lag, carried))
         whole = self.scores[:, np.isfinite(self.scores).all(axis=0)]
         weights = {share.check: share.weight for share in self.shares}
         lowest, changes = turns(self.names, self.scores, self.by_check, weights)

@@ -92,6 +92,18 @@ def test_a_coarse_timer_makes_no_winner(noise: float) -> None:
     assert false <= stats.binom.ppf(0.999, 200, 0.05)
 
 
+def test_no_factor_is_told_that_six_coarse_values_cannot_show() -> None:
+    """Times of 1 with noise of 8 % in steps of 10 %."""
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        times = np.round(np.exp(rng.normal(0, 0.08, (2, 60, 6))), 1)
+        for one in map(Judgement.of, judged(np.log(times[0] / times[1]))):
+            assert not one.bounded or one.high / one.low <= 100
+            assert one.detectable <= 10.3 or one.detectable == np.inf
+    apart = Judgement.of(Answer(np.log(1.5), np.log(300), 0.01, 1.0))
+    assert (apart.word, apart.bounded) == ("faster", True)
+
+
 def test_a_row_of_ties_takes_no_bounds_from_the_others() -> None:
     rng = np.random.default_rng(8)
     rows = rng.normal(1, 0.05, (20, 6))

@@ -131,6 +131,22 @@ def test_places_never_contradict_the_bounds() -> None:
             assert better.best <= other.worst
 
 
+def test_no_estimate_lies_beyond_the_bounds_that_decide() -> None:
+    """b costs 5 % more, and in three of ten blocks 50 %: medians and means of ratios disagree."""
+    rng = np.random.default_rng(47)
+    drawn = 0.003 * rng.standard_normal((2, POINTS, 40)) + np.log([1.0, 1.05])[:, None, None]
+    drawn[1, :, ::4] += np.log(1.5)
+    analysis = analyse(simulated_run(drawn))
+    found = analysis.comparisons
+    assert found.score is not None
+    judged = [(pair.effect, pair.judgement) for pair in found.score.pairs]
+    judged += [(one.effect, one.judgement) for one in (*found.overall, *found.points) if one.effect]
+    assert all(bounds and bounds.low <= one.ratio <= bounds.high for one, bounds in judged if one)
+    costs, least = re.findall(r"([\d.]+) %", plain(answer_of(analysis).sentence))[:2]
+    assert float(costs) >= float(least) > 5.5
+    assert "bounds: of their geometric mean" in score_note(found.score, analysis.register)
+
+
 def shown_bars(panel: Panel) -> tuple[float, list[tuple[float, float]]]:
     """Where a panel has its line of no difference, and its thick bars, in its own units."""
     found = re.findall(
