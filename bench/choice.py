@@ -317,11 +317,13 @@ def turned_round(campaigns: int) -> Iterator[Row]:
 
 
 def score(campaigns: int) -> Iterator[Row]:
-    """Times without noise: the score is the sum that the text says, and its least one wins."""
+    """Times of next to no noise (with none, values that tie bound nothing): the score is the sum
+    that the text says, and its least one wins."""
     right = Count("the score is Σ w·T/Σ w·T_ref, and the least is first", least=1.0)
     weight = np.array([WEIGHTS[check] for check, *_ in CHECKS])
     for seed in range(campaigns):
-        logs = np.random.default_rng(seed).normal(0, 0.5, (4, POINTS, 1)) + np.zeros((1, 1, 12))
+        rng = np.random.default_rng(seed)
+        logs = rng.normal(0, 0.5, (4, POINTS, 1)) + rng.normal(0, 1e-9, (4, POINTS, 12))
         ratios, at, sums = np.exp(logs[:, :, 0] - logs[0, :, 0]), 0, np.zeros(4)
         for share_of_time, (_, _, cases, points) in zip(weight, CHECKS, strict=True):
             end = at + len(cases) * points
@@ -331,7 +333,7 @@ def score(campaigns: int) -> Iterator[Row]:
         scores = {s.environment: s.score for s in found.score.standings} if found.score else {}
         told = [scores.get(name, np.nan) for name in NAMES]
         best = NAMES[int(sums.argmin())]
-        right.add(np.allclose(told, sums, rtol=1e-9) and best_choice(found) == best)
+        right.add(np.allclose(told, sums, rtol=1e-8) and best_choice(found) == best)
     yield right.told()
 
 

@@ -32,6 +32,8 @@ from reports.statistics.max_t import LEAST_BLOCKS, QUANTILE, detectable
 #: Numbers of blocks that a next run may have.
 _LADDER = (6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100, 150, 200)
 _MARGIN = log(LEAST_DIFFERENCE)
+#: A ratio that scatters less from block to block is one value and its rounding.
+_NO_SCATTER = 1e-12
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,12 @@ def _open(analysis: Analysis, score: OverallScore, shared: _Shared) -> Answer:
     needed = blocks_needed(analysis.comparisons, score.n, shared.pairs)
     if score.n < LEAST_BLOCKS:
         why = f"which is best: {score.n} blocks decide nothing, {LEAST_BLOCKS} are needed at least"
+    elif min(pair.effect.log_stddev for pair in shared.pairs) < _NO_SCATTER:
+        why = (
+            "which is best: the ratio of two costs is the same in every block, and more blocks of"
+            " such values tell nothing; time longer batches"
+        )
+        needed = None
     elif needed is None:
         scatter = max(pair.effect.log_stddev for pair in shared.pairs)
         why = (

@@ -83,6 +83,14 @@ def test_blocks_are_still_asked_for_where_the_one_that_fails_costs_more() -> Non
     assert "--blocks" in answer.command
 
 
+@pytest.mark.parametrize("factors", [[1.0, 1.0], [1.0, 1.3]])
+def test_no_further_block_is_asked_for_where_all_blocks_are_the_same(factors: list[float]) -> None:
+    answer = answered(factors, 8, noise=0.0)
+    assert answer.state is State.OPEN
+    assert "the same in every block" in answer.unknown and "longer batches" in answer.unknown
+    assert "would tell" not in answer.unknown and answer.command == ""
+
+
 def with_a_slow_start(run: Run, weights: dict[str, float]) -> Run:
     """A run in which openmpi takes nine tenths of mpich's time, and starts 150 ms later."""
     cases = run.plan.cases
