@@ -22,7 +22,9 @@ import numpy as np
 from reports.models.shared_luck import Grouped
 from reports.statistics.descriptive import Matrix, Vector
 
-Form = Literal["constant", "log2_p", "ceil_log2_p", "p", "(p-1)/p", "sqrt_p", "p_log2_p"]
+Form = Literal[
+    "constant", "log2_p", "ceil_log2_p", "p", "(p-1)/p", "sqrt_p", "p_log2_p", "p_squared"
+]
 
 #: f(p) of a law offset + slope·f(p).
 FORMS: Mapping[Form, Callable[[Vector], Vector]] = {
@@ -33,13 +35,14 @@ FORMS: Mapping[Form, Callable[[Vector], Vector]] = {
     "(p-1)/p": lambda p: (p - 1) / p,
     "sqrt_p": np.sqrt,
     "p_log2_p": lambda p: p * np.log2(p),
+    "p_squared": lambda p: p * p,
 }
 _BOTH: tuple[Form, ...] = ("constant", "log2_p", "ceil_log2_p", "p")
 STARTUP_FORMS: tuple[Form, ...] = (*_BOTH, "p_log2_p")
 DELAY_FORMS: tuple[Form, ...] = (*_BOTH, "(p-1)/p")
-#: No candidates, for no common algorithm has them but a grid or, in the delay, Bruck's exchange;
-#: but a law that they describe as well is not determined.
-WATCHED_STARTUPS: tuple[Form, ...] = ("sqrt_p",)
+#: No candidates, for no common algorithm has them but a grid, an exchange of all with all over one
+#: wire or, in the delay, Bruck's exchange; but a law that they describe as well is not determined.
+WATCHED_STARTUPS: tuple[Form, ...] = ("sqrt_p", "p_squared")
 WATCHED_DELAYS: tuple[Form, ...] = ("sqrt_p", "p_log2_p")
 
 #: Fewer process counts cannot tell the laws apart.

@@ -102,6 +102,12 @@ def test_a_startup_of_p_log_p_is_not_determined_as_p(luck):
     assert sum(one.determined and one.law.form != "p_log2_p" for one in barrier) <= 5
 
 
+def test_a_startup_of_p_squared_is_not_determined_as_p_log_p():
+    squared = Truth("p_squared", 20e-6, 4e-6, lambda p: p * p)
+    found = barriers(squared, 50, Luck(0.0, 0.02))
+    assert sum(one.determined for one in found) <= 2
+
+
 def test_laws_that_few_counts_tell_apart_are_determined():
     for startup in (STARTUPS[1], STARTUPS[3], STARTUPS[4]):
         found = barriers(startup, 20, Luck(0.0, 0.01))

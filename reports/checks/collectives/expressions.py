@@ -15,6 +15,7 @@ _NAMES: dict[Form, str] = {
     "constant": "",
     "sqrt_p": " √p",
     "p_log2_p": " p log₂p",
+    "p_squared": " p²",
 }
 
 
