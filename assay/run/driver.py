@@ -109,7 +109,7 @@ class Driver:
         self._batch: dict[int, Launch] = {}
         #: The allocation in which the current session's launches are run; None: each has a job.
         self._shared: Allocation | None = None
-        self._hearing = Hearing(site, self.plan, run.run_id, f"assay-{self.work.name}")
+        self._hearing = Hearing(site, run, f"assay-{self.work.name}")
         self._failed_builds = FailedBuilds(run, self.plan.environments)
 
     def run(self) -> list[str]:
@@ -308,6 +308,7 @@ class Driver:
                     self.progress.say(message.progress or "")
                 elif launch := waiting.pop(message.launch_index, None):
                     self.waiting.over()
+                    message.reason = self._records.told(launch.environment, message.reason)
                     if message.status is None:
                         fault = f"{message.reason}"
                         self.progress.say(f"{launch.case_id}, block {launch.block}: {fault}")

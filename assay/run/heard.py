@@ -8,6 +8,7 @@ job in Slurm, and the time that has passed.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Collection, Iterator
 
@@ -24,13 +25,15 @@ from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome
 from checks.common.registry import CHECKS
 from checks.common.slurm_answers import fields, job_line
-from records.belonging import Belonging
+from records.belonging import Belonging, checksum_of
 from records.errors import AssayError, InfrastructureError
 from records.limits import Launched
 from records.mpi_profile import profile_fault
-from records.plan import Plan
+from records.pair_scans import ARTIFACT
 from records.record import Record, as_read
+from records.run_directory import RunDirectory
 from records.values import utc_seconds
+from reports.load.scans import Scan, ScanFile
 
 #: More flags than a launch has, and characters of one.
 _FLAGS, _FLAG_LENGTH = 20, 200
@@ -41,9 +44,9 @@ _CORES_A_RANK = 1024
 class Hearing:
     """Judges what is said of the launches of one run, whose jobs have the comment `comment`."""
 
-    def __init__(self, site: Site, plan: Plan, run_id: str, comment: str) -> None:
-        self._site, self._comment = site, comment
-        self._belonging = Belonging(plan, run_id)
+    def __init__(self, site: Site, run: RunDirectory, comment: str) -> None:
+        self._site, self._run, self._comment = site, run, comment
+        self._belonging = Belonging(run.plan(), run.run_id)
         self._earliest = self._latest = time.time()
         #: The jobs of launches that were ok.
         self._jobs: set[str] = set()
@@ -88,11 +91,8 @@ class Hearing:
         if odd or len({*record.flags}) < len(record.flags) or len(record.flags) > _FLAGS:
             yield "`flags` are not up to 20 different words in printable characters"
         if record.status == "ok":
-            missing = [
-                name
-                for name in ("metrics", "started_at", "ended_at", "job_id", "nodes")
-                if not getattr(record, name)
-            ]
+            named = ("metrics", "started_at", "ended_at", "job_id", "nodes", "programs")
+            missing = [name for name in named if not getattr(record, name)]
             if missing:
                 yield f"`{missing[0]}` is missing or empty in an ok launch"
                 return
@@ -107,6 +107,7 @@ class Hearing:
             )
             if fault := impossible_value(record.metrics, known, launched):
                 yield f"`metrics`: {fault}"
+            yield from self._points_faults(launch, record)
         if record.profile is UNSET:
             return
         if not launch.params.get("mpi_profile"):
@@ -114,6 +115,24 @@ class Hearing:
         one_sided = check.one_sided(check.parameters.model_validate(launch.params))
         if fault := profile_fault(record.profile, launch.ranks, whole=not one_sided):
             yield f"`profile`: {fault}"
+
+    def _points_faults(self, launch: Launch, record: Record) -> Iterator[str]:
+        """The file of a scan is there if the launch has one, and whoever reads it can."""
+        check, path = CHECKS[launch.check], record.artifacts.get(ARTIFACT)
+        params = check.parameters.model_validate(launch.params)
+        if check.in_file(params) != (path is not None):
+            yield f"`files` {'lack the' if path is None else 'hold'} values of a scan"
+        elif path is not None:
+            file = ScanFile(record.block, path, checksum_of(record.artifacts, ARTIFACT))
+            scan = Scan(self._run.path, 0, (file,))
+            try:
+                strange = next((m for m in scan.metrics if m not in check.metrics_by_name), None)
+                if strange is not None or not scan.metrics:
+                    yield f"`points` hold {strange or 'no metric'!s:.80}"
+                for metric in scan.metrics:
+                    scan.columns(metric)
+            except AssayError as error:
+                yield f"`points`: {error}"
 
     def _times(self, record: Record) -> Iterator[str]:
         """An ok launch lies within this run, give or take what clocks of hosts may differ.
@@ -140,7 +159,9 @@ class Hearing:
         session: Collection[int],
     ) -> Iterator[str]:
         """Job and nodes are those of the launch, and of what is said to have run beside it."""
-        nodes, job = {*record.nodes}, record.job_id
+        nodes, job, folder = {*record.nodes}, record.job_id, _folder(launch)
+        if not all(folder in path for path in outcome.files.values()):
+            yield "`files` lie in the folder of another launch"
         if len(nodes) != len(record.nodes):
             yield "`nodes` hold one twice"
         if record.status == "ok" and len(nodes) != launch.nodes:
@@ -151,11 +172,13 @@ class Hearing:
             yield "`beside` names launches that are none of this session, or one twice"
         told = f"`nodes` hold some that job {job} does not have"
         if allocation is not None:
-            there = {*allocation.nodes}
+            there, beside = {*allocation.nodes}, {n for one in outcome.beside for n in one.nodes}
             if job is not None and job.split(".")[0] != allocation.job_id:
                 yield f"`job_id` is {job}; the allocation is {allocation.job_id}"
-            if not nodes.union(*(one.nodes for one in outcome.beside)) <= there:
+            if not nodes | beside <= there:
                 yield told
+            if nodes & beside:
+                yield "`nodes` hold some of a launch that ran beside it"
         elif job is not None:
             yield from self._own_job(launch, job, nodes, told)
         elif nodes:
@@ -172,16 +195,24 @@ class Hearing:
         the launch, and of a job that it has forgotten the nodes are those of the partition."""
         try:
             line = self._described(job)
+            if not line and not self._is_old(job):
+                yield f"`job_id` {job} is no job of this Slurm"
             known = fields(line)
             there = names_in(known["NodeList"]) if line else {*node_states(self._site)}
         except InfrastructureError:
             return
         # Its script and its output lie in the launch's own folder.
-        ours = known.get("Comment") == self._comment and f"/L{launch.index:07d}_" in line
+        ours = known.get("Comment") == self._comment and _folder(launch) in line
         if line and not ours:
             yield f"`job_id` {job} is not the job of this launch"
         if nodes and not nodes <= there:
             yield told
+
+    def _is_old(self, job: str) -> bool:
+        """Whether Slurm may have forgotten a job: it has given ids up to the next one."""
+        config = asked(self._site, "scontrol", "show", "config").stdout
+        found = re.search(r"^NEXT_JOB_ID\s*=\s*(\d+)", config, re.MULTILINE)
+        return job.isdecimal() and (found is None or int(job) < int(found[1]))
 
     def _described(self, job: str) -> str:
         """What Slurm says of a job that has had nodes; "" where it does not know it."""
@@ -189,3 +220,8 @@ class Hearing:
             return ""
         line = job_line(asked(self._site, "scontrol", "show", "job", "-o", job).stdout, job)
         return line if " NodeList=" in line else ""
+
+
+def _folder(launch: Launch) -> str:
+    """What the path of each file of a launch holds: ReFrame's folder of it."""
+    return f"/L{launch.index:07d}_"

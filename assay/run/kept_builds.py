@@ -26,7 +26,7 @@ import msgspec
 from assay.build.our_packages import sources_digest
 from assay.run.provenance import environment_as_run
 from assay.run.variables import variables_of
-from assay.run.work_folder import WorkFolder
+from assay.run.work_folder import MOST_BYTES, WorkFolder
 from assay.sites.site import Site
 from checks.common.outcome import Built
 from checks.common.sources import CHECKS, further_folders
@@ -165,13 +165,17 @@ class KeptBuilds:
         return found, None
 
     def _digest_of_other(self, path: str) -> str | None:
-        """Of a program of the site as it is now; None where it cannot be read here."""
-        with suppress(OSError):
-            seen = _seen(path)
-            if self._others.get(path, (None, None))[1] != seen and (now := _file_digest(path)):
-                self._others[path] = now, seen
-            return self._others[path][0] if path in self._others else None
-        return None
+        """Of a program of the site as it is now; None where it cannot be read here, and for the
+        name of a command, which jobs find."""
+        try:
+            seen = _seen(path) if Path(path).is_absolute() else None
+        except OSError:
+            seen = None
+        if seen is None:
+            return None
+        if self._others.get(path, (None, None))[1] != seen:
+            self._others[path] = _file_digest(path), seen
+        return self._others[path][0] or None
 
     def _add_kept(self, name: str, folder: int) -> None:
         """Copy a kept build. Raises RefusedFileError where it is not what was kept."""
@@ -241,11 +245,15 @@ def _digest(*parts: Any) -> str:
 
 
 def _file_digest(path: str) -> str:
-    """Of a regular file; "" for anything else."""
+    """Of a regular file of no more bytes than a build has; "" for anything else."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    digest, left = hashlib.sha256(), MOST_BYTES
     try:
         with os.fdopen(os.open(path, flags), "rb") as file:
             regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            return hashlib.file_digest(file, "sha256").hexdigest() if regular else ""
+            while regular and left >= 0 and (piece := file.read(_MOST_BYTES)):
+                digest.update(piece)
+                left -= len(piece)
     except OSError:
         return ""
+    return digest.hexdigest() if regular and left >= 0 else ""

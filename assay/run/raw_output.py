@@ -24,6 +24,8 @@ from records.run_directory import RAW_SUFFIX, RunDirectory, launch_stem
 from records.untrusted import RefusedFileError
 
 _PIECE_BYTES = 1 << 20
+#: The values of 200 million pairs fit.
+MOST_POINTS_BYTES = 1 << 32
 #: Archives that are held open: at the end of a block launches of the next one may end first.
 MOST_OPEN = 2
 
@@ -166,7 +168,11 @@ def keep_points(
     with _given(work, path, ARTIFACT, kept) as source:
         if source is None:
             return
-        checksum = _copied(_range(source, 0, os.fstat(source).st_size), target)
+        size = os.fstat(source).st_size
+        if size > MOST_POINTS_BYTES:
+            kept.refused.append(f"{ARTIFACT} has {size} bytes; allowed: {MOST_POINTS_BYTES}")
+            return
+        checksum = _copied(_range(source, 0, size), target)
     kept.artifacts[ARTIFACT] = f"{FOLDER}/{target.name}"
     kept.artifacts[f"{ARTIFACT}{CHECKSUM}"] = checksum
 

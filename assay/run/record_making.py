@@ -71,7 +71,7 @@ class RecordMaker:
             block=block,
             attempt=attempt,
             status=outcome.status,
-            reason=self._told(asked.environment, outcome.reason),
+            reason=self.told(asked.environment, outcome.reason),
             started_at=outcome.started_at,
             ended_at=outcome.ended_at,
             job_id=outcome.job_id,
@@ -90,8 +90,8 @@ class RecordMaker:
             programs=dict(programs) or UNSET,
         )
 
-    def _told(self, environment: str, reason: str | None) -> str | None:
-        """The reason in one line, without secrets."""
+    def told(self, environment: str, reason: str | None) -> str | None:
+        """A reason that a session gave in one line, without secrets."""
         if not reason:
             return None
         return masked(one_line(reason), self._secrets.get(environment, ()))[:_REASON_LENGTH]

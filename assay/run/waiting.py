@@ -21,7 +21,7 @@ class Waiting:
 
     def __init__(self, run: RunDirectory, progress: Progress, limit_s: float | None) -> None:
         self._run, self._progress, self._limit_s = run, progress, limit_s
-        self._ended_s = 0.0
+        self._begun, self._ended_s = time.monotonic(), 0.0
         self._since: float | None = None
         self._said = self._kept = ""
 
@@ -37,7 +37,7 @@ class Waiting:
         Raises AssayError when a job has waited for longer than the campaign allows.
         """
         if state.waiting and self._since is None:
-            self._since = time.monotonic() - state.waited_s
+            self._since = max(self._begun, time.monotonic() - state.waited_s)
         elif not state.waiting:
             self._end_wait()
         told = state.told()

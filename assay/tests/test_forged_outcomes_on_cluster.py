@@ -45,7 +45,7 @@ from checks.common.base import OwnProgram
 FORGERIES = json.loads("""%s""")
 
 
-SEND, JOBS = outcomes._send, ["1"]
+SEND, JOBS, OUTPUTS = outcomes._send, ["1"], ["/"]
 
 
 class Run(OwnProgram):
@@ -57,27 +57,31 @@ class Run(OwnProgram):
         if outcome.launch_index < 0:
             return SEND(outcome)
         forgery = FORGERIES[self.params.forgery]
-        earlier = JOBS[-1]
+        words = {
+            "EARLIER_JOB": JOBS[-1],
+            "EARLIER_OUTPUT": OUTPUTS[-1],
+            "OUTPUT": outcome.files["stdout"],
+        }
         JOBS.append(outcome.job_id)
+        OUTPUTS.append(outcome.files["stdout"])
         message = json.loads(outcomes.msgspec.json.encode(outcome))
         if isinstance(forgery, str):
             text = forgery.replace("INDEX", str(outcome.launch_index))
         else:
-            change(message, forgery, earlier)
+            change(message, forgery, words)
             text = json.dumps(message)
         line = text.encode(errors="surrogatepass") + b"\\n"
         while line:
             line = line[os.write(outcomes.outcome_pipe(), line):]
 
 
-def change(message, forgery, earlier):
+def change(message, forgery, words):
     for path, value in forgery:
         *above, last = path.split(".")
         place = message
         for part in above:
             place = place[int(part) if part.isdecimal() else part]
-        if isinstance(value, str):
-            value = value.replace("EARLIER", earlier)
+        value = words.get(value, value) if isinstance(value, str) else value
         if value == "DROP":
             del place[last]
         elif value == "TWICE":
@@ -134,7 +138,9 @@ FORGERIES = {
     "no_nodes": [("nodes", [])],
     "node_option": [("nodes", ["-rf"])],
     "node_twice": [("nodes", ["n1", "n1"])],
-    "job_of_another": [("job_id", "EARLIER")],
+    "job_of_another": [("job_id", "EARLIER_JOB")],
+    "job_to_come": [("job_id", "4242424")],
+    "job_of_array": [("job_id", "4_2")],
     "job_of_nobody": [("job_id", "; rm")],
     "no_job": [("job_id", None)],
     "flag_escape": [("flags", ["\x1b[2J"])],
@@ -146,6 +152,16 @@ FORGERIES = {
     "skipped": [("status", "skipped")],
     "unknown_status": [("status", "good")],
     "other_file": [("files", {"../../x": "/etc/passwd"})],
+    "files_of_another": [("files.stdout", "EARLIER_OUTPUT")],
+    "no_files": [("files", {})],
+    "no_stderr": [("files.stderr", "DROP")],
+    "points_not_asked": [("files.points", "OUTPUT")],
+    "no_programs": [("programs", [])],
+    "raw_cut_by_word": [("flags", ["raw-cut-to-64-MiB"])],
+    "ok_with_fault": [("fault", "slurm")],
+    "neither_status_nor_fault": [("status", None)],
+    "with_progress": [("progress", "building")],
+    "with_build": [("build", {"environment": "mpich", "program": "Programs", "output": ""})],
     "file_outside": [("files.stdout", "/etc/shadow")],
     "member_twice": '{"status":"ok","status":"failed","launch_index":INDEX}',
     "deep": '{"launch_index":INDEX,"metrics":' + "[" * 50_000,

@@ -283,6 +283,23 @@ def test_a_launch_runs_what_was_built_or_described(builds, tmp_path) -> None:
     assert "is not what was built" in str(made.executed("mpich", [str(copy)])[1])
 
 
+def test_what_a_program_of_the_site_has_become_has_no_digest_of_what_it_was(
+    builds, tmp_path, monkeypatch
+) -> None:
+    made, own = builds.of("one"), tmp_path / "xhpl"
+    assert made.executed("mpich", [str(own)])[0]["xhpl"] is not None
+    os.truncate(own, 1 << 40)
+    assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
+    own.unlink()
+    os.mkfifo(own)
+    assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
+    own.unlink()
+    assert made.executed("mpich", [str(own)]) == ({"xhpl": None}, None)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "osu_latency").write_text("another of this name")
+    assert made.executed("mpich", ["osu_latency"]) == ({"osu_latency": None}, None)
+
+
 def test_the_last_used_ones_are_kept(builds, monkeypatch) -> None:
     monkeypatch.setattr(kept_builds, "MOST_KEPT", 3)
     kept_folder().mkdir(parents=True)

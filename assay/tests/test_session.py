@@ -18,6 +18,7 @@ from records.errors import InfrastructureError
 
 LAUNCHES = [Launch(i, f"startup-{i}", "startup", "lam", {}, 2, 1, 2, 1, 1, 9.0) for i in (0, 1)]
 GOOD = {"status": "failed", "reason": "no", "launch_index": 0}
+BUSY = '{"progress": "building"}'
 HEAD = "import os, sys, time\npipe = int(os.environ['ASSAY_OUTCOME_FD'])\n"
 
 
@@ -88,6 +89,7 @@ def test_the_error_is_told_and_not_where_the_log_is(tmp_path, printed, said):
     assert session.last_line() == said
 
 
+BUILT = {"environment": "lam", "program": "Programs", "folder": "/", "files": []}
 UNFIT = {
     "no JSON": "nothing",
     "a list": "[1]",
@@ -101,6 +103,10 @@ UNFIT = {
     "no UTF-8": b"\xff\xfe".decode("latin-1"),
     "deep": "[" * 100_000,
     "empty": "",
+    "nothing": "{}",
+    "two things": json.dumps({"progress": "x", "built": BUILT}),
+    "a build and a fault": json.dumps({"built": BUILT, "fault": "slurm"}),
+    "odd index": json.dumps({"progress": "x", "launch_index": -2}),
 }
 #: Messages that are unfit, but name the launch that they are of.
 OF_A_LAUNCH = {
@@ -112,6 +118,12 @@ OF_A_LAUNCH = {
     "files by number": (json.dumps({**GOOD, "files": {"stdout": 1}}), "files"),
     "job id": (json.dumps({**GOOD, "job_id": "1; rm"}), "job_id"),
     "extra": (json.dumps({**GOOD, "colour": "red"}), "colour"),
+    "and a build": (json.dumps({**GOOD, "built": BUILT}), "unfit kind"),
+    "and a fault": (json.dumps({**GOOD, "fault": "slurm"}), "unfit kind"),
+    "neither status nor fault": (json.dumps({"launch_index": 0}), "unfit kind"),
+    "ok without output": (json.dumps({**GOOD, "status": "ok"}), "unfit files"),
+    "failed with points": (json.dumps({**GOOD, "files": {"points": "/x"}}), "unfit files"),
+    "cut by word": (json.dumps({**GOOD, "flags": ["raw-cut-to-64-MiB"]}), "unfit flags"),
     "twice": ('{"status":"ok","status":"failed","launch_index":0}', "'status' stands twice"),
     "deep": ('{"launch_index":0,"metrics":' + "[" * 100_000, "is none"),
     "cut": ('{"status":"ok","launch_index":0,"met', "truncated"),
@@ -154,7 +166,7 @@ def test_a_line_in_pieces_is_one_message(messages_of):
     assert len(outcome.reason) == 3_000_000
 
 
-@pytest.mark.parametrize("child", ["time.sleep(1000)", "os.write(pipe, b'{}\\n'); time.sleep(0.1)"])
+@pytest.mark.parametrize("child", ["time.sleep(1000)", f"{saying(BUSY).strip()}; time.sleep(0.1)"])
 def test_what_holds_the_pipe_open_after_the_end_is_not_waited_for(messages_of, monkeypatch, child):
     monkeypatch.setattr(sessions, "ENDING_S", 2.0)
     forked = f"if os.fork() == 0:\n    while True: {child}\n"

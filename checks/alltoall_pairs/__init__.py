@@ -180,7 +180,7 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
     not_told = frozenset({"column_file"})
 
     def in_file(self, params: AlltoallPairsParameters) -> bool:
-        """Whether the values come in a file."""
+        """Those of many pairs do."""
         return params.column_file or params.pairs > MOST_IN_RECORD
 
     def options(self, params: AlltoallPairsParameters) -> dict[str, object]:

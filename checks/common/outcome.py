@@ -12,11 +12,12 @@ import re
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from checks.common.faults import Fault
+from records.flags import RAW_CUT
 from records.metric import Metric
 from records.mpi_profile import RankProfile
 from records.pair_scans import ARTIFACT
@@ -98,14 +99,36 @@ class Outcome(msgspec.Struct, forbid_unknown_fields=True):
         for one in (self.build, self.built):
             words += [one.environment, one.program] if one is not None else []
         fits = {
-            "status": self.status != "skipped" and (self.launch_index >= 0 or not self.status),
+            "kind": self._is_one_kind(),
+            "status": self.status != "skipped",
+            "flags": RAW_CUT not in self.flags,
             "text": all(word.isprintable() and len(word) <= _WORDS_LENGTH for word in words),
-            "files": self.files.keys() <= RAW_KINDS,
+            "files": self._files_fit(),
             "job_id": self.job_id is None or _JOB.fullmatch(self.job_id),
             "queue": self.queue is None or self.queue.fits(),
         }
         unfit = [name for name, fit in fits.items() if not fit]
         return f"has an unfit {', '.join(unfit)}" if unfit else None
+
+    def _is_one_kind(self) -> bool:
+        """Whether it is of one launch, with a status or the fault for which it was not run (a lost
+        one has both), or one thing of no launch, and nothing beside."""
+        told = [self.progress, self.build, self.built, self.queue]
+        count = sum(one is not None for one in told)
+        if self.launch_index < 0:
+            alone = Outcome(
+                progress=self.progress, build=self.build, built=self.built, queue=self.queue
+            )
+            return count == 1 and self == alone
+        fitting = ("lost", None) if self.fault else get_args(Status)
+        return not count and self.status in fitting
+
+    def _files_fit(self) -> bool:
+        """Whether an ok launch has all of its raw output, and no other the values of a scan."""
+        kinds = self.files.keys()
+        if self.status != "ok":
+            return kinds <= RAW_KINDS - {ARTIFACT}
+        return RAW_KINDS - {ARTIFACT} <= kinds <= RAW_KINDS
 
 
 def check_encoding(outcome: Outcome) -> None:

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from records.errors import AssayError
 from records.pair_places import Indices
 from records.pair_scans import NODE, NODES_META, PEER, SWITCHES_META
+from records.words import odd_word
 
 
 @dataclass(frozen=True)
@@ -28,22 +30,42 @@ class ScanTable:
 
 
 def metrics_of(path: Path) -> tuple[str, ...]:
-    """The metrics that a file has."""
-    return tuple(name for name in pl.read_parquet_schema(path) if name not in (NODE, PEER))
+    """The metrics that a file has. Raises AssayError where it is no table of pairs."""
+    with _table(path, "values"):
+        return tuple(name for name in pl.read_parquet_schema(path) if name not in (NODE, PEER))
 
 
 def read_table(path: Path, metric: str) -> ScanTable:
     """The values of a metric. Raises AssayError where the file is no table of pairs with it."""
-    try:
-        frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
+    with _table(path, metric):
         meta = pl.read_parquet_metadata(path)
-        names = json.loads(meta[NODES_META])
-        switches = json.loads(meta[SWITCHES_META]) if SWITCHES_META in meta else [""] * len(names)
+        names = msgspec.json.decode(meta[NODES_META], type=list[str])
+        switches = msgspec.json.decode(meta.get(SWITCHES_META, "[]"), type=list[str])
+        if len(switches or names) != len(names) or odd_word(names):
+            raise ValueError("it names other nodes, or switches of others, than can be")
+        if _rows(path) > len(names) * (len(names) - 1) // 2:
+            raise ValueError("it has more rows than there are pairs of its nodes")
+        frame = pl.read_parquet(path, columns=[NODE, PEER, metric])
+        if any(frame.null_count().row(0)):
+            raise ValueError("a row lacks a value")
         ends = (_numbers(frame[NODE], names), _numbers(frame[PEER], names))
         values = frame[metric].cast(pl.Float32).to_numpy()
-    except (pl.exceptions.PolarsError, KeyError, TypeError, ValueError) as error:
+        return ScanTable(names, switches or [""] * len(names), ends, values)
+
+
+@contextmanager
+def _table(path: Path, metric: str) -> Iterator[None]:
+    """Errors of reading a file as what they mean; Polars panics at some damage."""
+    faults = pl.exceptions.PolarsError, pl.exceptions.PanicException
+    try:
+        yield
+    except (*faults, OSError, LookupError, TypeError, ValueError, RecursionError) as error:
         raise AssayError(f"{path}: is no table of pairs with {metric}: {error}") from error
-    return ScanTable(names, switches, ends, values)
+
+
+def _rows(path: Path) -> int:
+    """How many rows it says that it has."""
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def _numbers(column: pl.Series, names: Sequence[str]) -> Indices:
