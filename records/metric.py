@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from records.axes import axis_of
 from records.units import unit_of
 
 _GREATEST_POSITION, _WORD_LENGTH = 2**63, 500
@@ -153,6 +154,8 @@ def point_fault(name: str, at: Mapping[str, Any]) -> str | None:
             return f"`at` of {name} holds a list or an object"
         if isinstance(value, int | float) and not 0 <= value < _GREATEST_POSITION:
             return f"`at` of {name} has {key:.80} {value!s:.80}; allowed: 0 to 2**63"
+        if axis_of(key).unit and (isinstance(value, bool) or not isinstance(value, int | float)):
+            return f"`at` of {name} has {key:.80} {value!r:.80}; allowed: a number"
         words = [key, value] if isinstance(value, str) else [key]
         if not all(word.isprintable() and len(word) <= _WORD_LENGTH for word in words):
             return f"`at` of {name} holds {words!r:.80}; allowed are up to 500 printable characters"

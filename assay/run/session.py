@@ -32,12 +32,15 @@ from checks.common.registry import FOLDERS
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.input_files import refuse_twice
+from records.plain_text import one_line
 
 #: Seconds that ReFrame has to end after its last launch, and after being told to end.
 ENDING_S = 30.0
 #: A message has an outcome's samples and profile, or the output of a build that failed.
 GREATEST_MESSAGE_BYTES = 256 * 2**20
 GREATEST_TAIL_BYTES = 64 * 2**10
+#: Characters that are told of a fault.
+_TOLD_LENGTH = 300
 _NAMES_LAUNCH = re.compile(rb'"launch_index": ?([0-9]{1,9})\b')
 
 
@@ -124,7 +127,8 @@ class Session:
             refuse_twice(line, "the line", "a message")
             unfit = message.unfit()
         except (msgspec.MsgspecError, ValueError, RecursionError, AssayError) as error:
-            message, unfit = Outcome(launch_index=_launch_named(line)), f"is none ({error})"
+            message = Outcome(launch_index=_launch_named(line))
+            unfit = f"is none ({one_line(str(error)):.{_TOLD_LENGTH}})"
         if message.launch_index >= 0 and message.launch_index not in self._open:
             raise self._no_message(line, "is of a launch that is not to come")
         if unfit is not None:

@@ -122,6 +122,7 @@ FORGERIES = {
         ("metrics.0.better", "higher"),
     ],
     "better": [("metrics.0.better", "higher")],
+    "point_text": [("metrics.0.at", {"message_bytes": "long"})],
     "point_list": [("metrics.0.at", {"x": [1]})],
     "point_negative": [("metrics.0.at", {"x": -1})],
     "point_huge": [("metrics.0.at", {"x": 10**400})],
