@@ -108,9 +108,12 @@ class Hearing:
             if fault := impossible_value(record.metrics, known, launched):
                 yield f"`metrics`: {fault}"
             yield from self._points_faults(launch, record)
+        profiled = bool(launch.params.get("mpi_profile"))
         if record.profile is UNSET:
+            if profiled and record.status == "ok":
+                yield "`profile` is missing"
             return
-        if not launch.params.get("mpi_profile"):
+        if not profiled:
             yield "`profile` is there, and none was asked for"
         one_sided = check.one_sided(check.parameters.model_validate(launch.params))
         if fault := profile_fault(record.profile, launch.ranks, whole=not one_sided):
