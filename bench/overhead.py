@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from assay.outputs import output_of
 from bench.on_cluster import has_root, on_cluster, run_campaign
 from bench.rows import Row, printed
 from records.record import read_records
@@ -90,16 +90,11 @@ def _empty_job_s(cluster: Any) -> float:
     script.write_text("#!/bin/sh\n")
     begun = time.monotonic()
     submit = cluster.user_command(["sbatch", "--parsable", "-N2", "-o", "/dev/null", str(script)])
-    job = _output(submit, work)
-    show = cluster.user_command(["scontrol", "show", "job", "-o", job.strip().split(";")[0]])
-    while "COMPLETED" not in _output(show, work):
+    job = output_of(submit, Path(work))
+    show = cluster.user_command(["scontrol", "show", "job", "-o", job.split(";")[0]])
+    while "COMPLETED" not in output_of(show, Path(work)):
         time.sleep(0.02)
     return time.monotonic() - begun
-
-
-def _output(argv: list[str], folder: str) -> str:
-    answer = subprocess.run(argv, capture_output=True, text=True, cwd=folder, check=False)
-    return answer.stdout
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ class Cluster:
         """Show folders of the machine to jobs, at their own paths, read-only.
 
         Nodes see those that lie neither below /tmp nor below private folders anyhow. Raises
-        InfrastructureError where something is in the way.
+        AssayError for one that another user could exchange, InfrastructureError where something is
+        in the way.
         """
 
         def first_process(state: State, node: str) -> int | None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -239,12 +240,15 @@ def _sweep(name: str) -> list[str]:
     recorded = state.processes.values() if state and state.boot_id == host.boot_id() else ()
     stubborn = processes.end(recorded)
     stubborn += processes.end_all_inside(namespace_files(name), processes.ancestors())
+    user = ClusterSpec(name=name).user_name
+    has_user = account.account_exists(user, folders(name).home)
+    if has_user:  # a process with a network of its own would get the next cluster's user
+        stubborn += processes.end_all_of(pwd.getpwnam(user).pw_uid)
     problems = [f"process {process.pid} does not end" for process in dict.fromkeys(stubborn)]
     faults.remove_caps(name)
     for namespace in network.namespaces_of(name):
         network.remove_namespace(namespace)
-    user = ClusterSpec(name=name).user_name
-    if account.account_exists(user, folders(name).home):
+    if has_user:
         with machine_lock():
             account.remove_account(user)
     # The user's folders may be nested more deeply than shutil.rmtree can follow.

@@ -10,9 +10,11 @@ that. It stays for as long as the node has power, and is shown again when it is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
+from records.untrusted import refuse_replaceable
 from virtual_cluster import host
 from virtual_cluster.state import State, cluster_lock, folders, load_state
 from virtual_cluster.view import may
@@ -66,19 +68,20 @@ def show(
 ) -> None:
     """Show folders in all nodes that have power; those that nodes see anyhow are left alone.
 
-    `first_process` gives a node's, None where it has no power. Raises InfrastructureError where
-    something is in the way.
+    `first_process` gives a node's, None where it has no power. Raises AssayError for a folder that
+    another user could exchange, InfrastructureError where something is in the way.
     """
-    asked = {
-        str(folder): [str(cover), _identity(folder)]
-        for folder in sorted({path.resolve() for path in wanted})
-        if folder.is_dir() and (cover := _cover(folder, state)) is not None
-    }
-    if asked.items() <= state.shown.items():
+    asked = {}
+    for path in wanted:
+        folder = path.resolve()
+        if folder.is_dir() and (cover := _cover(folder, state)) is not None:
+            refuse_replaceable(path, [state.uid])
+            asked[str(folder)] = [str(cover), _identity(folder)]
+    if _outermost(_current(state) | asked) == state.shown:
         return
     with cluster_lock(state.spec.name):
         now = load_state(state.spec.name) or state
-        now.shown = {name: how for name, how in now.shown.items() if Path(name).is_dir()} | asked
+        now.shown = _outermost(_current(now) | asked)
         for node in now.spec.node_names():
             if (first := first_process(now, node)) is not None:
                 _show_in(now, node, first)
@@ -100,7 +103,28 @@ def _show_in(state: State, node: str, first: int) -> None:
 
 def shown_words(state: State) -> list[str]:
     """Cover and folder of all that the cluster's nodes show, one after the other."""
-    return [word for folder, (cover, _) in state.shown.items() for word in (cover, folder)]
+    return [word for folder, (cover, _) in _current(state).items() for word in (cover, folder)]
+
+
+def _current(state: State) -> dict[str, list[str]]:
+    """What is shown as it is now, without what is gone or what another user could exchange."""
+    current = {}
+    for name, (cover, _) in state.shown.items():
+        folder = Path(name)
+        with suppress(AssayError):
+            refuse_replaceable(folder, [state.uid])
+            if folder.is_dir() and folder.resolve() == folder:
+                current[name] = [cover, _identity(folder)]
+    return current
+
+
+def _outermost(shown: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Without what lies in another of them: that shows it, too."""
+    return {
+        name: how
+        for name, how in sorted(shown.items())
+        if not any(str(above) in shown for above in Path(name).parents)
+    }
 
 
 def _cover(folder: Path, state: State) -> Path | None:

@@ -8,9 +8,10 @@ signalled. Signals go through a pidfd that is opened before the identity is chec
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -113,13 +114,7 @@ def inside_network(namespaces: Iterable[Path]) -> list[Process]:
     wanted = {identity for path in namespaces if (identity := _identity(path)) is not None}
     if not wanted:
         return []
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and _identity(entry / "ns" / "net") in wanted:
-            ticks = start_ticks(int(entry.name))
-            if ticks is not None:
-                found.append(Process(int(entry.name), ticks))
-    return found
+    return [one for one in _running() if _identity(Path(f"/proc/{one.pid}/ns/net")) in wanted]
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
@@ -133,16 +128,41 @@ def _identity(path: Path) -> tuple[int, int] | None:
 def end_all_inside(namespaces: Sequence[Path], spare: Iterable[int] = ()) -> list[Process]:
     """Kill all processes in these network namespaces; return those that did not end.
 
-    Looks again until nothing is found, since a process may have forked meanwhile. `spare`:
-    ids that are not killed.
+    `spare`: ids that are not killed.
     """
     kept = set(spare)
+    return _end_all(lambda: [one for one in inside_network(namespaces) if one.pid not in kept])
+
+
+def end_all_of(uid: int) -> list[Process]:
+    """Kill all processes of a user, in whatever namespaces; return those that did not end."""
+    return _end_all(lambda: [one for one in _running() if uid in _uids(one.pid)])
+
+
+def _end_all(find: Callable[[], list[Process]]) -> list[Process]:
+    """Kill what is found until nothing is: a process may have forked meanwhile."""
     for _ in tries(END_TIMEOUT_S, 0):
-        found = [process for process in inside_network(namespaces) if process.pid not in kept]
+        found = find()
         if not found:
             break
         end(found)
     return found
+
+
+def _running() -> Iterator[Process]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and (ticks := start_ticks(int(entry.name))) is not None:
+            yield Process(int(entry.name), ticks)
+
+
+def _uids(pid: int) -> set[int]:
+    """Real, effective, saved and file system uid."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text(errors="replace")
+    except OSError:
+        return set()
+    found = re.search(r"^Uid:(.*)$", status, re.MULTILINE)
+    return {int(uid) for uid in found[1].split()} if found else set()
 
 
 def ancestors() -> set[int]:

@@ -215,9 +215,7 @@ def _told(
 def _read(site: Site, launches: Sequence[Launch]) -> list[Path]:
     """What the session reads beside its work folder."""
     reads = [CHECKS, ROOT / "records", *_python_folders(), *FOLDERS]
-    reads += spack_folders(site.description, {launch.environment for launch in launches})
-    archive = Path(site.hpl_source())
-    return [*reads, archive] if archive.exists() else reads
+    return reads + spack_folders(site.description, {launch.environment for launch in launches})
 
 
 def _python_folders() -> list[Path]:

@@ -33,6 +33,8 @@ def as_user(cluster: Cluster, *argv: str) -> str:
         text=True,
         timeout=PATIENCE_S,
         check=False,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,  # the caller's terminal is out of reach
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

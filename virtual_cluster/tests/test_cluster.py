@@ -53,6 +53,21 @@ def test_jobs_run_on_all_nodes_and_down_leaves_nothing(name: str) -> None:
         virtual_cluster.load(name)
 
 
+def test_down_ends_what_has_left_the_clusters_networks(name: str) -> None:
+    cluster = virtual_cluster.up(ClusterSpec(name, nodes=1))
+    uid = cluster.site_facts()["uid"]
+    leave = "setsid unshare --user --map-root-user --net sleep 1000 >/dev/null 2>&1 & sleep 0.3"
+    as_user(cluster, "sh", "-c", leave)
+
+    def left() -> list[str]:
+        found = host.run(["ps", "-e", "-o", "uid=,stat=,args="]).stdout.splitlines()
+        return [line for line in found if line.split()[0] == str(uid) and " Z" not in line]
+
+    assert left()
+    assert virtual_cluster.down(name)
+    assert not left()
+
+
 def test_a_cluster_that_is_up_is_not_made_again(shared: Cluster) -> None:
     with pytest.raises(AssayError, match=f"assay cluster down --name {shared.name}"):
         virtual_cluster.up(ClusterSpec(shared.name))

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from pathlib import Path
 
 import pytest
 
-from records.errors import InfrastructureError
+from records.errors import AssayError, InfrastructureError
 from virtual_cluster.api import Cluster
 from virtual_cluster.tests.clusters import (
     NEEDS_CLUSTER,
@@ -91,6 +92,41 @@ def test_nothing_is_shown_through_a_link_that_a_job_has_made(shared: Cluster) ->
         with pytest.raises(InfrastructureError, match="is in the way"):
             shared.show([folder])
     assert not Path("/etc/shown").exists()
+
+
+def test_nothing_is_shown_that_the_jobs_user_could_exchange(shared: Cluster) -> None:
+    """A link of the jobs' user on the machine leads root into no private folder: neither when it is
+    shown nor when a node that showed a folder in its place has power again."""
+    node = shared.site_facts()["nodes"][0]
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as top,
+        tempfile.TemporaryDirectory(dir="/var/tmp") as private,
+    ):
+        name, secret = Path(top, "name"), Path(private, "open")
+        for folder in (name, secret):
+            folder.mkdir()
+        (secret / "text").touch()
+        Path(top).chmod(0o1777)
+        shared.show([name])
+        name.rmdir()
+        as_user(shared, "ln", "-s", str(secret), str(name))
+        with pytest.raises(AssayError, match="belongs to uid"):
+            shared.show([name])
+        shared.kill_node(node)
+        shared.restore_node(node)
+        for file in (name / "text", secret / "text"):
+            assert status_of(shared.user_command(["srun", "-w", node, "cat", str(file)])) != 0
+
+
+def test_a_folder_in_a_shown_one_is_shown_with_it_whoever_owns_it(shared: Cluster) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as top:
+        inner = Path(top, "inner")
+        inner.mkdir()
+        os.chown(inner, 4321, 4321)
+        Path(top).chmod(0o755)
+        for folders in ([Path(top), inner], [inner]):
+            shared.show(folders)
+            assert status_of(shared.user_command(["srun", "ls", str(inner)])) == 0
 
 
 @pytest.mark.parametrize(("name", "mode"), [("text.py", 0o600), ("", 0o711)])
