@@ -61,7 +61,7 @@ def targets_of(history: Path) -> list[Target]:
     `[EVENT,…] ADDRESS`. Raises AssayError for a file that others may read, or a line that is none.
     """
     found = [Target(word) for word in os.environ.pop(ADDRESSES, "").split()]
-    file = history.with_suffix(SUFFIX)
+    file = history.parent / f"{history.stem}{SUFFIX}"
     try:
         status = file.stat()
         if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) or status.st_uid != os.geteuid():

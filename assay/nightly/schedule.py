@@ -52,12 +52,10 @@ class Schedule:
                 )
         if kind != "systemd":
             return {_TABLES[kind]: self._block(kind)}
-        words = " ".join(_systemd_quoted(word) for word in self._words())
-        folder = str(self.folder).replace("%", "%%")
         service = (
             "[Unit]\nDescription=Assay nightly run\nAfter=network-online.target\n\n[Service]\n"
             "Type=oneshot\n# A night that is not decided is no failure.\nSuccessExitStatus=3\n"
-            f"WorkingDirectory={folder}\nExecStart={words}\n"
+            f"ExecStart=/bin/sh -c {_systemd_quoted(self._shell())}\n"
         )
         timer = (
             "[Unit]\nDescription=Assay nightly run\n\n[Timer]\n"
@@ -68,15 +66,24 @@ class Schedule:
         return {f"{stem}.service": service, f"{stem}.timer": timer}
 
     def _block(self, kind: Kind) -> str:
-        run = f"cd {shlex.quote(str(self.folder))} && {shlex.join(self._words())}"
+        run = self._shell()
         lines = [f"# begin {self.name}"]
         if kind == "scrontab":
             lines += [f"#SCRON --job-name={self.name}", "#SCRON --open-mode=append"]
             lines += [f"#SCRON {option}" for option in self.job_options]
         else:
+            if re.search(r"\\[\\%]", run):
+                raise AssayError(
+                    f"{run!r} has a backslash before another or before %, which each cron reads in"
+                    " its own way; rename the folder, or use --with systemd"
+                )
             run = run.replace("%", r"\%")
         lines.append(f"{self.minute} {self.hour} * * * {run}")
         return "\n".join([*lines, f"# end {self.name}"]) + "\n"
+
+    def _shell(self) -> str:
+        """The command in its folder, as text of a shell."""
+        return f"cd {shlex.quote(str(self.folder))} && {shlex.join(self._words())}"
 
     def _words(self) -> Sequence[str]:
         """The command, in a shell of its own where something comes before it."""

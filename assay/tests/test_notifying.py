@@ -294,3 +294,12 @@ def test_addresses_are_ones_own_and_never_shown(
     said = capsys.readouterr().err
     assert said.count("not notified") == 2
     assert "geheim" not in said
+
+
+@pytest.mark.parametrize("path", ["/", "."])
+def test_a_history_that_is_a_folder_is_one_message(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["nightly", "run", "--site", "virtual:t-none", "--history", path]) == 2
+    assert f"{path}: is no regular file" in capsys.readouterr().err

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules of the nightly run: shown, written, replaced, taken away; other entries stay."""
 
+import shlex
 import shutil
 import subprocess
 from dataclasses import replace
@@ -66,6 +67,33 @@ def test_systemd_accepts_the_units(tmp_path):
         ["systemd-analyze", "verify", *texts], capture_output=True, text=True, check=False
     )
     assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["end ", "end\\", " x", "q'\"", "$HOME", "%h", "a\\x41", "#", ";"])
+def test_a_unit_starts_the_command_in_its_folder_whatever_its_name(tmp_path, name):
+    folder, told = tmp_path / name, tmp_path / "told"
+    folder.mkdir()
+    (folder / "assay").write_text(f'#!/bin/sh\nprintf "%s\\n" "$PWD" "$1" > {told}\n')
+    (folder / "assay").chmod(0o755)
+    entry = Schedule("assay-n", 2, 30, (str(folder / "assay"), f"{name}$$"), folder, tmp_path)
+    texts = entry.texts("systemd")
+    (start,) = [x for x in texts[f"{tmp_path}/assay-n.service"].splitlines() if "Exec" in x]
+    words = shlex.split(start.removeprefix("ExecStart="))
+    words = [word.replace("%%", "%").replace("$$", "$") for word in words]
+    subprocess.run(words, check=True)
+    assert told.read_text().splitlines() == [str(folder), f"{name}$$"]
+    if shutil.which("systemd-analyze"):
+        for path, text in texts.items():
+            Path(path).write_text(text)
+        verified = ["systemd-analyze", "verify", *texts]
+        answer = subprocess.run(verified, capture_output=True, text=True, check=False)
+        assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["a\\\\b", "a\\%b"])
+def test_a_backslash_that_crons_read_differently_is_refused(tmp_path, name):
+    with pytest.raises(AssayError, match="backslash"):
+        replace(NIGHTLY, folder=tmp_path / name).texts("cron")
 
 
 def test_table_keeps_what_is_not_ours(monkeypatch):
