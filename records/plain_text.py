@@ -14,7 +14,7 @@ SUBSTITUTE = "\ufffd"
 _FORBIDDEN = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # C0 but tab and newline, DEL, C1
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # direction of writing
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u206f"  # direction of writing
     "\u2028\u2029"  # separators of lines and paragraphs
     "\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff"  # no characters at all
     "\U000e0000-\U000e007f"  # tags

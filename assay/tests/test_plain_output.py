@@ -36,7 +36,7 @@ from reports.tests import acceptance_runs, synthetic
 CONTROLS = [
     *(chr(code) for code in range(32) if chr(code) not in "\n\t"),
     *(chr(code) for code in range(0x7F, 0xA0)),
-    *"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069",
+    *"\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u206a\u206f",
     *"\u2028\u2029\ufeff\ufff9\ufffe\U000e0041",
 ]
 NASTY = "\x1b[2J\x1b]0;owned\x07" + "".join(CONTROLS) + "\nverified: all is well\n\x9b31m\r100 %"
