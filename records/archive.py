@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import nullcontext
 from io import BufferedReader, BytesIO
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from records.errors import AssayError
 from records.files import append_whole, force_to_disk
@@ -196,6 +196,18 @@ class RawFiles:
         known = _end(list(members.values())) + (listed if is_sealed(file) else 0)
         return size - known if size < _LONG else 0  # a longer one has a longer directory
 
+    def is_listed(self, archive: str) -> bool:
+        """Whether the directory of an archive, if it has one, says of its members what they say
+        themselves: by it other programs read them."""
+        file, members, _ = self._archive(archive)
+        if not is_sealed(file):
+            return True
+        try:
+            with ZipFile(file) as directory:
+                return [*map(_listed, directory.filelist)] == [*map(_listed, members.values())]
+        except BadZipFile:
+            return False
+
     def _archive(self, name: str) -> tuple[BufferedReader, dict[str, ZipInfo], str | None]:
         if self._held is None or self._held[0] != name:
             self.close()
@@ -277,6 +289,12 @@ def content(file: BufferedReader, info: ZipInfo, where: str) -> bytes:
     if not whole or (len(data), zlib.crc32(data)) != (info.file_size, info.CRC):
         raise AssayError(f"{where}: its member {info.filename} is damaged")
     return data
+
+
+def _listed(info: ZipInfo) -> tuple[str | int, ...]:
+    """What a directory says of a member, beside its time and mode."""
+    sizes = info.compress_size, info.file_size, info.CRC
+    return info.filename, info.header_offset, info.compress_type, info.flag_bits, *sizes
 
 
 def is_sealed(file: BufferedReader) -> bool:

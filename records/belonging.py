@@ -45,6 +45,10 @@ class Belonging:
         case = self._cases.get(record.case_id)
         if fault := self.place_fault(record, case):
             return fault
+        if record.site != self.plan.site:
+            return f"`site` is {record.site!r:.80}, but plan.json has {self.plan.site!r:.80}"
+        if case and record.status != "skipped" and record.ranks != case.ranks:
+            return f"`ranks` is {record.ranks}, but plan.json has {case.ranks} for case {case.id}"
         if record.params != (case.params if case else None):
             return f"`params` are not those that plan.json has for case {record.case_id}"
         place = record.case_id, record.block, record.attempt

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from records.errors import AssayError
+from records.identity import LONG_DIGITS, SHORT_DIGITS, canonical_json, case_digest
 from records.input_files import decoded, line_with, read_whole, refuse_twice
 from records.metric import CheckDescription, MetricDefinition, Register, schema_1_register
 from records.plain_text import plain, plain_data
@@ -51,6 +52,14 @@ class PlannedCase(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     alone: bool | None = None
     switches: Literal["one", "several"] | None = None
     skipped: str | None
+
+    @property
+    def has_its_id(self) -> bool:
+        """Whether its id is that of its check, environment, parameters and job."""
+        asked = ("cpus_per_task", "resources", "switches")
+        job = {name: value for name in asked if (value := getattr(self, name))}
+        digest = case_digest(self.check, self.environment, canonical_json(self.params), job)
+        return self.id in (f"{self.check}-{digest[:n]}" for n in (SHORT_DIGITS, LONG_DIGITS))
 
 
 #: What a campaign can go on until it is known: what `Sequential.until` names.

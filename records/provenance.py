@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from records.errors import AssayError
 from records.input_files import decoded_once, line_with, read_whole
+from records.limits import Nominal, nominal
 from records.node_facts import NodeFacts
 from records.plain_text import plain_data
 from records.values import Count, Integer, Scalar
@@ -73,6 +74,17 @@ class SiteAsRun(msgspec.Struct, frozen=True, kw_only=True):
     builds: str | None = None
     nodes_left_out: list[str] | None = None
     in_one_job: bool | None = None
+
+    @property
+    def rates(self) -> Nominal:
+        """The nominal rates, as its launches were held against them."""
+        return nominal(
+            bits_per_second=self.network.bits_per_second,
+            payload_share=self.network.payload_share,
+            burst_bytes=self.network.burst_bytes,
+            core_peak_flop_per_s=self.core_peak_flop_per_s,
+            memory_bytes_per_second=self.memory_bytes_per_second,
+        )
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):

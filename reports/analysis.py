@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from records.flags import BEYOND_LIMIT, INVALID_ON_PURPOSE, OVERSUBSCRIBED
-from records.limits import Nominal, bound, is_beyond, nominal
+from records.limits import Nominal, bound, is_beyond
 from records.metric import Register
 from records.plan import PlannedCase
 from reports.choice.compare import Comparisons, compare_environments
@@ -172,7 +172,7 @@ def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> lis
             summaries[part] = summarise_rows(stacked([series[position] for position in part]))
     flags = _case_flags(run, on_purpose=on_purpose)
     metrics = run.plan.register.metrics
-    rates = _nominal(run)
+    rates = run.provenance.site.rates
     result = []
     for position, item in enumerate(series):
         summary, marks = summaries[position], flags.get(item.case, ())
@@ -183,17 +183,6 @@ def summary_rows(run: Run, series: Sequence[Series], *, on_purpose: bool) -> lis
             marks = (*marks, f"{OUTLIER} in block {blocks}")
         result.append(Row(item, metrics[item.metric].unit, summary, marks))
     return result
-
-
-def _nominal(run: Run) -> Nominal:
-    site = run.provenance.site
-    return nominal(
-        bits_per_second=site.network.bits_per_second,
-        payload_share=site.network.payload_share,
-        burst_bytes=site.network.burst_bytes,
-        core_peak_flop_per_s=site.core_peak_flop_per_s,
-        memory_bytes_per_second=site.memory_bytes_per_second,
-    )
 
 
 def _beyond_limit(run: Run, item: Series, rates: Nominal) -> tuple[str, ...]:

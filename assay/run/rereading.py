@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Launches judged once more from the raw output that a run keeps, by the code that judged them.
 
-What only Slurm or the site's file knew is not asked again: the job's state, the library that the
-site names, hops and limits. So the status of a launch that is not `ok` may say more than its output
-does; of one that is `ok` nothing may differ.
+What only Slurm or the site's file knew is not asked again: the job's state, hops. So the status of
+a launch that is not `ok` may say more than its output does; of one that is `ok` nothing may differ.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any
 
-from msgspec import UNSET
 from pydantic import ValidationError
 
 from checks.common.base import NOT_JUDGED, MpiCheck
@@ -29,8 +27,8 @@ from checks.common.outcome import Outcome, iso_time
 from checks.common.printed import Printed
 from checks.common.registry import CHECKS
 from records.archive import RawFiles
-from records.flags import OVERSUBSCRIBED, RAW_CUT
-from records.limits import Nominal
+from records.belonging import raw_paths
+from records.flags import RAW_CUT, RAW_LIMIT_BYTES
 from records.metric import Metric
 from records.pair_scans import ARTIFACT
 from records.plan import Plan
@@ -41,6 +39,10 @@ from reports.acceptance.verify import NotReadError
 _SECRET = re.compile(
     rf"^export ({SESSION_SECRET}|{PROGRAM_SECRET})=([0-9a-f]{{16}})$", re.MULTILINE
 )
+_TEXTS = ("stdout", "stderr")
+#: What the name of a job says of its launch, and its comment of its run.
+_JOB = re.compile(r"^#SBATCH --job-name=\"rfm_L\d+_(\w+)_b(\d+)\"$", re.MULTILINE)
+_RUN = re.compile(r"^#SBATCH --comment=assay-(\d{8}T\d{6}Z-[0-9a-f]{4})-", re.MULTILINE)
 _Place = tuple[str, tuple[tuple[str, Any], ...]]
 #: A site's own program where there may be one: its output is read otherwise.
 _FOREIGN = {"programs": dict.fromkeys(("hpl", "osu", "netpipe", "su3_rmd"), "/")}
@@ -52,39 +54,51 @@ class Rereader:
     def __init__(self, plan: Plan, provenance: Provenance) -> None:
         self._cases = {case.id: case for case in plan.cases}
         self._provenance, self._metrics = provenance, plan.register.metrics
+        self._read: dict[Secrets, str] = {}
 
     def faults(self, files: RawFiles, record: Record) -> Iterator[str]:
         """How a launch's record differs from its raw output. Raises NotReadError, and AssayError
         for an archive that is damaged."""
-        text: dict[str, str] = {
-            kind: (files.read(record.artifacts[kind]) or b"").decode("utf-8", "replace")
-            for kind in ("script", "stdout", "stderr")
-            if kind in record.artifacts
-        }
-        secrets = dict(_SECRET.findall(text.get("script", "")))
-        if len(secrets) < 2 or "stdout" not in text:
+        raw = {kind: files.read(path) or b"" for kind, path in raw_paths(record.artifacts).items()}
+        script = raw.get("script", b"").decode("utf-8", "replace")
+        secrets = dict(_SECRET.findall(script))
+        if len(secrets) < 2 or "stdout" not in raw:
             told = "their job scripts have no secrets by which their lines are known"
-            raise NotReadError(told, of_today=record.chain is not UNSET)
-        if RAW_CUT in record.flags:
-            raise NotReadError("their raw output was cut")
+            raise NotReadError(told)
         known = Secrets(secrets[SESSION_SECRET], secrets[PROGRAM_SECRET])
-        read = [[*self._differences(record, self._judged(record, known, text, {}))]]
+        yield from self._of_another(record, script, known)
+        if RAW_CUT in record.flags and max(map(len, raw.values())) <= RAW_LIMIT_BYTES:
+            yield "it is said to be cut, and none of its raw files is so long"
+        read = [[*self._differences(record, self._judged(record, known, raw, {}))]]
         if read[0]:  # a site's own program may have printed it
-            read.append([*self._differences(record, self._judged(record, known, text, _FOREIGN))])
+            read.append([*self._differences(record, self._judged(record, known, raw, _FOREIGN))])
         yield from min(read, key=len)
-        interval = session_lines(text["stdout"], known).session_interval()
+        stdout = raw["stdout"].decode("utf-8", "replace")
+        interval = session_lines(stdout, known).session_interval()
         for name, at in zip(("started_at", "ended_at"), interval or (), strict=False):
             if getattr(record, name) != iso_time(at):
                 yield f"{name} is {getattr(record, name)}, its raw output says {iso_time(at)}"
 
+    def _of_another(self, record: Record, script: str, secrets: Secrets) -> Iterator[str]:
+        """That the job's script, or its secrets, are those of another launch."""
+        mine = record.case_id.replace("-", "_"), str(record.block)
+        for name, block in _JOB.findall(script):
+            if (name, block) != mine:
+                yield f"its job script is that of {name}, block {block}"
+        for run_id in _RUN.findall(script):
+            if run_id != record.run_id:
+                yield f"its job script is of run {run_id}"
+        this = f"{record.case_id}, block {record.block}, attempt {record.attempt}"
+        if (first := self._read.setdefault(secrets, this)) != this:
+            yield f"its raw output is that of {first}"
+
     def _differences(self, record: Record, found: Outcome) -> Iterator[str]:
         if (found.reason or "").startswith(NOT_JUDGED):
-            raise NotReadError(f"{found.reason}"[:200], of_today=True)
+            raise NotReadError(f"{found.reason}"[:200])
         if record.status != found.status:
             if record.status != "ok":
-                raise NotReadError(
-                    f"recorded as {record.status}, of which their output says nothing"
-                )
+                told = "is ok all the same" if found.status == "ok" else "says nothing"
+                raise NotReadError(f"recorded as {record.status}, of which their output {told}")
             yield f"it is recorded as ok, its raw output is {found.status}: {found.reason}"
             return
         kept, read = (_values(one.metrics, self._metrics) for one in (record, found))
@@ -94,22 +108,24 @@ class Rereader:
                 name, at = place
                 where = f"{name} at {dict(at)}" if at else name
                 yield f"{where} is {_told(one)} in the record, {_told(other)} in the raw output"
+        if (ARTIFACT in record.artifacts) != (ARTIFACT in found.files):
+            yield "its values lie in a file, or not, other than its check does"
         if record.status == "ok" and (found.profile or []) != (record.profile or []):
             yield "its MPI profile is not that of the raw output"
-        marked = [OVERSUBSCRIBED in flags for flags in (record.flags, found.flags)]
-        if marked[0] != marked[1]:
-            yield f"its flag {OVERSUBSCRIBED} is {marked[0]}, by the raw output {marked[1]}".lower()
+        flags = [", ".join(sorted({*one.flags} - {RAW_CUT})) or "none" for one in (record, found)]
+        if flags[0] != flags[1]:
+            yield f"its flags are {flags[0]}, by the raw output {flags[1]}"
 
     def _judged(
-        self, record: Record, secrets: Secrets, text: dict[str, str], extras: dict[str, Any]
+        self, record: Record, secrets: Secrets, raw: dict[str, bytes], extras: dict[str, Any]
     ) -> Outcome:
         """What the raw output of a launch comes to."""
+        text = {kind: raw.get(kind, b"").decode("utf-8", "replace") for kind in _TEXTS}
         case = self._cases.get(record.case_id)
         if case is None or case.check not in CHECKS:
-            raise NotReadError("the check is not here; name its folder with --checks")
+            raise NotReadError("the check is not here; name its folder with --checks DIR")
         described = self._provenance.environments.get(case.environment, EnvironmentAsRun())
-        if ARTIFACT in record.artifacts:
-            raise NotReadError("their values came in a file, which is kept as points alone")
+        library = f"^{re.escape(described.library)} " if described.library else ""
         check = _leaf(case.check)
         layout = {"ranks": case.ranks, "ranks_per_node": case.ranks_per_node}
         model, asked = check.definition.parameters, {**layout, **case.params}
@@ -121,7 +137,7 @@ class Rereader:
         launcher = LAUNCHERS.get(described.launcher or "")
         pvm = described.launcher == "assay-pvm"
         with TemporaryDirectory() as stage:
-            Path(stage, "err").write_text(text.get("stderr", ""), encoding="utf-8")
+            Path(stage, "err").write_text(text["stderr"], encoding="utf-8")
             launch = object.__new__(check)
             launch.__dict__.update(
                 params=params,
@@ -130,6 +146,7 @@ class Rereader:
                 cpus_per_task=case.cpus_per_task or 0,
                 launch_limit_s=0.0,
                 resources=case.resources,
+                kept_table=raw.get(ARTIFACT),
                 _stagedir=stage,
                 _login_end=None,
                 _job=SimpleNamespace(
@@ -141,14 +158,14 @@ class Rereader:
                     stderr="err",
                 ),
                 _current_environ=SimpleNamespace(
-                    extras={"library": "", "device": "", "seen": {}, "programs": {}, **extras},
+                    extras={"library": library, "device": "", "seen": {}, "programs": {}, **extras},
                     features=["pvm" if pvm else "mpi"],
                 ),
                 _current_partition=SimpleNamespace(
                     extras={
                         "wire_is_counted": self._provenance.site.network.counted is not False,
                         "topology": None,
-                        "nominal": Nominal(),
+                        "nominal": self._provenance.site.rates,
                     }
                 ),
                 _dead_nodes=lambda: None,
@@ -166,11 +183,13 @@ def _leaf(check: str) -> type[MpiCheck]:
 def _values(metrics: Iterable[Metric], names: Container[str]) -> dict[_Place, Any]:
     """Metrics by name and point; without hops, which the site's file tells."""
     return {
-        (one.name, tuple(sorted((one.at or {}).items()))): (one.value, one.samples)
+        (one.name, tuple(sorted((one.at or {}).items()))): (
+            *(one.value, one.unit, one.better, one.samples),
+        )
         for one in metrics
         if one.name in names and one.name != HOPS.name
     }
 
 
-def _told(found: tuple[float, list[float] | None] | None) -> str:
-    return "missing" if found is None else f"{found[0]!r}"
+def _told(found: tuple[Any, ...] | None) -> str:
+    return "missing" if found is None else f"{found[0]!r} {found[1]}, {found[2]} is better"

@@ -34,6 +34,8 @@ def verified(capsys):
     return verify
 
 
+RATE = " flop/s, higher is better"
+MEASURED = f"15685997225.732891{RATE}"
 VALUES, RAW = "values read again from raw output", "raw output against the records"
 
 
@@ -62,6 +64,24 @@ def oversubscribed(record):
     record["flags"] = ["oversubscribed"]
 
 
+def cut(record):
+    doubled(record)
+    record["flags"] += ["raw-cut-to-64-MiB"]
+
+
+def too_short(record):
+    record["flags"] = ["too-short"]
+
+
+def in_a_file(record):
+    doubled(record)
+    record["artifacts"] |= {
+        kind.replace("stdout", "points"): value
+        for kind, value in record["artifacts"].items()
+        if kind.startswith("stdout")
+    }
+
+
 def on_other_nodes(record):
     record["nodes"] = ["n3", "n4"]
 
@@ -69,13 +89,16 @@ def on_other_nodes(record):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (doubled, "rate is 31371994451.465782 in the record, 15685997225.732891 in the raw output"),
-        (without_metrics, "rate is missing in the record, 15685997225.732891 in the raw output"),
+        (doubled, f"rate is 31371994451.465782{RATE} in the record, {MEASURED} in the raw output"),
+        (without_metrics, f"rate is missing in the record, {MEASURED} in the raw output"),
         (
             of_another_time,
             "ended_at is 2026-11-23T18:05:56.000Z, its raw output says 2026-11-23T18",
         ),
-        (oversubscribed, "its flag oversubscribed is true, by the raw output false"),
+        (oversubscribed, "its flags are oversubscribed, by the raw output none"),
+        (too_short, "its flags are too-short, by the raw output none"),
+        (cut, "it is said to be cut, and none of its raw files is so long"),
+        (in_a_file, "rate is 31371994451.465782"),
         (on_other_nodes, "it is recorded as ok, its raw output is wrong: "),
     ],
 )
@@ -93,6 +116,93 @@ def test_a_record_that_is_not_its_raw_outputs_is_named(change, told, tmp_path, v
     assert [one for one in found.values() if one["faults"]] == [found[VALUES]]
 
 
+def of_another_site(record, _):
+    record["site"] = "elsewhere"
+
+
+def of_more_ranks(record, _):
+    record["ranks"] = 64
+
+
+def of_a_third_attempt(record, _):
+    record["attempt"] = 3
+
+
+def copied(record, others):
+    fast = others["hpl-b2ad446d", 1]
+    names = "metrics", "artifacts", "started_at", "ended_at", "job_id", "nodes"
+    record |= {name: fast[name] for name in names}
+
+
+def of_another_environment(record, others):
+    other = others["hpl-8853791c", 2]
+    names = "metrics", "artifacts", "started_at", "ended_at", "job_id", "nodes"
+    record |= {name: other[name] for name in names}
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "told"),
+    [
+        (of_another_site, 2, "`site` is 'elsewhere', but plan.json has 'virtual'"),
+        (of_more_ranks, 2, "`ranks` is 64, but plan.json has 2 for case hpl-b2ad446d"),
+        (of_a_third_attempt, 1, "attempt 3 is there, of 3 attempts 1 have a record"),
+        (copied, 1, "its job script is that of hpl_b2ad446d, block 1"),
+        (copied, 1, "its raw output is that of hpl-b2ad446d, block 1, attempt 1"),
+        (of_another_environment, 1, "raw output is wrong: the library calls itself 'MPICH"),
+    ],
+)
+def test_a_launch_that_is_another_is_named(change, status, told, tmp_path, capsys):
+    others = {}
+
+    def edit(record):
+        place = others[record["case_id"], record["block"]] = record["case_id"], record["block"]
+        others[place] = record
+        if place == ("hpl-b2ad446d", 2):
+            change(record, others)
+        return record
+
+    assert (
+        main(["verify", str(rewritten(stored_run("nightly", tmp_path), edit)), "--json"]) == status
+    )
+    said = capsys.readouterr()
+    assert told in " ".join((said.out + said.err).split())
+
+
+def test_what_the_plan_says_of_a_metric_is_held_against_its_check(tmp_path, verified):
+    run = stored_run("nightly", tmp_path)
+    plan = run / "plan.json"
+    turned = plan.read_text().replace(
+        '"name":"rate","unit":"flop/s","better":"higher"',
+        '"name":"rate","unit":"flop/s","better":"lower"',
+    )
+    plan.write_text(turned)
+
+    def edit(record):
+        for metric in record["metrics"]:
+            metric["better"] = "lower" if metric["name"] == "rate" else metric["better"]
+        return record
+
+    status, found = verified(rewritten(run, edit))
+    assert status == 1
+    assert "flop/s, lower is better in the record" in found[VALUES]["faults"][0]
+
+
+def test_environments_that_change_places_are_named(tmp_path, verified):
+    run, turned = stored_run("nightly", tmp_path), {"mpich": "openmpi", "openmpi": "mpich"}
+    for name in ("plan.json", "provenance.json"):
+        text = (run / name).read_text().replace('"mpich"', '"other"')
+        text = text.replace('"openmpi"', '"mpich"').replace('"other"', '"openmpi"')
+        (run / name).write_text(text)
+
+    def edit(record):
+        return record | {"environment": turned[record["environment"]]}
+
+    status, found = verified(rewritten(run, edit))
+    assert status == 1
+    faults = found["records along their chain"]["faults"]
+    assert "case hpl-8853791c has not the id of its check, environment and para" in faults[0]
+
+
 def test_a_status_that_the_raw_output_does_not_give_is_told(tmp_path, verified):
     def failed(record):
         if record["check"] == "hpl":
@@ -102,7 +212,8 @@ def test_a_status_that_the_raw_output_does_not_give_is_told(tmp_path, verified):
     status, found = verified(rewritten(stored_run("nightly", tmp_path), failed))
     assert status == 0
     assert found[VALUES]["note"] == (
-        "not read again: 10 launches of hpl: recorded as failed, of which their output says nothing"
+        "not read again: 10 launches of hpl: recorded as failed, of which their output is ok"
+        " all the same"
     )
 
 
@@ -110,7 +221,7 @@ def test_a_check_that_is_not_here_is_told(tmp_path, verified, monkeypatch):
     rereading._leaf.cache_clear()
     monkeypatch.delitem(CHECKS, "hpl")
     status, found = verified(stored_run("nightly", tmp_path))
-    assert status == 0
+    assert status == 3
     assert "10 launches of hpl: the check is not here; name its folder" in found[VALUES]["note"]
 
 
@@ -134,6 +245,17 @@ def in_the_directory(run: Path) -> str:
         archive.filelist[0].comment = b"more"
         archive._didModify = True  # type: ignore[attr-defined]
     return "raw/b2.zip has 4 bytes that are of none of its members"
+
+
+def other_directory(run: Path) -> str:
+    path = run / "raw" / "b2.zip"
+    content = path.read_bytes()
+    at = content.index(b"PK\1\2")
+    listed = (
+        content[at:].replace(b".b2.a1.out", b".b2.a1.tmp").replace(b".b2.a1.err", b".b2.a1.out")
+    )
+    path.write_bytes(content[:at] + listed.replace(b".b2.a1.tmp", b".b2.a1.err"))
+    return "raw/b2.zip has a directory that is not of its members"
 
 
 def twice(run: Path) -> str:
@@ -163,7 +285,7 @@ def within_a_member(run: Path) -> str:
 def linked(run: Path) -> str:
     shutil.move(run / "raw" / "b2.zip", run.parent / "b2.zip")
     (run / "raw" / "b2.zip").symlink_to(run.parent / "b2.zip")
-    return "raw/b2.zip is a link"
+    return "raw/b2.zip is a symbolic link"
 
 
 def of_two_names(run: Path) -> str:
@@ -174,20 +296,31 @@ def of_two_names(run: Path) -> str:
 def folder_elsewhere(run: Path) -> str:
     shutil.move(run / "raw", run.parent / "raw")
     (run / "raw").symlink_to(run.parent / "raw")
-    return "raw is a link"
+    return "raw is a symbolic link"
+
+
+def pipe(run: Path) -> str:
+    (run / "points").mkdir()
+    os.mkfifo(run / "points" / "x.parquet")
+    return "points/x.parquet is a FIFO"
+
+
+def linked_work(run: Path) -> str:
+    (run / "work").symlink_to(run.parent)
+    return "work is a symbolic link"
 
 
 def linked_document(run: Path) -> str:
     (run / "report").mkdir()
     (run / "report" / "index.html").symlink_to("/etc/hostname")
-    return "report/index.html is a link"
+    return "report/index.html is a symbolic link"
 
 
 @pytest.mark.parametrize(
     "change",
     [
         *(appended, in_the_directory, twice, within_a_member, linked, of_two_names),
-        *(folder_elsewhere, linked_document),
+        *(folder_elsewhere, linked_document, linked_work, pipe, other_directory),
     ],
 )
 def test_what_was_added_or_linked_is_named(change, tmp_path, verified):
@@ -244,7 +377,15 @@ def test_whoever_reads_a_run_says_that_its_raw_output_is_gone(
     assert "warning: The raw output of " in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize("change", [changed_raw, missing_raw, other_values])
+def without_secrets(run: Path) -> str:
+    def cut(name, content):
+        return b"#!/bin/bash\n" if name.startswith("hpl") and name.endswith(".sh") else content
+
+    rewritten(run, member=cut)
+    return "block 1, attempt 1: is not read again: their job scripts have no secrets"
+
+
+@pytest.mark.parametrize("change", [changed_raw, missing_raw, other_values, without_secrets])
 def test_a_launch_without_proof_is_not_judged(change, tmp_path, capsys):
     run = stored_run("nightly", tmp_path)
     told = change(run)

@@ -11,7 +11,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -88,15 +88,40 @@ def read_pairs(path: Path, said: Any, names: Sequence[str], wanted: Indices) -> 
     order = np.argsort(places)
     _compare(places[order], wanted, names, path.name)
     values = {}
-    for name, most in _BOUNDS.items():
-        column = rows[name]
-        bad = np.flatnonzero(~((column > 0) & (column <= most)))
-        if bad.size:
-            row = int(bad[0])
-            pair = f"{names[low[row]]}–{names[high[row]]}"
-            raise OutputError(f"{name} of {pair} is {column[row]:g}, which cannot be measured")
-        values[name] = column[order]
+    for name in _BOUNDS:
+        _refuse_impossible(name, rows[name], low, high, names)
+        values[name] = rows[name][order]
     return Pairs(names, rows[NODE][order], rows[PEER][order], values)
+
+
+def read_table(
+    table: bytes, names: Sequence[str], wanted: Indices
+) -> dict[str, NDArray[np.float32]]:
+    """The values, by metric, of what `Pairs.write` wrote, checked as those of a file are."""
+    try:
+        frame = pl.read_parquet(BytesIO(table), columns=[NODE, PEER, *_BOUNDS])
+        low, high = (
+            frame[name].cast(pl.Enum(names)).to_physical().to_numpy().astype(np.int64)
+            for name in (NODE, PEER)
+        )
+        values = {name: frame[name].cast(pl.Float32).to_numpy() for name in _BOUNDS}
+    except (pl.exceptions.PolarsError, ValueError) as error:
+        raise OutputError(f"the table of the pairs cannot be read: {error}") from error
+    _compare(positions_of(low, high, len(names)), wanted, names, "the table of the pairs")
+    for name, column in values.items():
+        _refuse_impossible(name, column, low, high, names)
+    return values
+
+
+def _refuse_impossible(
+    name: str, column: NDArray[np.float32], low: Indices, high: Indices, names: Sequence[str]
+) -> None:
+    """Raise OutputError for a value that no measurement gives."""
+    bad = np.flatnonzero(~((column > 0) & (column <= _BOUNDS[name])))
+    if bad.size:
+        row = int(bad[0])
+        pair = f"{names[low[row]]}–{names[high[row]]}"
+        raise OutputError(f"{name} of {pair} is {column[row]:g}, which cannot be measured")
 
 
 def _rows(file: BufferedReader, name: str, said: Any, names: Sequence[str]) -> NDArray[np.void]:

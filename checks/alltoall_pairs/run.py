@@ -22,6 +22,8 @@ class Run(OwnProgram):
     """Every pair of nodes, or some."""
 
     definition: AlltoallPairsDefinition
+    #: The table that a run kept, where a launch is judged again without the program's file.
+    kept_table: bytes | None = None
 
     def nodes_asked(self) -> Sequence[str] | None:
         """Those of listed pairs, to which Slurm adds others; in an allocation with others of it."""
@@ -37,6 +39,8 @@ class Run(OwnProgram):
         reading = super().read(output, text)
         if reading.wrong is not None or not self.definition.in_file(self.params):
             return reading
+        if self.kept_table is not None:
+            return read_kept(self.definition, self.params, output, self.kept_table)
         return read_file(
             self.definition,
             self.params,
@@ -70,3 +74,17 @@ def read_file(
     metrics = definition.summary(pairs.values)
     wrong = definition.too_long(params, metrics, output)
     return Reading(wrong=wrong) if wrong else Reading(metrics, table=str(folder / TABLE))
+
+
+def read_kept(
+    definition: AlltoallPairsDefinition,
+    params: AlltoallPairsParameters,
+    output: Output,
+    table: bytes,
+) -> Reading:
+    """The summary of a table that `read_file` made."""
+    from checks.alltoall_pairs.pair_file import read_table  # slow: polars
+
+    names = list(dict.fromkeys(output.hosts()))
+    values = read_table(table, names, definition.wanted(params, names))
+    return Reading(definition.summary(values), table=TABLE)

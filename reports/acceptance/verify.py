@@ -14,7 +14,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from operator import attrgetter
 from pathlib import Path
 
@@ -86,12 +86,7 @@ def verify(
 
 
 class NotReadError(Exception):
-    """A launch cannot be judged again here; the message says why, of one or of several. `of_today`:
-    the run is of an Assay that keeps what is needed, so that its raw output was changed."""
-
-    def __init__(self, message: str, *, of_today: bool = False) -> None:
-        super().__init__(message)
-        self.of_today = of_today
+    """A launch cannot be judged again here; the message says why, of one or of several."""
 
 
 Reread = Callable[[RawFiles, Record], Iterable[str]]
@@ -109,7 +104,7 @@ def _values(run_dir: Path, records: Iterable[Record], reread: Reread) -> Check:
                 faults += [f"{where}: {fault}" for fault in reread(files, record)]
             except NotReadError as error:
                 unread[f"of {record.check}: {error}"] += 1
-                lacking |= record.status == "ok" and error.of_today
+                lacking |= record.status == "ok" and record.chain is not msgspec.UNSET
             except AssayError:  # damage, which is told elsewhere
                 continue
     note = "; ".join(f"not read again: {count} launches {why}" for why, count in unread.items())
@@ -127,8 +122,11 @@ def unproven(run_dir: Path, records: Iterable[Record], reread: Reread) -> Iterat
             if fault := raw_fault(files, record.artifacts):
                 yield f"{where}: {fault}"
             elif raw_paths(record.artifacts):
-                with suppress(NotReadError):
+                try:
                     yield from (f"{where}: {fault}" for fault in reread(files, record))
+                except NotReadError as error:
+                    if record.status == "ok":
+                        yield f"{where}: is not read again: {error}"
 
 
 class _Named(msgspec.Struct, gc=False):
@@ -177,7 +175,18 @@ def _records(run_dir: Path, plan: Plan, records: list[_Named], *, accepted: bool
     notes = [f"{lacking} (not finished)"] if len(launched) < planned else []
     if chain.unchained:
         notes.append(f"{chain.unchained} without chain: an Assay of record schema 1 wrote them")
-    faults: list[str] = []
+    made = Counter((record.case_id, record.block) for record in records)
+    faults = [
+        f"{place[0]}, block {place[1]}: attempt {one.attempt} is there, of {one.attempt} attempts"
+        f" {made[place]} have a record"
+        for place, one in launched.items()
+        if one.attempt != made[place]
+    ]
+    faults += [
+        f"plan.json: case {case.id} has not the id of its check, environment and parameters"
+        for case in plan.cases
+        if not case.has_its_id
+    ]
     path = run_dir / "records.jsonl"
     if kind_at(path) and has_torn_tail(path):
         torn = f"{path}:{chain.records + 1}: the last line is torn; it does not count. If a kill"
@@ -198,17 +207,17 @@ def _records(run_dir: Path, plan: Plan, records: list[_Named], *, accepted: bool
 
 
 def _links(run_dir: Path) -> Iterator[str]:
-    """Files of the run's own folders that have another name or place, by which they change."""
+    """What is no regular file of one name in the run's own folders."""
     for folder, folders, files in os.walk(run_dir):
-        if Path(folder) == run_dir and "work" in folders:
-            folders.remove("work")  # the jobs' user's, while the run goes on
         for name in sorted([*folders, *files]):
             path = Path(folder, name)
-            found = path.lstat()
-            if stat.S_ISLNK(found.st_mode):
-                yield f"{path.relative_to(run_dir)} is a link"
+            kind, found = kind_at(path), path.lstat()
+            if kind not in ("a folder", "a file"):
+                yield f"{path.relative_to(run_dir)} is {kind}"
             elif stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
                 yield f"{path.relative_to(run_dir)} has {found.st_nlink} names (hard links)"
+        if Path(folder) == run_dir and "work" in folders:
+            folders.remove("work")  # the jobs' user's, while the run goes on
 
 
 def _raw_faults(run_dir: Path, records: list[_Named]) -> Iterator[str]:
@@ -271,5 +280,7 @@ def _further(run_dir: Path, files: RawFiles, named: set[str], told: set[str]) ->
                     f"{name} has {behind} bytes that are of none of its members. If a kill of the"
                     f" run did that, say: assay run --resume {run_dir}"
                 )
+            elif not files.is_listed(name):
+                yield f"{name} has a directory that is not of its members"
         elif name not in named and not unfinished:
             yield f"{name} belongs to no record"

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from bench.simulated_machines import metric, record
+from records.identity import case_id
 from reports.tests.synthetic import totals
 
 NODES = ("n1", "n2", "n3", "n4")
@@ -73,7 +74,7 @@ def write_run(
 def _case(check: str, nodes: int, only: tuple[str, ...]) -> dict[str, Any]:
     params = {**CASES[check], **({"only": [*only]} if only else {})}
     return {
-        "id": f"{check}-{hashlib.sha256((check + str(only or '')).encode()).hexdigest()[:8]}",
+        "id": case_id(check, "mpich", params),
         "check": check,
         "environment": "mpich",
         "params": params,
