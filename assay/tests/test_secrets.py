@@ -126,6 +126,58 @@ def public(folder: Path, run: Path) -> list[Path]:
     return [path for path in files if not private & {path, *path.parents}]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(f'export {name}="Sq9-vX"' for name in ("SSHPASS", "DBPASS", "ROOTPW", "WIFI_PSK")),
+        *(f'export {name}="Sq9-vX"' for name in ("LICENSEKEY", "KENNWORT", "MOT_DE_PASSE")),
+        r'export SETTINGS="{\"user\":\"x\",\"passwd\":\"Sq9-vX\",\"n\":1}"',
+        "curl -su me:Sq9-vX https://example.org/",
+        'curl -H "X-Auth-Key: Sq9-vX" https://example.org/',
+        "tool --pass=other -pSq9-vX",
+        "read -r LICENCE <<< Sq9-vX",
+        "echo Sq9-vX | docker login --password-stdin",
+        r"printf 'machine h\nlogin bob\npassword Sq9-vX\n' >.netrc",
+        "ldapsearch -D cn=x -w Sq9-vX",
+        "smbclient -U user%Sq9-vX",
+        "openssl enc -k Sq9-vX",
+        "openssl rsa -passin pass:Sq9-vX",
+        "ssh-keygen -t rsa -N Sq9-vX",
+        "redis-cli -h cache -a Sq9-vX",
+    ],
+)
+def test_secrets_of_other_shapes_are_withheld_too(line):
+    shown = masked_script(line)
+    assert "Sq9-vX" not in shown
+    assert WITHHELD in shown
+    assert masked(shown) == shown
+
+
+def test_a_secret_is_withheld_across_lines_and_in_other_spellings():
+    secrets = secrets_of('export DB_PASSWORD="Sq9-vX<a>8"')
+    printed = "Sq9-v\nX<a>8 and Sq9-vX&lt;a&gt;8 and U3E5LXZYPGE+OAo="
+    assert masked(printed, secrets) == f"{WITHHELD} and {WITHHELD} and {WITHHELD}OAo="
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#SBATCH --job-name="rfm_L0000000_startup_976be360_b1"',
+        "#SBATCH --comment=assay-20261124T115700Z-b895-a083c1",
+        'export OMP_NUM_THREADS="1"',
+        'export I_MPI_PIN="1"',
+        'export FI_OPX_BYPASS="1"',
+        'export LIBRARY="/opt/openmpi-4.1.4/lib/libmpi.so.40.30.4"',
+        'export KEYBOARD="us"',
+        "module load gcc/12.2.0 openmpi@4.1.4",
+        "srun -n 2 --ntasks-per-node=1 --mpi=pmi2 -u ./program",
+    ],
+)
+def test_what_is_no_secret_stays(line):
+    assert masked_script(line) == masked(line) == line
+    assert not secrets_of(line)
+
+
 @pytest.mark.parametrize("line", IN_SCRIPT)
 def test_a_secret_is_withheld_and_what_is_withheld_stays_so(line):
     (secret,) = (one for one in PLANTED if one in line)
