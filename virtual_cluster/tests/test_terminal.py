@@ -95,7 +95,8 @@ def test_a_command_without_a_terminal_has_none_and_keeps_its_streams(shared: Clu
 
 #: Identities of the node's root and of all that is mounted on its /tmp and /proc; other clusters,
 #: which come and go meanwhile, have mounts elsewhere.
-_OWN_MOUNTS = "awk '$5 ~ \"^/((tmp|proc)(/.*)?)?$\" {printf \"%s %s;\", $1, $5}' /proc/self/mountinfo"
+_OWN_MOUNTS = """\
+awk '$5 ~ "^/((tmp|proc)(/.*)?)?$" {printf "%s %s;", $1, $5}' /proc/self/mountinfo"""
 
 
 @pytest.mark.parametrize("target", ["/tmp", "/proc", "/"])  # noqa: S108

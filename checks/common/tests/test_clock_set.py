@@ -178,9 +178,9 @@ from types import SimpleNamespace
 from reframe.frontend.executors import policies
 from checks.common import session
 session.count_by_steady_clock()
-policies.rt = SimpleNamespace(runtime=lambda: SimpleNamespace(get_option=
-    {"general/0/poll_rate_max": 25, "general/0/poll_rate_min": 10, "general/0/poll_rate_decay": 0.01,
-     "general/0/poll_randomize_ms": None}.get))
+rates = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01, "poll_randomize_ms": 0}
+options = {"general/0/" + name: value for name, value in rates.items()}
+policies.rt = SimpleNamespace(runtime=lambda: SimpleNamespace(get_option=options.get))
 policies.time.sleep = print
 polls = policies._PollController()
 polls.reset_poll_rate()
