@@ -76,8 +76,10 @@ class Rereader:
         stdout = raw["stdout"].decode("utf-8", "replace")
         interval = session_lines(stdout, known).session_interval()
         for name, at in zip(("started_at", "ended_at"), interval or (), strict=False):
-            if getattr(record, name) != iso_time(at):
-                yield f"{name} is {getattr(record, name)}, its raw output says {iso_time(at)}"
+            kept = getattr(record, name)
+            refused = kept is None and record.status != "ok"  # what a session said was not taken
+            if kept != iso_time(at) and not refused:
+                yield f"{name} is {kept}, its raw output says {iso_time(at)}"
 
     def _of_another(self, record: Record, script: str, secrets: Secrets) -> Iterator[str]:
         """That the job's script, or its secrets, are those of another launch."""
@@ -108,7 +110,7 @@ class Rereader:
                 name, at = place
                 where = f"{name} at {dict(at)}" if at else name
                 yield f"{where} is {_told(one)} in the record, {_told(other)} in the raw output"
-        if (ARTIFACT in record.artifacts) != (ARTIFACT in found.files):
+        if record.status == "ok" and (ARTIFACT in record.artifacts) != (ARTIFACT in found.files):
             yield "its values lie in a file, or not, other than its check does"
         if record.status == "ok" and (found.profile or []) != (record.profile or []):
             yield "its MPI profile is not that of the raw output"

@@ -234,12 +234,13 @@ def test_the_reason_says_which_member(forged, key):
 
 def test_every_command_reads_the_run(forged):
     run, _ = forged
-    for words in (["status"], ["report"], ["verify"]):
+    checks = ["--checks", str(run.parents[2] / "checks")]
+    for words in (["status"], ["report"], ["verify", *checks]):
         status, said = told(*words, str(run))
         assert status in (0, 1), said
         assert "Traceback" not in said
-    assert told("verify", str(run))[0] == 0
+    assert told("verify", str(run), *checks)[0] == 0
+    assert told("verify", str(run))[0] == 3  # nobody here can judge its launches again
     before = records_of(run)
-    folder = run.parents[2] / "checks"
-    status, said = told("run", "--resume", str(run), "--checks", str(folder))
+    status, said = told("run", "--resume", str(run), *checks)
     assert (status, records_of(run)) == (1, before), said

@@ -92,10 +92,13 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
                 return Reading(
                     wrong=f"{name} is {values[name]:.9g} s; by the ranks' it is {expected:.9g} s"
                 )
-        mean_s = sum(seconds[name, "mean"] for name in ("dynamics_s", "refresh_s", "measurement_s"))
-        if mean_s > 1.001 * values["program_time"] + 1e-3:
+        # The program's time is that of rank 0; another may be in a part while rank 0 still begins.
+        least_s = sum(
+            seconds[name, "least"] for name in ("dynamics_s", "refresh_s", "measurement_s")
+        )
+        if least_s > 1.001 * values["program_time"]:
             return Reading(
-                wrong=f"parts of {mean_s:.9g} s, program_time {values['program_time']:.9g} s"
+                wrong=f"parts of {least_s:.9g} s, program_time {values['program_time']:.9g} s"
             )
         for part, whole in (
             ("warmup_time", "program_time"),
@@ -108,10 +111,10 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
                 )
         # A profile begins with the barrier before the program's clock.
         for rank in output.profile:
-            if not values["program_time"] <= 1.02 * rank.elapsed_s + 1e-3:
+            if rank.rank == 0 and rank.elapsed_s < values["program_time"]:
                 return Reading(
                     wrong=f"program_time is {values['program_time']:.9g} s; the MPI profile of rank"
-                    f" {rank.rank} is of {rank.elapsed_s:.9g} s"
+                    f" 0 is of {rank.elapsed_s:.9g} s"
                 )
         launch = measured(LAUNCH, output.phase_s("launch_begin", "launch_end"))
         rank_cpu_time = measured(RANK_CPU_TIME, seconds["cpu_s", "greatest"])

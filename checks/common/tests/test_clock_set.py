@@ -178,7 +178,7 @@ from types import SimpleNamespace
 from reframe.frontend.executors import policies
 from checks.common import session
 session.count_by_steady_clock()
-rates = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01, "poll_randomize_ms": 0}
+rates = {"poll_rate_max": 25, "poll_rate_min": 10, "poll_rate_decay": 0.01}
 options = {"general/0/" + name: value for name, value in rates.items()}
 policies.rt = SimpleNamespace(runtime=lambda: SimpleNamespace(get_option=options.get))
 policies.time.sleep = print

@@ -17,15 +17,18 @@ HOSTS = ["n1", "n1", "n2", "n2"]
 PARAMS = NodeParameters(ranks=4, ranks_per_node=2, repetitions=1)
 
 
-def reading(changed=None):
-    """Of an answer in which a rate is 1e9, a time 1 ms, and an operation takes a cycle."""
+def reading(changed=None, further=()):
+    """Of an answer in which a rate is 1e9, a time 1 ms, and an operation takes a cycle.
+
+    `further` samples of each operation's time."""
     metrics = []
     for asked in CHECK.expected(PARAMS, HOSTS):
         definition = CHECK.metrics_by_name[asked.metric]
         value = 1e-3 if definition.unit == "s" else 1e8
         value = CYCLE_S if asked.metric == "operation_time" else value
         value = (changed or {}).get(asked.metric, value)
-        metrics.append(measured(definition, value, dict(asked.at), [value]))
+        samples = [value, *further] if asked.metric == "operation_time" else [value]
+        metrics.append(measured(definition, value, dict(asked.at), samples))
     return CHECK.conclude(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
 
 
@@ -42,6 +45,13 @@ def test_the_clock_and_operations_per_cycle_follow_from_a_launch():
 def test_more_operations_than_a_core_can_do_are_wrong():
     said = reading({"linpack_100_rate": 1e12}).wrong
     assert said == "linpack_100 on n1: 125 operations a cycle; no core finishes 64"
+
+
+def test_additions_that_were_interrupted_make_no_rate_impossible():
+    """Another program on the core makes most additions longer, not the least of them."""
+    changed = {"operation_time": 200 * CYCLE_S, "dgemm_rate": 1e10}
+    assert "operations a cycle" in reading(changed).wrong
+    assert reading(changed, further=[CYCLE_S]).wrong is None
 
 
 def test_more_memory_than_was_asked_for_is_wrong():
