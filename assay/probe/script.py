@@ -52,14 +52,17 @@ class Trial:
 
 
 def build_text(trial: Trial, out: str) -> str:
-    """Shell lines that compile the placement program of a trial below `out`, in the folder."""
+    """Shell lines that compile the placement program of a trial below `out`, in the folder.
+
+    What a job left there that was cut off in the middle is made anew.
+    """
     cc = shlex.quote(trial.compiler)
     targets = "evidence daemon" if trial.helpers else "evidence"
     return f"""\
 if ! [ -x {out}/placement ]; then
     mkdir -p {out}
     {{
-        make -C src --no-print-directory OUT="$here"/{out} CC={cc} FOLDERS= {targets} &&
+        make -B -C src --no-print-directory OUT="$here"/{out} CC={cc} FOLDERS= {targets} &&
             {trial.compiler} -std=c11 -O1 -Isrc -o {out}/placement.part src/placement/placement.c \\
                 src/assay/host_name.c src/assay/hosts.c src/assay/texts.c {out}/evidence.o \\
                 -lm -ldl &&

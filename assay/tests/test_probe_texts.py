@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What nodes and probe jobs print becomes facts; what is absent or odd becomes none."""
 
+import shutil
+import subprocess
+
+import pytest
+
 from assay.probe.job import JobEnd
 from assay.probe.node_text import node_facts
 from assay.probe.reading import read_probe
-from assay.probe.script import Attempt, Trial
+from assay.probe.script import Attempt, Trial, build_text
+from checks.common.sources import LIBRARY
 
 #: A node of an InfiniBand cluster as facts.sh printed it there, shortened.
 INFINIBAND = """
@@ -240,3 +246,19 @@ def test_a_job_cut_short_leaves_what_it_had_found():
     assert trial.build_status == 0
     assert trial.right is None
     assert read(PRINTED[:20]).trials["mpich"].build_status is None
+
+
+@pytest.mark.skipif(not shutil.which("mpicc.mpich"), reason="needs mpich: run make packages")
+def test_what_an_earlier_job_left_half_made_is_made_anew(tmp_path):
+    """As by a node that loses power between two steps of a build."""
+    shutil.copytree(LIBRARY, tmp_path / "src")
+    script = f'here="$PWD"\n{build_text(Trial("mpich", "mpicc.mpich", []), "b0")}\n'
+    built = tmp_path / "b0"
+    for left in (
+        "",
+        "ld -r -o evidence.o $(find hidden -name '*.o')",
+        "truncate -s 999 evidence.o",
+    ):
+        spoilt = f"[ ! -e b0 ] || (cd b0 && rm placement && {left or ':'})\n"
+        subprocess.run(["bash", "-ec", spoilt + script], cwd=tmp_path, check=True)
+        assert (built / "build.status").read_text() == "0\n", (built / "build.out").read_text()
