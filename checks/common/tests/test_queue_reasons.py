@@ -132,6 +132,9 @@ REFUSED = {
         " (connect failure)",
         f"{BATCH}Socket timed out on send/recv operation",
         f"{BATCH}Zero Bytes were transmitted or received",
+        f"{BATCH}Unexpected missing socket error",
+        f"{BATCH}Insane message length",
+        f"{BATCH}Error receiving message",
         "sbatch: error: If munged is up, restart with --num-threads=10\nsbatch: error: Munge encode"
         ' failed: Failed to access "/run/munge/munge.socket.2": No such file or directory',
         f"{BATCH}Protocol authentication error",
