@@ -46,7 +46,7 @@ _REFUSED: tuple[tuple[Refusal, str], ...] = (
     ("waits", r"QOS usage threshold|can not start immediately|ports are in use"),
     ("unreached", r"unable to contact|connect|communicat|timed? ?out|munge|authentic|credential"),
     ("unreached", r"zero bytes|system call|controller|no space|writing script|did not answer"),
-    ("unreached", r"socket|(send|receiv)ing message|message (receive|send|length)"),
+    ("unreached", r"socket|(sending|receiving) message|message length"),
     ("nodes", r"Requested (node|partition) configuration"),
     ("unclear", r"violates accounting/QOS policy"),
 )

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+
+from records.identity import LONG_DIGITS, canonical_json, case_digest
 
 ENVIRONMENTS = ("mpich", "openmpi", "lam", "lam-lamd")
 SIZES = tuple(sorted({round(2 ** (octave / 2)) for octave in range(0, 41)}))
@@ -24,13 +25,8 @@ Edit = Callable[[dict[str, Any]], dict[str, Any] | None]
 
 
 def case_id(check: str, environment: str, params: dict[str, Any]) -> str:
-    """An id like those of plan.json, longer: 100,000 cases must not meet."""
-    text = json.dumps(
-        {"check": check, "environment": environment, "params": params},
-        sort_keys=True,
-        separators=(",", ":"),
-    )
-    return f"{check}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    """Its id in a plan.json of many cases: 100,000 must not meet."""
+    return f"{check}-{case_digest(check, environment, canonical_json(params))[:LONG_DIGITS]}"
 
 
 def case(check: str, environment: str, params: dict[str, Any], ranks: int = 2) -> dict[str, Any]:
