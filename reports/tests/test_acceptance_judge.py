@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import date
 from html import unescape
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -23,7 +22,6 @@ from reports.acceptance.values import gather
 from reports.acceptance.wording import bound_text
 from reports.answer.model import MOST_WORDS
 from reports.load.loading import load_run
-from reports.notation.values import as_bytes
 
 from . import acceptance_runs as runs
 
@@ -445,97 +443,3 @@ def test_the_bound_that_decides_is_shown(tmp_path):
     shown = {item.verdict: bound_text(item) for item in items}
     assert shown["SUSPECT"].startswith("≤ 6")
     assert shown["PASS"].startswith("≥ 9")
-
-
-REFERENCE = {"check": "node", "metric": "dgemm_rate"}
-#: A criterion of each kind, on check hpl where it can be.
-EVERY_KIND = [
-    entry("limit", "hpl", "rate", at_least=1.0, unit="flop/s"),
-    entry("ratio", "hpl", "rate", at_least=0.1, reference=REFERENCE | {"where": {"node": "n1"}}),
-    entry("spread", "hpl", "rate", cv_at_most=0.5),
-    entry("efficiency", "hpl", "rate", peak="nominal", at_least=0.5),
-    entry("efficiency", "hpl", "rate", peak="nominal", at_least=0.5, required=False),
-    entry("efficiency", "hpl", "rate", peak="measured", at_least=0.5, reference=REFERENCE),
-    entry("nodes", "node", "stream_triad", within=0.05),
-    entry("links", "alltoall_pairs", "pair_bandwidth", at_least=0.9),
-]
-
-
-def not_planned(path, check):
-    plan = msgspec.json.decode((path / "plan.json").read_bytes())
-    plan["cases"] = [case for case in plan["cases"] if case["check"] != check]
-    (path / "plan.json").write_bytes(msgspec.json.encode(plan))
-    without_records(path, check)
-
-
-def skipped(path, check):
-    plan = msgspec.json.decode((path / "plan.json").read_bytes())
-    for case in plan["cases"]:
-        if case["check"] == check:
-            case["skipped"] = "does not fit into memory"
-    (path / "plan.json").write_bytes(msgspec.json.encode(plan))
-    without_records(path, check)
-
-
-def without_records(path, check):
-    records = map(msgspec.json.decode, (path / "records.jsonl").read_bytes().splitlines())
-    lines = [msgspec.json.encode(r) + b"\n" for r in records if r["check"] != check]
-    (path / "records.jsonl").write_bytes(b"".join(lines))
-
-
-def only_failed(path, check):
-    lines = []
-    for record in map(msgspec.json.decode, (path / "records.jsonl").read_bytes().splitlines()):
-        if record["check"] == check:
-            record |= {"status": "failed", "reason": "killed", "metrics": []}
-        lines.append(msgspec.json.encode(record) + b"\n")
-    (path / "records.jsonl").write_bytes(b"".join(lines))
-
-
-@pytest.mark.parametrize("wanted", EVERY_KIND, ids=lambda one: one.get("peak", one["kind"]))
-@pytest.mark.parametrize(
-    ("cut", "told"),
-    [
-        (not_planned, "the campaign has no case of check {}"),
-        (skipped, "every case of check {} is skipped: does not fit into memory"),
-        (without_records, "no ok launch of {} has {} as selected"),
-        (only_failed, "launches: 5 failed"),
-    ],
-)
-def test_a_criterion_without_a_value_is_inconclusive_and_says_why(tmp_path, wanted, cut, told):
-    path = runs.write_run(tmp_path / "20261120T000000Z-0001")
-    cut(path, wanted["check"])
-    everything = {"criteria": criteria(wanted), "criteria_text": "", "day": DAY, "made_with": ""}
-    dossier = make_dossier(path, (), **everything)
-    result = next(r for r in dossier.judgement.criteria if r.id == wanted["kind"])
-    assert result.verdict == "INCONCLUSIVE"
-    assert told.format(wanted["check"], wanted["metric"]) in result.note
-    assert dossier.judgement.verdict in ("INCONCLUSIVE", "FAIL")
-    assert result.note.split("(")[0] in unescape(render_document(dossier).text)
-
-
-@pytest.mark.parametrize("cut", [not_planned, skipped, without_records, only_failed])
-@pytest.mark.parametrize("wanted", [EVERY_KIND[1], EVERY_KIND[5]], ids=["ratio", "measured"])
-def test_a_reference_without_a_value_leaves_the_criterion_open(tmp_path, wanted, cut):
-    path = runs.write_run(tmp_path / "20261120T000000Z-0001")
-    cut(path, "node")
-    run = load_run(path)
-    limit = entry("limit", "hpl", "rate", at_least=1.0, unit="flop/s") | {"id": "kept"}
-    result = judge(criteria(wanted, limit), gather(run, []), DAY, 0)
-    (found,) = (r for r in result.criteria if r.id == wanted["kind"])
-    assert (found.verdict, found.items) == ("INCONCLUSIVE", ())
-    assert "the reference dgemm_rate of node selects 0 values" in found.note
-    assert found.note.endswith(("of check node", "fit into memory", "launches: none)", "5 failed)"))
-
-
-def test_a_document_holds_no_scalars_of_numpy(tmp_path):
-    path = runs.write_run(tmp_path / "20261120T000000Z-0001")
-    spread = entry("spread", "node", "stream_triad", cv_at_most=0.5)
-    everything = {"criteria": criteria(spread), "criteria_text": "", "day": DAY, "made_with": ""}
-    content = msgspec.json.decode(make_dossier(path, (), **everything).content)
-    (found,) = (r for r in content["results"] if r["id"] == "spread")
-    assert [type(item["low"]) for item in found["items"]] == [float] * 5
-    scalars = [np.float64(0.1), np.float32(0.5), np.int64(3), np.bool_(True), np.str_("n1")]
-    assert msgspec.json.decode(as_bytes(scalars)) == [0.1, 0.5, 3, True, "n1"]
-    with pytest.raises(TypeError, match="complex"):
-        as_bytes(1j)
