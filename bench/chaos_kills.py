@@ -61,6 +61,8 @@ _RESUMES = 8
 _PATIENCE_S = 400.0
 #: How often within them the cluster is looked after.
 _LOOKS = 10
+#: A kind of kill that was tried so often and never came about finds nothing to kill.
+_TRIED = 5
 
 
 class Chaos:
@@ -69,6 +71,7 @@ class Chaos:
     def __init__(self, cluster: Cluster, folder: Path, seed: int) -> None:
         self.cluster, self.folder = cluster, folder
         self.chance = random.Random(seed)  # noqa: S311
+        self.wanted: Counter[str] = Counter()
         self.killed: Counter[str] = Counter()
         self.ended: Counter[str] = Counter()
         self.problems: list[str] = []
@@ -94,6 +97,7 @@ class Chaos:
             time.sleep(self.chance.uniform(0.2, 2.0))
             if self._over() and not self._resume(run):
                 break
+            self.wanted[kind] += 1
             if KINDS[kind](self):
                 self.killed[kind] += 1
                 done += 1
@@ -259,11 +263,11 @@ class Chaos:
 
     def kill_daemon(self) -> bool:
         """SIGKILL of a lamd or pvmd."""
-        return self._kill_one("^(lamd|/usr/lib/pvm3/.*pvmd3|.*/pvmd3)")
+        return self._kill_one("^(/usr/bin/)?(lamd|pvmd) ")
 
     def kill_rank(self) -> bool:
         """SIGKILL of the measured program."""
-        return self._kill_one("/out/(startup|pvm_echo)")
+        return self._kill_one("^/.*/programs/[^/]+/(startup|pvm_echo)")
 
     def kill_recorded(self, names: Sequence[str]) -> bool:
         """SIGKILL of one of the cluster's own processes."""
@@ -391,8 +395,12 @@ def main(arguments: Sequence[str]) -> int:
     found = chaos(asked.count, asked.seed, blocks=asked.blocks)
     print("kills: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.killed.items())))
     print("ends: " + ", ".join(f"{n} {kind}" for kind, n in sorted(found.ended.items())))
+    if never := [
+        kind for kind, n in found.wanted.items() if n >= _TRIED and not found.killed[kind]
+    ]:
+        print(f"PROBLEM never came about: {', '.join(never)}")
     print(f"{found.launches} launches planned, {found.attempts} recorded attempts")
-    return bool(found.problems)
+    return bool(found.problems or never)
 
 
 if __name__ == "__main__":
