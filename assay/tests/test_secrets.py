@@ -73,7 +73,7 @@ SHAPED = (
 OF_LINES += [f"get --with {one}" for one in SHAPED]
 PLANTED = [*SECRETS, *SHAPED]
 IN_SCRIPT = [*OF_LINES, *(f'export {name}="{value}"' for name, value in OF_VARIABLES.items())]
-ELSEWHERE = "/home/somebody/work/assay-of-mine"
+ELSEWHERE = "/home/somebody/sources/assay-of-mine"
 
 
 def texts_of(path: Path) -> Iterator[str]:

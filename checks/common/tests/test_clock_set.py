@@ -47,6 +47,17 @@ def session(folder, clock, script):
     return json_lines.parse(told.stdout, {}, SECRETS)
 
 
+def started(program, clock):
+    """A Python program that prints, waits for a line, and prints again, under a clock."""
+    return subprocess.Popen(
+        [sys.executable, "-c", program],
+        env={**os.environ, **clock.variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
 @pytest.mark.parametrize("seconds", SETTINGS)
 def test_a_session_tells_by_how_much_its_clock_was_set(tmp_path, clock, seconds):
     output = session(tmp_path, clock, clock.command(seconds))
@@ -157,13 +168,7 @@ print(scheduler._pause_s(job))
 
 @pytest.mark.parametrize("seconds", [HOUR_S, -HOUR_S, -DAY_S])
 def test_a_job_that_waits_while_the_clock_is_set_has_not_waited_for_longer(clock, seconds):
-    process = subprocess.Popen(
-        [sys.executable, "-c", _WAITS],
-        env={**os.environ, **clock.variables},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = started(_WAITS, clock)
     first = float(process.stdout.readline())
     clock.set_by(seconds)
     said, _ = process.communicate("go on\n")
@@ -193,13 +198,7 @@ polls.snooze()
 
 @pytest.mark.parametrize("seconds", SETTINGS)
 def test_a_session_looks_at_its_launch_as_often_when_the_clock_is_set_meanwhile(clock, seconds):
-    process = subprocess.Popen(
-        [sys.executable, "-c", _POLLS],
-        env={**os.environ, **clock.variables},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    process = started(_POLLS, clock)
     pauses = [float(process.stdout.readline())]
     clock.set_by(seconds)
     said, _ = process.communicate("go on\n")
