@@ -36,7 +36,7 @@ def local_sources(words: Sequence[str], home: Path) -> dict[str, Path]:
         if not _NAME.fullmatch(name) or not text:
             raise AssayError(
                 f"--source {word!r}: allowed is NAME=DIR or NAME@VERSION=DIR, with NAME a package"
-                " of the site's Spack environment, e.g. milc-su3-rmd=/path/milc_qcd"
+                " of the site's Spack environment, e.g. hpl@2.3=/path/hpl-2.3"
             )
         if not folder.is_dir() or not any(folder.iterdir()):
             raise AssayError(

@@ -18,13 +18,12 @@ from records.errors import AssayError, InfrastructureError
 CLONES = ROOT / "build" / "spack"
 #: Environment variable with another place for the Spack home; needs about 2 GB.
 HOME = "ASSAY_SPACK_HOME"
-#: Foreign programs of a view, by the name that checks ask for; `osu` and `su3_rmd` (the original)
-#: only where its Spack environment has their packages.
+#: Foreign programs of a view, by the name that checks ask for; `osu` only where its Spack
+#: environment has the package.
 _PROGRAMS = {
     "netpipe": "bin/NPmpi",
     "netpipe-tcp": "bin/NPtcp",
     "osu": "libexec/osu-micro-benchmarks",
-    "su3_rmd": "bin/milc_su3_rmd",
 }
 
 

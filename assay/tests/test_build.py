@@ -85,17 +85,17 @@ def test_too_little_room_is_told_before_anything_is_built(home, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["milc"], "'milc': allowed is NAME=DIR or NAME@VERSION=DIR"),
-        (["milc="], "allowed is NAME=DIR"),
-        (["Milc %={folder}"], "allowed is NAME=DIR"),
-        (["milc={folder}/none"], "none is no folder with files"),
-        (["milc={folder}/empty"], "empty is no folder with files"),
-        (["milc={folder}", "milc@1={folder}"], "milc is given twice"),
-        (["milc={above}"], "holds the Spack home"),
+        (["hpl"], "'hpl': allowed is NAME=DIR or NAME@VERSION=DIR"),
+        (["hpl="], "allowed is NAME=DIR"),
+        (["Hpl %={folder}"], "allowed is NAME=DIR"),
+        (["hpl={folder}/none"], "none is no folder with files"),
+        (["hpl={folder}/empty"], "empty is no folder with files"),
+        (["hpl={folder}", "hpl@1={folder}"], "hpl is given twice"),
+        (["hpl={above}"], "holds the Spack home"),
     ],
 )
 def test_a_local_source_that_cannot_be_is_refused(tmp_path, home, words, told):
-    folder = tmp_path / "milc"
+    folder = tmp_path / "hpl"
     (folder / "empty").mkdir(parents=True)
     given = [word.format(folder=folder, above=tmp_path) for word in words]
     with pytest.raises(AssayError, match=re.escape(told)):
@@ -103,14 +103,14 @@ def test_a_local_source_that_cannot_be_is_refused(tmp_path, home, words, told):
 
 
 def test_each_library_gets_a_fresh_copy_and_the_users_folder_stays(tmp_path, home):
-    folder = tmp_path / "milc=1"
+    folder = tmp_path / "hpl=1"
     (folder / ".git").mkdir(parents=True)
     (folder / "su3.c").write_text("int main;")
     os.utime(folder / "su3.c", (1, 1))
-    sources = local_sources([f"milc@7.8.1={folder}"], home)
-    assert sources == {"milc@7.8.1": folder}
+    sources = local_sources([f"hpl@7.8.1={folder}"], home)
+    assert sources == {"hpl@7.8.1": folder}
     lay_copies(tmp_path, sources)
-    copy = tmp_path / "local-sources" / "milc"
+    copy = tmp_path / "local-sources" / "hpl"
     (copy / "su3.o").write_text("of the first library")
     lay_copies(tmp_path, sources)
     assert [path.name for path in copy.iterdir()] == ["su3.c"]
@@ -122,14 +122,14 @@ def test_a_local_source_that_nothing_is_built_from_is_refused(tmp_path):
     lock = Lock(LOCK)
     roots = lock.roots_of("lam")
     with pytest.raises(AssayError, match=r"no such package; it needs assay-benchmarks, .*netpipe"):
-        refuse_unused(lock, roots, {"milc-su3-rmd": tmp_path})
+        refuse_unused(lock, roots, {"osu-micro-benchmarks": tmp_path})
     with pytest.raises(AssayError, match=r"needs netpipe 3\.7\.2; give netpipe@3\.7\.2=DIR"):
         refuse_unused(lock, roots, {"netpipe@3.6": tmp_path})
 
 
 def test_a_wrong_local_source_is_told_before_spack_is_looked_for(capsys, home):
-    assert main(["build", "--site", "virtual", "--source", "milc=/nowhere"]) == 2
-    assert "--source milc: /nowhere is no folder" in capsys.readouterr().err
+    assert main(["build", "--site", "virtual", "--source", "hpl=/nowhere"]) == 2
+    assert "--source hpl: /nowhere is no folder" in capsys.readouterr().err
 
 
 def test_the_kept_lock_serves_until_a_site_chooses_itself(tmp_path):
@@ -181,7 +181,7 @@ def test_a_site_names_what_else_of_a_view_runs(home):
     environments = read_description("virtual-newest").environments
     view = view_folder("virtual-newest", "lam")
     assert environments["lam-netlib"].programs["hpl"] == f"{view}/bin/xhpl"
-    assert environments["lam"].programs["su3_rmd"] == f"{view}/bin/milc_su3_rmd"
+    assert "su3_rmd" not in environments["lam"].programs
     assert "hpl" not in environments["lam"].programs
     # What the distribution has is not of the view.
     virtual_lam = read_description("virtual").environments["lam-spack"]
@@ -298,13 +298,13 @@ def test_what_one_site_has_built_is_not_built_again_for_another(home):
 
 
 def test_a_local_source_is_known_by_its_contents(tmp_path, home):
-    folder = tmp_path / "milc"
+    folder = tmp_path / "hpl"
     (folder / ".git").mkdir(parents=True)
     (folder / "su3.c").write_text("int main;")
     (folder / "link.c").symlink_to("su3.c")
-    sources = local_sources([f"milc@7={folder}"], home)
+    sources = local_sources([f"hpl@7={folder}"], home)
     seen = [digests(sources)]
-    assert seen[0].keys() == {"milc"}
+    assert seen[0].keys() == {"hpl"}
     (folder / ".git" / "HEAD").touch()
     os.utime(folder / "su3.c", (1, 1))
     assert digests(sources) == seen[0]

@@ -12,7 +12,6 @@ class AssaySuite(BundlePackage):
     version("0.1.0")
 
     variant("netlib", default=False, description="Also HPL 2.3 as netlib has it, for comparison")
-    variant("milc", default=False, description="Also MILC's su3_rmd, the original of ours")
     variant("netpipe", default=True, description="Also NetPIPE")
     variant("osu", default=False, description="Also the OSU micro-benchmarks (MPI-3 and newer)")
 
@@ -21,7 +20,6 @@ class AssaySuite(BundlePackage):
     depends_on("assay-hpl")
     depends_on("su3-rmd")
     depends_on("hpl@2.3:", when="+netlib")
-    depends_on("milc-su3-rmd", when="+milc")
     depends_on("netpipe", when="+netpipe")
     depends_on("osu-micro-benchmarks", when="+osu")
     conflicts("+osu", when="^lam", msg="the OSU micro-benchmarks need MPI-3; LAM has MPI-1.2")
