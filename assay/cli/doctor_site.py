@@ -22,7 +22,7 @@ from assay.sites.slurm import SlurmSite
 from assay.sites.values import expanded, unset_fault
 from checks.common.launch_commands import LAUNCHERS
 from checks.common.preparation import NO_MODULE
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
 
 #: Seconds of the job that Slurm is asked about where the site states no longest one.

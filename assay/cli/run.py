@@ -11,7 +11,7 @@ from assay.cli.narrowing import add_narrowing, narrowing_of
 from assay.cli.options import DEFAULT_SITE, add_builder, add_campaign, add_json, add_site
 from assay.plan import WHOLE
 from assay.run.start import resume_run, start_run
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.text import seconds_of
 from records.errors import AssayError, ExitStatus
 
 

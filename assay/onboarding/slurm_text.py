@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.text import seconds_of
 
 _KEY = re.compile(r"(?:^|\s)([A-Za-z][\w:/]*)=")
 #: States in which a node takes jobs, or will when those that it has are done.

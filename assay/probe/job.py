@@ -19,16 +19,16 @@ from pathlib import PurePosixPath
 
 from assay.probe.commands import COMMAND_LIMIT_S, KEPT_CHARACTERS, Pause, ask, run_command
 from assay.sites.site import Site
-from checks.common.allocation import Allocation, without_slurm
 from checks.common.clocks import Moment
 from checks.common.outcome import iso_time
-from checks.common.queue_reasons import (
+from checks.common.slurm.allocation import Allocation, without_slurm
+from checks.common.slurm.commands import Alone, slurm_seconds
+from checks.common.slurm.reasons import (
     last_words,
     pending_verdict,
     refusal_verdict,
     with_meaning,
 )
-from checks.common.slurm_answers import Alone, slurm_seconds
 from records.errors import AssayError, InfrastructureError
 from records.plain_text import one_line
 from records.queue_state import QueueState, State

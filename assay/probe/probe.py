@@ -18,7 +18,7 @@ from assay.probe.job import Job, JobFolder, Say, Step, Waiter, Watch, WorkFolder
 from assay.probe.reading import ProbeResult, read_probe
 from assay.probe.script import Trial, job_script, login_build_script
 from assay.sites.site import Site
-from checks.common.allocation import Allocation
+from checks.common.slurm.allocation import Allocation
 from checks.common.sources import CHECKS, LIBRARY, c_sources
 
 HERE = Path(__file__).parent

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from assay.sites.site import Site
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.text import seconds_of
 
 _ACCOUNT = re.compile(r"--account=(.+)|-A\s*(.+)")
 _QOS = re.compile(r"--qos=(.+)|-q\s*(.+)")

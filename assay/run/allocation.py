@@ -31,8 +31,8 @@ from assay.run.own_job import (
 from assay.run.waiting import Waiting
 from assay.run.work_folder import HELD, WorkFolder
 from assay.sites.site import Site
-from checks.common.allocation import ENDING_S, Allocation
-from checks.common.slurm_answers import left_s
+from checks.common.slurm.allocation import ENDING_S, Allocation
+from checks.common.slurm.commands import left_s
 from checks.common.switches import nodes_to_be_sure
 from records.errors import AssayError, ExitStatus, InfrastructureError
 from records.plan import Plan, PlannedCase

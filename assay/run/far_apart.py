@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from assay.run.infrastructure import node_states
 from assay.sites.site import Site
-from checks.common.allocation import Allocation
 from checks.common.registry import CHECKS
-from checks.common.slurm_answers import is_down, is_usable
+from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.commands import is_down, is_usable
 from records.errors import AssayError
 from records.plan import Plan, PlannedCase
 

@@ -17,14 +17,14 @@ from msgspec import UNSET
 from assay.run.coming import Launch
 from assay.run.infrastructure import asked, node_states
 from assay.sites.site import Site
-from checks.common.allocation import Allocation
 from checks.common.answer import impossible_value
 from checks.common.evidence import names_in
 from checks.common.json_lines import CLOCKS_APART_S
 from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome
 from checks.common.registry import CHECKS
-from checks.common.slurm_answers import fields, job_line
+from checks.common.slurm.allocation import Allocation
+from checks.common.slurm.commands import fields, job_line
 from records.belonging import Belonging, checksum_of
 from records.errors import AssayError, InfrastructureError
 from records.limits import Launched

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from assay.probe.commands import Answer, ask
 from assay.sites.site import Site
-from checks.common.slurm_answers import begun, is_down, steps_asked
+from checks.common.slurm.commands import begun, is_down, steps_asked
 from records.errors import InfrastructureError
 
 #: Seconds that a command may take.

@@ -10,8 +10,8 @@ import re
 
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
-from checks.common.sbatch_options import option_values
-from checks.common.slurm_answers import fields, job_line
+from checks.common.slurm.commands import fields, job_line
+from checks.common.slurm.text import option_values
 from records.errors import AssayError
 from records.plan import Plan
 

@@ -20,8 +20,8 @@ from assay.run.infrastructure import trouble
 from assay.run.waiting import Waiting
 from assay.run.work_folder import WorkFolder
 from assay.sites.site import Site
-from checks.common.allocation import Allocation
 from checks.common.json_lines import CLOCKS_APART_S
+from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
 from records.ledger import Entry
 from records.node_facts import NodeFacts

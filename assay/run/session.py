@@ -26,9 +26,9 @@ from assay.run.coming import Launch
 from assay.run.work_folder import WorkFolder
 from assay.sites.builds import spack_folders
 from assay.sites.site import Site
-from checks.common.allocation import ALLOCATION, Allocation
 from checks.common.outcome import PROGRAMS, Outcome
 from checks.common.registry import FOLDERS
+from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.sources import CHECKS, FURTHER_CHECKS
 from records.errors import AssayError, InfrastructureError
 from records.input_files import refuse_twice

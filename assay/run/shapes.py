@@ -17,10 +17,9 @@ from assay.probe.commands import Answer
 from assay.run.accounting import longest_by_accounting
 from assay.run.infrastructure import answer_of, asked
 from assay.sites.site import Site
-from checks.common.job_limits import HALTING_S, limits_s
-from checks.common.queue_reasons import last_words, refusal_verdict
-from checks.common.slurm_answers import fields
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.commands import fields
+from checks.common.slurm.reasons import last_words, refusal_verdict
+from checks.common.slurm.text import HALTING_S, limits_s, seconds_of
 from records.errors import AssayError, InfrastructureError
 from records.plan import Plan, PlannedCase
 

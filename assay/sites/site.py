@@ -21,7 +21,7 @@ from assay.sites.values import expanded, unset_fault
 from assay.sites.variants import refuse_taken_name, varied
 from checks.common.preparation import preparation
 from checks.common.resources import values_of
-from checks.common.sbatch_options import option_values
+from checks.common.slurm.text import option_values
 from records.errors import AssayError
 from records.provenance import Network, SiteAsRun
 

@@ -9,7 +9,7 @@ from assay.probe.commands import Answer
 from assay.run import far_apart, infrastructure
 from assay.run.far_apart import nodes_far_apart, refuse_too_near, too_near
 from assay.run.infrastructure import end_steps
-from checks.common.allocation import Allocation
+from checks.common.slurm.allocation import Allocation
 from records.errors import AssayError
 from records.topology import TopologyDescription
 

@@ -22,7 +22,7 @@ from assay.onboarding.slurm_text import (
 )
 from assay.sites.description import SiteFile
 from assay.sites.partitions import with_defaults
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.text import seconds_of
 from records.errors import AssayError
 from records.node_facts import Nic, NodeFacts
 

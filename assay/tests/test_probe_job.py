@@ -9,7 +9,7 @@ from assay.probe.commands import run_command
 from assay.probe.job import END_MARK, JobFolder, Step, Waiter
 from assay.sites.site_file import chosen, read_site_file
 from assay.sites.slurm import SlurmSite
-from checks.common.allocation import Allocation
+from checks.common.slurm.allocation import Allocation
 from records.errors import InfrastructureError
 
 

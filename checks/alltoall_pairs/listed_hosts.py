@@ -7,10 +7,10 @@ import os
 from collections.abc import Collection, Sequence
 from random import Random
 
-from checks.common.allocation import told_allocation
-from checks.common.sbatch_options import option_values
-from checks.common.scheduler import RUN_ID
-from checks.common.slurm_answers import output, usable_nodes
+from checks.common.slurm.allocation import told_allocation
+from checks.common.slurm.commands import output, usable_nodes
+from checks.common.slurm.scheduler import RUN_ID
+from checks.common.slurm.text import option_values
 
 
 def nodes_for_pairs(

@@ -27,8 +27,8 @@ from checks.common.metrics import HOPS
 from checks.common.outcome import Outcome, check_encoding, emit
 from checks.common.preparation import NO_MODULE
 from checks.common.printed import Printed, last_line, read_printed
-from checks.common.scheduler import job_loss
-from checks.common.slurm_answers import dead_nodes
+from checks.common.slurm.commands import dead_nodes
+from checks.common.slurm.scheduler import job_loss
 from records.flags import BEYOND_LIMIT, PARTIAL, TOO_SHORT
 from records.limits import Nominal, bound, is_beyond
 from records.metric import Metric

@@ -16,7 +16,7 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from reframe.core.runtime import runtime
 
 from checks.common.outcome import PROGRAMS, Built, report_built, report_progress
-from checks.common.scheduler import run_options
+from checks.common.slurm.scheduler import run_options
 from checks.common.sources import LIBRARY, c_sources, program_folders
 
 #: Environment variable with the path of an archive with HPL's source: HPCC's, or netlib's.

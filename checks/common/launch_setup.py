@@ -16,14 +16,14 @@ from reframe.core.backends import getlauncher
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from checks.common import json_lines
-from checks.common.allocation import ALLOCATION, granted_nodes
 from checks.common.builds import Programs
 from checks.common.definition import CheckDefinition
 from checks.common.faults import WorkFolderError
-from checks.common.job_limits import HALTING_S, limits_s
 from checks.common.outcome import PROGRAMS
-from checks.common.scheduler import RUN_ID, run_options
-from checks.common.slurm_answers import leaves_processes, up_nodes
+from checks.common.slurm.allocation import ALLOCATION, granted_nodes
+from checks.common.slurm.commands import leaves_processes, up_nodes
+from checks.common.slurm.scheduler import RUN_ID, run_options
+from checks.common.slurm.text import HALTING_S, limits_s
 from checks.common.switches import drawn_among
 from records.topology import Topology, TopologyDescription
 

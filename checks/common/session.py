@@ -27,11 +27,11 @@ from reframe.frontend.executors.policies import (
 )
 from reframe.frontend.printer import PrettyPrinter
 
-from checks.common.allocation_scheduler import AllocationScheduler
 from checks.common.base import MpiCheck
 from checks.common.builds import MakeBuild
 from checks.common.faults import fault_of
 from checks.common.outcome import BuildFailure, outcome_pipe, report_build_failure, report_refusal
+from checks.common.slurm.allocation_scheduler import AllocationScheduler
 
 #: Seconds without news after which launches, and builds, are looked at.
 LOOK_S, BUILD_LOOK_S = 1.0, 0.05

@@ -12,11 +12,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import checks.common.allocation_scheduler
 import checks.common.launchers  # registers the launchers
-import checks.common.scheduler  # noqa: F401  registers the scheduler
-from checks.common.allocation import ALLOCATION
+import checks.common.slurm.allocation_scheduler
+import checks.common.slurm.scheduler  # noqa: F401  registers the scheduler
 from checks.common.preparation import preparation
+from checks.common.slurm.allocation import ALLOCATION
 from records.limits import nominal
 
 #: Environment variable with the path of the site's description as JSON.

@@ -10,9 +10,9 @@ import pytest
 
 from checks.alltoall_pairs import CHECK
 from checks.alltoall_pairs.listed_hosts import nodes_for_pairs
-from checks.common import slurm_answers
-from checks.common.allocation import ALLOCATION, Allocation
 from checks.common.json_lines import Output
+from checks.common.slurm import commands as slurm_answers
+from checks.common.slurm.allocation import ALLOCATION, Allocation
 
 PAIRS = ["n2:n9", "n4:n2", "n7:n8"]
 #: As sinfo prints nodes and their states.

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from checks.common.allocation import Allocation, without_slurm
+from checks.common.slurm.allocation import Allocation, without_slurm
 from checks.common.switches import drawn_at, nodes_to_be_sure, unfit_switches
 
 NODES = [f"n{number}" for number in range(1, 9)]

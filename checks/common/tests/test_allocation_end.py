@@ -5,8 +5,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from checks.common import allocation_end
-from checks.common.allocation_end import AllocationEnd, ControllerSilentError
+from checks.common.slurm import job as allocation_end
+from checks.common.slurm.job import AllocationEnd, ControllerSilentError
 
 #: As scontrol of Slurm 24.11 prints it, where jobs can be preempted.
 LINE = (

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common import allocation_scheduler
-from checks.common.allocation import ALLOCATION, Allocation
-from checks.common.allocation_end import ControllerSilentError
-from checks.common.allocation_scheduler import AllocationScheduler
+from checks.common.slurm import allocation_scheduler
+from checks.common.slurm.allocation import ALLOCATION, Allocation
+from checks.common.slurm.allocation_scheduler import AllocationScheduler
+from checks.common.slurm.job import ControllerSilentError
 
 NODES = [f"n{number}" for number in range(1, 5)]
 #: Says what it was started with, then does what the job's folder says.

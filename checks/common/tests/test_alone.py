@@ -3,8 +3,8 @@
 
 import pytest
 
-from checks.common import slurm_answers
-from checks.common.slurm_answers import Alone
+from checks.common.slurm import commands as slurm_answers
+from checks.common.slurm.commands import Alone
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from checks.common import json_lines, scheduler
+from checks.common import json_lines
 from checks.common.clocks import Moment, Stamp, set_by
+from checks.common.slurm import scheduler
 from checks.common.sources import LIBRARY
 from checks.common.tests.clock_setting import SetClock
 from checks.common.tests.judged import SECRETS, Launch
@@ -155,7 +156,7 @@ def test_what_slurm_ends_by_a_clock_that_was_set_is_lost(launch, monkeypatch):
 _WAITS = """
 import sys, time
 from types import SimpleNamespace
-from checks.common import scheduler
+from checks.common.slurm import scheduler
 from checks.common.clocks import Moment
 job = SimpleNamespace(handed_in=Moment.now(), slurm={}, jobid="7", _state="PENDING")
 scheduler.report_queue = lambda state: print(state.waited_s)

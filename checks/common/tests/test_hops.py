@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from checks.common.allocation import ALLOCATION, Allocation
 from checks.common.base import MpiCheck
 from checks.common.json_lines import Output
 from checks.common.registry import CHECKS
+from checks.common.slurm.allocation import ALLOCATION, Allocation
 from checks.common.tests.evidence_of import evidence_of
 from records.topology import TopologyDescription
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from checks.common.queue_reasons import (
+from checks.common.slurm.reasons import (
     last_words,
     pending_verdict,
     refusal_verdict,

@@ -6,9 +6,9 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from checks.common import slurm_answers
-from checks.common.slurm_answers import left_s, most_steps, slurm_seconds
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm import commands as slurm_answers
+from checks.common.slurm.commands import left_s, most_steps, slurm_seconds
+from checks.common.slurm.text import seconds_of
 
 
 def test_steps_of_a_job_are_limited_where_slurm_says_so(monkeypatch):

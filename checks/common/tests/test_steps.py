@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from checks.common import allocation_scheduler, slurm_answers
-from checks.common.allocation_scheduler import _Step
+from checks.common.slurm import allocation_scheduler
+from checks.common.slurm import commands as slurm_answers
+from checks.common.slurm.allocation_scheduler import _Step
 from checks.common.sources import CHECKS
 
 LAUNCH = CHECKS / "common" / "launch"
 SESSION = """
 import sys, time
 from pathlib import Path
-from checks.common.allocation_scheduler import _Step
+from checks.common.slurm.allocation_scheduler import _Step
 step = _Step(["sh", "-c", sys.argv[2]], Path(sys.argv[1]))
 time.sleep(1000)
 """

@@ -22,13 +22,13 @@ from typing import Any
 from reframe.core.backends import register_scheduler
 from reframe.core.schedulers.slurm import SqueueJobScheduler
 
-from checks.common.allocation import ENDING_S, told_allocation, without_slurm
-from checks.common.allocation_end import AllocationEnd, ControllerSilentError
 from checks.common.clocks import Moment
 from checks.common.faults import Fault, Loss
-from checks.common.queue_reasons import last_words
-from checks.common.scheduler import HEARTBEAT_S, step_name, tell
-from checks.common.slurm_answers import NO_MORE_STEPS, cancel, most_steps, steps_of
+from checks.common.slurm.allocation import ENDING_S, told_allocation, without_slurm
+from checks.common.slurm.commands import NO_MORE_STEPS, cancel, most_steps, steps_of
+from checks.common.slurm.job import AllocationEnd, ControllerSilentError
+from checks.common.slurm.reasons import last_words
+from checks.common.slurm.scheduler import HEARTBEAT_S, step_name, tell
 
 #: File in the job's working folder with what srun itself says.
 _SRUN = "launch.srun"

@@ -28,14 +28,7 @@ from reframe.core.schedulers.slurm import SqueueJobScheduler
 from checks.common.clocks import Moment
 from checks.common.faults import Fault, Loss
 from checks.common.outcome import iso_time, report_queue
-from checks.common.queue_reasons import (
-    Refusal,
-    last_words,
-    pending_verdict,
-    refusal_verdict,
-    with_meaning,
-)
-from checks.common.slurm_answers import (
+from checks.common.slurm.commands import (
     Alone,
     cancel,
     described,
@@ -43,6 +36,13 @@ from checks.common.slurm_answers import (
     fields,
     slurm_seconds,
     up_nodes,
+)
+from checks.common.slurm.reasons import (
+    Refusal,
+    last_words,
+    pending_verdict,
+    refusal_verdict,
+    with_meaning,
 )
 from records.queue_state import QueueState, State
 

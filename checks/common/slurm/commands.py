@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cache
 
-from checks.common.queue_reasons import Pending
-from checks.common.slurm_times import seconds_of
+from checks.common.slurm.reasons import Pending
+from checks.common.slurm.text import seconds_of
 
 #: Seconds that a Slurm command may take.
 COMMAND_LIMIT_S = 15.0

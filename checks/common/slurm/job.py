@@ -6,10 +6,10 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from checks.common.allocation import ENDING_S
-from checks.common.queue_reasons import last_words
-from checks.common.scheduler import CONTROLLER_PATIENCE_S, QUIET_POLL_S
-from checks.common.slurm_answers import described, fields, job_line, left_s
+from checks.common.slurm.allocation import ENDING_S
+from checks.common.slurm.commands import described, fields, job_line, left_s
+from checks.common.slurm.reasons import last_words
+from checks.common.slurm.scheduler import CONTROLLER_PATIENCE_S, QUIET_POLL_S
 
 #: Seconds for which a job's end is waited for whose nodes Slurm still clears, and between looks.
 _CLEARING_S, _CLEARING_LOOK_S = 15.0, 0.5
