@@ -20,26 +20,26 @@ setup: ## the Python environment .venv; needs Python 3.11, no root (WHEELS=FOLDE
 wheels: ## carry this to a site without internet: WHEELS=FOLDER receives all Python packages
 	@PYTHON="$(PYTHON)" setup/wheels.sh "$(WHEELS)"
 
-packages: ## Debian packages of the virtual cluster (root), HPL's source
-	@setup/packages.sh
+packages: ## Debian packages of the virtual cluster and of all tests (root), HPL's source
+	@setup/packages.sh setup/packages.txt setup/packages-tests.txt
 
-test-packages: packages ## Debian packages that only tests need: a browser, shells, modules, R
-	@setup/packages.sh setup/packages-tests.txt
+cluster-packages: ## those of the virtual cluster alone: enough for `make demo`
+	@setup/packages.sh setup/packages.txt
 
 hpl-source: ## HPL's source to build/sources/: HPL=FILE, or Debian's, or from its home
 	@setup/hpl-source.sh $(if $(HPL),"$(HPL)")
 
-demo: packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
+demo: cluster-packages setup ## the main job: virtual cluster up, campaign quick, report, cluster down
 	@setup/demo.sh
 
-test: test-packages setup ## pass the tests
+test: packages setup ## pass the tests
 	@.venv/bin/python -m pytest --numprocesses=auto --maxprocesses=4 \
 		--dist=loadscope --no-loadscope-reorder
 
-test-other-processor: packages setup ## the numerical tests as on a processor with fewer vector instructions
+test-other-processor: cluster-packages setup ## the numerical tests as on a processor with fewer vector instructions
 	@setup/test-other-processor.sh
 
-test-site: packages setup ## the way of a new user on a foreign Slurm cluster, clone to report (root)
+test-site: cluster-packages setup ## the way of a new user on a foreign Slurm cluster, clone to report (root)
 	@setup/packages.sh setup/packages-foreign.txt
 	@setup/test-site.sh
 
@@ -47,16 +47,16 @@ check: packages setup ## format, lint, types, shell, YAML, spelling; then the te
 	@.venv/bin/pre-commit run --all-files
 	@$(MAKE) --no-print-directory test
 
-lint: packages setup ## format, lint, types, shell, YAML, spelling
+lint: cluster-packages setup ## format, lint, types, shell, YAML, spelling
 	@.venv/bin/pre-commit run --all-files
 
-bench: packages setup ## measure the harness itself (overhead a launch, plan and report at scale)
+bench: cluster-packages setup ## measure the harness itself (overhead a launch, plan and report at scale)
 	@.venv/bin/python -m bench
 
 spack: setup ## bring Spack itself, at a pinned release, unless there is one
 	@setup/spack.sh
 
-test-spack: packages setup ## build every library with Spack without the web, run campaign quick on them
+test-spack: cluster-packages setup ## build every library with Spack without the web, run campaign quick on them
 	@setup/test-spack.sh
 
 physics: ## plaquettes and the square law of the lattice program (about ten minutes)
@@ -90,4 +90,4 @@ lock: ## renew requirements.lock from pyproject.toml
 clean: ## remove what was built; results/ stay
 	@rm -rf build .venv .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
-.PHONY: help pictures setup wheels packages test-packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean
+.PHONY: help pictures setup wheels packages cluster-packages hpl-source demo test test-other-processor test-site check lint bench spack test-spack physics doctor schema picture lock clean

@@ -65,7 +65,7 @@ def test_lmod_with_a_hierarchy_of_compilers(site):
     assert found["openmpi"].launchers == ("mpirun", "mpiexec")
 
 
-@pytest.mark.skipif(LMOD or not TMOD, reason="needs the package environment-modules, without lmod")
+@pytest.mark.skipif(LMOD or not TMOD, reason="needs environment-modules, with which lmod conflicts")
 def test_environment_modules(site):
     modules, opt = site
     for family in FAMILIES:

@@ -41,7 +41,7 @@ def test_scrontab_entry_names_the_job():
 
 
 @pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: install systemd"
+    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze: make packages"
 )
 def test_systemd_accepts_the_time(tmp_path):
     texts = NIGHTLY.texts("systemd")
@@ -54,7 +54,7 @@ def test_systemd_accepts_the_time(tmp_path):
 
 
 @pytest.mark.skipif(
-    shutil.which("systemd-analyze") is None, reason="systemd-analyze is missing: install systemd"
+    shutil.which("systemd-analyze") is None, reason="needs systemd-analyze: make packages"
 )
 def test_systemd_accepts_the_units(tmp_path):
     folder = tmp_path / "a b"

@@ -221,7 +221,7 @@ def test_the_example_of_duckdb_reads_a_history(
     assert duckdb.sql(example("sql", "history.sqlite")).fetchall() == []
 
 
-@pytest.mark.skipif(shutil.which("Rscript") is None, reason="no R: apt-get install r-base-core")
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R: make packages")
 def test_the_example_of_r_runs(report: Path) -> None:
     done = subprocess.run(
         ["Rscript", "-e", example("r", "summary.csv")],
