@@ -175,7 +175,7 @@ def every(machines: int) -> Iterator[Row]:
             machine = Machine.drawn(rng)
             params = definition.parameters.model_validate({**definition.example, **draw(drawn)})
             metrics, took, once = launch(machine, params)
-            found = shortfall(definition.timed(params, metrics))
+            found = shortfall(definition.durations_s(params, metrics), definition.least_measured_s)
             moved = TICK_S / took > MOVED if once else took < CLOCK_S
             false += found is not None and not moved
             unseen += found is None and moved
@@ -183,9 +183,8 @@ def every(machines: int) -> Iterator[Row]:
                 short += 1
                 longer = definition.longer(params, 1.25 * found[1])
                 again, _, _ = launch(machine, params.model_copy(update=longer))
-                cured += (
-                    shortfall(definition.timed(params.model_copy(update=longer), again)) is None
-                )
+                again_s = definition.durations_s(params.model_copy(update=longer), again)
+                cured += shortfall(again_s, definition.least_measured_s) is None
         yield share(f"{check}: too short, and not flagged", unseen, machines, most=0.0)
         yield share(f"{check}: long enough, and flagged", false, machines, most=0.0)
         yield share(f"{check}: flagged, and the size proposed is enough", cured, short, least=1.0)

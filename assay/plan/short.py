@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from assay.plan.expand import Case, brief, telling
 from assay.sites.facts import SiteFacts
 from checks.common.definition import Layout
-from checks.common.durations import Timed, shortfall
+from checks.common.durations import shortfall
 from checks.common.registry import CHECKS
 from records.plan import PlannedCase
 from records.record import CASE_ID, latest_attempts
@@ -20,18 +20,18 @@ ROOM = 1.25
 #: Sentences that a plan keeps.
 MOST_TOLD = 50
 
-#: What was timed in the launches of an earlier run, by case.
-Measured = Mapping[str, list[Timed]]
+#: Seconds behind the values of the launches of an earlier run, by case.
+Measured = Mapping[str, list[float]]
 
 
 def measured_in(run: RunDirectory) -> Measured:
-    """What the ok launches of a run timed."""
-    found: defaultdict[str, list[Timed]] = defaultdict(list)
+    """How long the ok launches of a run measured."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
     for record in latest_attempts(run.records(), CASE_ID).values():
         definition = CHECKS.get(record.check)
         if record.status == "ok" and definition is not None:
             params = definition.parameters.model_validate(record.params)
-            found[record.case_id] += definition.timed(params, record.metrics)
+            found[record.case_id] += definition.durations_s(params, record.metrics)
     return found
 
 
@@ -50,18 +50,20 @@ def short_launches(
         definition, params = CHECKS[place.check], case.combination.parameters
         layout = Layout(place.ranks, place.ranks_per_node, place.nodes, place.memory_bytes_per_node)
         known = measured.get(place.id)
-        found = shortfall(known or definition.soonest(params, layout, site))
+        fastest_s = definition.fastest_durations_s(params, layout, site)
+        found = shortfall(known or fastest_s, definition.least_measured_s)
         if found is None:
             continue
-        timed, factor = found
+        measured_s, factor = found
         longer = definition.longer(params, ROOM * factor)
         took = (
-            f"took {timed.time_s:.3g} s in {place.environment}"
+            f"took {measured_s:.3g} s in {place.environment}"
             if known
-            else (f"may take only {timed.time_s:.3g} s")
+            else (f"may take only {measured_s:.3g} s")
         )
         name = f"{place.check} {brief(telling(place.check, place.params))}"
-        told = f"{name}: {took}, needed are {timed.least_s:g} s; long enough: {brief(longer)}"
+        needed = f"needed are {definition.least_measured_s:g} s; long enough: {brief(longer)}"
+        told = f"{name}: {took}, {needed}"
         worst[name] = max(worst.get(name, (0.0, "")), (factor, told))
     lines = [text for _, text in worst.values()]
     further = len(lines) - MOST_TOLD

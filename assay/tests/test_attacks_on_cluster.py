@@ -31,7 +31,7 @@ class ThiefParameters(StartupParameters):
 
 class ThiefDefinition(StartupDefinition):
     name = "thief"
-    not_told = frozenset({"attack"})
+    no_options = frozenset({"attack"})
     parameters = ThiefParameters
 
 

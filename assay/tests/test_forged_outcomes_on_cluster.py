@@ -29,7 +29,7 @@ class ForgerParameters(StartupParameters):
 
 class ForgerDefinition(StartupDefinition):
     name = "forger"
-    not_told = frozenset({"forgery"})
+    no_options = frozenset({"forgery"})
     parameters = ForgerParameters
 
 

@@ -18,7 +18,6 @@ from assay.screens.screen import Screen
 from assay.screens.status import show_status
 from assay.sites.facts import SiteFacts
 from assay.tests.campaign_texts import GOOD, MPI, SITE, spoiled
-from checks.common.durations import Timed
 from records.errors import AssayError
 from records.plan import Plan
 from records.provenance import Provenance
@@ -143,9 +142,9 @@ def test_a_plan_proposes_sizes_that_take_long_enough() -> None:
 def test_an_earlier_runs_times_decide_which_launches_are_too_short() -> None:
     campaign = campaign_from_text("c.yaml", GOOD)
     cases = {case.id: case for case in make_plan(campaign, SITE).cases}
-    took = {name: [Timed(0.3, 0.2)] * 3 for name, case in cases.items() if case.check == "hpl"}
+    took = {name: [0.3] * 3 for name, case in cases.items() if case.check == "hpl"}
     slow = next(name for name, case in cases.items() if case.check == "hpl")
-    plan = make_plan(campaign, SITE, measured={**took, slow: [Timed(0.1, 0.2), Timed(0.025, 0.2)]})
+    plan = make_plan(campaign, SITE, measured={**took, slow: [0.1, 0.025]})
     (told,) = [text for text in plan.short if text.startswith("hpl")]
     assert told.endswith("took 0.1 s in mpich, needed are 0.2 s; long enough: n=1400")
 

@@ -14,11 +14,10 @@ from checks.common.answer import Asked, longer_than_launch
 from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
+    NodePairs,
     SiteCapacity,
-    fast_start_s,
-    link_bytes_per_s,
+    fast_message_s,
 )
-from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES
@@ -34,7 +33,6 @@ from checks.common.parameters import (
 from records.metric import Metric, MetricDefinition
 from records.pair_scans import NODE, PEER, SUMMARY, pairs_measured, rounds_measured
 from records.rerun import MOST_BYTES_OF_PAIRS, MOST_PAIRS, argument_bytes
-from records.topology import Pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,10 +175,11 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         SCANNED,
     )
     points = (NODE, PEER, SUMMARY)
-    not_told = frozenset({"column_file"})
+    repetitions = ("latency_iterations", "bandwidth_iterations")
+    no_options = frozenset({"column_file"})
 
     def in_file(self, params: AlltoallPairsParameters) -> bool:
-        """Those of many pairs do."""
+        """Whether the values come in a file, which lies beside the record: those of many pairs."""
         return params.column_file or params.pairs > MOST_IN_RECORD
 
     def options(self, params: AlltoallPairsParameters) -> dict[str, object]:
@@ -282,7 +281,9 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
         )
         return spent_s if params.turns else spent_s / (params.nodes // 2)
 
-    def timed(self, params: AlltoallPairsParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(
+        self, params: AlltoallPairsParameters, metrics: Sequence[Metric]
+    ) -> Iterable[float]:
         """The round trips of each pair, of the length for which they took less."""
         spent_s: dict[str, float] = {}
         for metric in metrics:
@@ -294,28 +295,19 @@ class AlltoallPairsDefinition(ManyRanksDefinition[AlltoallPairsParameters]):
                 continue
             pair = str(metric.at)
             spent_s[pair] = min(spent_s.get(pair, math.inf), 2 * trips * once_s)
-        return [Timed(time_s, LEAST_REPEATED_S) for time_s in spent_s.values()]
+        return spent_s.values()
 
-    def soonest(
+    def fastest_durations_s(
         self, params: AlltoallPairsParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The same by a fast start and the link's speed."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
-        latency_s = params.latency_iterations * (start_s + params.latency_bytes / bytes_per_s)
+    ) -> Iterable[float]:
+        """The same."""
         sent = params.ranks_per_node * params.bandwidth_bytes
-        bandwidth_s = params.bandwidth_iterations * (start_s + sent / bytes_per_s)
-        return [Timed(2 * min(latency_s, bandwidth_s), LEAST_REPEATED_S)]
+        latency_s = fast_message_s(layout, site, params.latency_bytes)
+        bandwidth_s = fast_message_s(layout, site, sent)
+        trips = params.latency_iterations, params.bandwidth_iterations
+        yield 2 * min(trips[0] * latency_s, trips[1] * bandwidth_s)
 
-    def longer(self, params: AlltoallPairsParameters, factor: float) -> dict[str, int]:
-        """Round trips of both lengths."""
-        return {
-            "latency_iterations": math.ceil(params.latency_iterations * factor),
-            "bandwidth_iterations": math.ceil(params.bandwidth_iterations * factor),
-        }
-
-    def joined(
-        self, params: AlltoallPairsParameters, hosts: Sequence[str]
-    ) -> list[tuple[Pair, dict[str, Any] | None]]:
+    def node_pairs(self, params: AlltoallPairsParameters, hosts: Sequence[str]) -> NodePairs:
         """Every measured pair, at its own point."""
         pairs = self.measured(params, hosts)
         return [((node, peer), {NODE: node, PEER: peer}) for node, peer in pairs]

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from checks.common.answer import Asked, least_of
-from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, fast_start_s
-from checks.common.durations import LEAST_REPEATED_S, Timed
+from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity, fast_message_s
 from checks.common.layouts import RankANodeDefinition
 from checks.common.messages import MAX_MESSAGE_BYTES
 from checks.common.metrics import rate_metric
@@ -57,6 +55,7 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         ),
         rate_metric("bisection_rate_least", "the same of the slowest matching", limit="links"),
     )
+    repetitions = ("iterations",)
     relations = {"bisection_rate_least": least_of("bisection_rate")}
 
     def expected(self, params: BisectionParameters, hosts: Sequence[str]) -> Iterator[Asked]:
@@ -68,31 +67,24 @@ class BisectionDefinition(RankANodeDefinition[BisectionParameters]):
         """How many pairs sent at once, and that the payload was checked."""
         return {"pairs": params.ranks // 2, "payload_verified": str}
 
-    def least_duration_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:
-        """Half of the windows: a matching's rate is that of its median window."""
-        return self._windows_s(params, metrics) / 2
-
-    def _windows_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:
-        """All windows by the rates of the matchings."""
+    def durations_s(
+        self, params: BisectionParameters, metrics: Sequence[Metric]
+    ) -> Iterable[float]:
+        """All windows, by the rates of the matchings."""
         moved = params.ranks // 2 * 2 * params.window * params.message_bytes
         rates = [rate for metric in metrics for rate in metric.samples or []]
-        return sum(params.iterations * moved / rate for rate in rates)
+        yield sum(params.iterations * moved / rate for rate in rates)
 
-    def timed(self, params: BisectionParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
-        """The windows of all matchings."""
-        return [Timed(self._windows_s(params, metrics), LEAST_REPEATED_S)]
-
-    def soonest(
+    def fastest_durations_s(
         self, params: BisectionParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The same by a fast start and the link's speed."""
-        window_s = params.window * params.message_bytes / site.network_bytes_per_s
-        once_s = fast_start_s(layout, site) + window_s
-        return [Timed(params.matchings * params.iterations * once_s, LEAST_REPEATED_S)]
+    ) -> Iterable[float]:
+        """The same."""
+        once_s = fast_message_s(layout, site, params.window * params.message_bytes)
+        yield params.matchings * params.iterations * once_s
 
-    def longer(self, params: BisectionParameters, factor: float) -> dict[str, int]:
-        """Windows."""
-        return {"iterations": math.ceil(params.iterations * factor)}
+    def least_duration_s(self, params: BisectionParameters, metrics: Sequence[Metric]) -> float:
+        """Half of the windows: a matching's rate is that of its median window."""
+        return super().least_duration_s(params, metrics) / 2
 
     def memory_bytes_per_node(self, params: BisectionParameters, cores_per_node: int) -> int:
         """A window each way, and the allowance."""

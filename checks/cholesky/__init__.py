@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S, Timed
+from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import rate_metric, time_metric
@@ -72,6 +72,7 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
             measured=False,
         ),
     )
+    repetitions = ("repetitions",)
     relations = {"factor_rate": lambda here: here.params.operations / here("factor_time")}
 
     def expected(self, params: CholeskyParameters, hosts: Sequence[str]) -> Iterator[Asked]:
@@ -80,35 +81,24 @@ class CholeskyDefinition(ManyRanksDefinition[CholeskyParameters]):
         yield Asked("factor_rate")
         yield Asked("residual")
 
-    def least_duration_s(self, params: CholeskyParameters, metrics: Sequence[Metric]) -> float:
-        """All factorisations."""
-        return sum(sum(metric.samples or []) for metric in metrics)
-
-    def conclude(self, params: CholeskyParameters, output: Output) -> Reading:
+    def check_values(self, params: CholeskyParameters, output: Output) -> Reading:
         """The factor is one of the matrix."""
         residual = next(m.value for m in output.metrics if m.name == "residual")
         if not residual < GREATEST_RESIDUAL:
             return Reading(
                 wrong=f"the residual is {residual:.6g}, allowed is below {GREATEST_RESIDUAL:g}"
             )
-        return super().conclude(params, output)
+        return super().check_values(params, output)
 
-    def timed(self, params: CholeskyParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: CholeskyParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The factorisations."""
-        for metric in metrics:
-            if metric.samples:
-                yield Timed(sum(metric.samples), LEAST_REPEATED_S)
+        return (sum(metric.samples) for metric in metrics if metric.samples)
 
-    def soonest(
+    def fastest_durations_s(
         self, params: CholeskyParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """All operations at the speed of fast cores; messages take no time."""
-        once_s = params.operations / (layout.ranks * FAST_CORE_FLOP_PER_S)
-        yield Timed(params.repetitions * once_s, LEAST_REPEATED_S)
-
-    def longer(self, params: CholeskyParameters, factor: float) -> dict[str, int]:
-        """Factorisations."""
-        return {"repetitions": int(params.repetitions * factor) + 1}
+    ) -> Iterable[float]:
+        """All operations; messages take no time."""
+        yield params.repetitions * params.operations / (layout.ranks * FAST_CORE_FLOP_PER_S)
 
     def memory_bytes_per_node(self, params: CholeskyParameters, cores_per_node: int) -> int:
         """The columns of the node's ranks, and the allowance of each."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, cast, get_args
 
@@ -14,11 +13,10 @@ from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
     SiteCapacity,
-    fast_start_s,
+    fast_message_s,
     gigabytes,
     link_bytes_per_s,
 )
-from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import Sizes
 from checks.common.metrics import time_metric
@@ -129,6 +127,7 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
             limit="link",
         ),
     )
+    repetitions = ("repetitions",)
     relations = {"collective_time_best": least_of("collective_time")}
     points = ("operation", "message_bytes")
 
@@ -145,31 +144,22 @@ class CollectivesDefinition(ManyRanksDefinition[CollectivesParameters]):
         notes = {"warmup": params.warmup, "order_seed": params.seed, "ranks": params.ranks}
         return {**notes, "results_verified": str}
 
-    def least_duration_s(self, params: CollectivesParameters, metrics: Sequence[Metric]) -> float:
-        """All calls."""
-        calls = params.repetitions if params.procedure == "loop" else 1
-        return calls * sum(sum(metric.samples or []) for metric in metrics)
-
-    def timed(self, params: CollectivesParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
-        """The samples of each operation and size."""
+    def durations_s(
+        self, params: CollectivesParameters, metrics: Sequence[Metric]
+    ) -> Iterable[float]:
+        """The calls of each operation and size."""
         calls = params.repetitions if params.procedure == "loop" else 1
         for metric in metrics:
             if metric.name == self.deciding:
-                samples = metric.samples or [metric.value]
-                yield Timed(calls * sum(samples), LEAST_REPEATED_S)
+                yield calls * sum(metric.samples or [metric.value])
 
-    def soonest(
+    def fastest_durations_s(
         self, params: CollectivesParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """One short message a call, or the messages over the link."""
+    ) -> Iterable[float]:
+        """One message a call."""
         calls = params.repetitions * (params.runs if params.procedure == "loop" else 1)
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
         for _, size in params.measured:
-            yield Timed(calls * (start_s + size / bytes_per_s), LEAST_REPEATED_S)
-
-    def longer(self, params: CollectivesParameters, factor: float) -> dict[str, int]:
-        """Repetitions."""
-        return {"repetitions": math.ceil(params.repetitions * factor)}
+            yield calls * fast_message_s(layout, site, size)
 
     def memory_bytes_per_node(self, params: CollectivesParameters, cores_per_node: int) -> int:
         """Two buffers with a block of the greatest size for every rank, and the allowance."""

@@ -223,7 +223,8 @@ class MpiCheck(LaunchSetup):
 
     def _doubts(self, metrics: list[Metric]) -> list[str]:
         """Flags of values that cannot stand for the machine."""
-        short = shortfall(self.definition.timed(self.params, metrics)) is not None
+        durations_s = self.definition.durations_s(self.params, metrics)
+        short = shortfall(durations_s, self.definition.least_measured_s)
         return [*self._beyond_limit(metrics), *([TOO_SHORT] if short else [])]
 
     def _beyond_limit(self, metrics: list[Metric]) -> list[str]:
@@ -243,7 +244,7 @@ class MpiCheck(LaunchSetup):
         topology = self.declared_topology()
         if topology is None:
             return []
-        joined = self.definition.joined(self.params, output.hosts())
+        joined = self.definition.node_pairs(self.params, output.hosts())
         found = [(topology.hops(*pair), at) for pair, at in joined]
         return [json_lines.measured(HOPS, hops, at) for hops, at in found if hops]
 

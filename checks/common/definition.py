@@ -6,6 +6,7 @@ No ReFrame here: campaigns are validated and planned without it.
 
 from __future__ import annotations
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +26,7 @@ from checks.common.answer import (
     other_program,
     other_settings,
 )
-from checks.common.durations import Timed
+from checks.common.durations import LEAST_REPEATED_S
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, RanksPerNode
 from records.metric import CheckDescription, Metric, MetricDefinition
@@ -73,7 +74,17 @@ class SiteCapacity(Protocol):
     def topology(self) -> Topology | None:
         """How the nodes are joined, where the site declares it."""
 
+    @property
+    def busy_nodes(self) -> int:
+        """Nodes that can be busy at the same time; fewer than all where nodes share cores."""
 
+    @property
+    def ranks_per_link(self) -> int:
+        """Ranks on a node that fill its link to the others."""
+
+
+#: Short names of two nodes each, and the point of the values between them.
+NodePairs = list[tuple[Pair, dict[str, Any] | None]]
 P = TypeVar("P", bound=Parameters)
 
 
@@ -92,8 +103,8 @@ class CheckDefinition(ABC, Generic[P]):
 
     `metrics` is all that it can report; `deciding` is the metric that environments are compared by
     ("" for every one), `shown` the one that a launch's progress line prints; a history keeps those
-    `beside` it too. `points` are the keys
-    of a metric's `at`; `features` are what an environment must offer. Every method is pure.
+    and `history_metrics`. `points` are the keys of a metric's `at`; `features` are what an
+    environment must offer. Every method is pure.
 
     A check without a `run.py` runs a program of its own name that prints JSON lines; it says in
     `expected` which values must come back, and in `relations` how they depend on each other.
@@ -103,7 +114,7 @@ class CheckDefinition(ABC, Generic[P]):
     title: ClassVar[str]
     deciding: ClassVar[str]
     shown: ClassVar[str]
-    beside: ClassVar[tuple[str, ...]] = ()
+    history_metrics: ClassVar[tuple[str, ...]] = ()
     parameters: type[P]
     metrics: ClassVar[tuple[MetricDefinition, ...]]
     points: ClassVar[tuple[str, ...]] = ()
@@ -114,8 +125,8 @@ class CheckDefinition(ABC, Generic[P]):
     example: ClassVar[Mapping[str, Any]] = {}
     #: Environment variables that the program runs with.
     variables: ClassVar[Mapping[str, str]] = {}
-    #: Parameters that the program is not told, beside those of the launch.
-    not_told: ClassVar[frozenset[str]] = frozenset()
+    #: Parameters, other than those of the launch, that are no options of the program.
+    no_options: ClassVar[frozenset[str]] = frozenset()
     #: How redundant values follow from others of the same launch, by metric. A value with samples
     #: and no relation is their median.
     relations: ClassVar[Mapping[str, Relation]] = {}
@@ -124,6 +135,10 @@ class CheckDefinition(ABC, Generic[P]):
     sizing: ClassVar[frozenset[str]] = frozenset()
     #: Significant digits that the program prints.
     digits: ClassVar[int] = 9
+    #: Seconds that a value must be measured for (durations.py): in one go, or by many samples.
+    least_measured_s: ClassVar[float] = LEAST_REPEATED_S
+    #: Parameters that say how often something is measured; `longer` multiplies them.
+    repetitions: ClassVar[tuple[str, ...]] = ()
 
     @property
     def package(self) -> str:
@@ -142,7 +157,8 @@ class CheckDefinition(ABC, Generic[P]):
 
     def description(self) -> CheckDescription:
         """What readers of a run must know of the check."""
-        return CheckDescription(self.name, self.title, self.deciding, self.shown, self.beside)
+        names = self.name, self.title, self.deciding, self.shown
+        return CheckDescription(*names, self.history_metrics)
 
     def features_of(self, params: P) -> frozenset[str]:
         """What an environment must offer for these parameters."""
@@ -150,63 +166,58 @@ class CheckDefinition(ABC, Generic[P]):
 
     def options(self, params: P) -> dict[str, object]:
         """The program's options: every parameter but those of the launch, `_` written as `-`."""
-        left_out = LAUNCH_PARAMETERS | self.not_told
+        left_out = LAUNCH_PARAMETERS | self.no_options
         return {k.replace("_", "-"): v for k, v in dict(params).items() if k not in left_out}
 
     def command(self, params: P, built: Path) -> list[str]:
         """The program and its arguments; `built` is the folder of our own programs."""
         return [str(built / self.name), *option_words(self.options(params))]
 
+    def programs(self, params: P) -> list[str]:
+        """The names by which the program that prints the values calls itself, and then any that
+        starts it; each must say that it reached its end."""
+        return [self.name]
+
     def expected(self, params: P, hosts: Sequence[str]) -> Iterable[Asked]:
         """Every value that the program must print, once; `hosts` are the short names by rank."""
         raise NotImplementedError(f"check {self.name} does not say what values must come back")
-
-    def read(self, params: P, output: Output) -> Reading:
-        """Compare what the program printed with what it was asked."""
-        hosts = output.hosts()
-        wrong = (
-            other_program(self.program(params), self.ends(params), output)
-            or other_settings(self.options(params), output.program)
-            or other_notes(self.notes(params, hosts), output)
-            or difference(
-                self.expected(params, hosts), output.metrics, self.relations, params, self.digits
-            )
-            or longer_than_launch(self.least_duration_s(params, output.metrics), output)
-        )
-        return Reading(wrong=wrong) if wrong else self.conclude(params, output)
-
-    def program(self, params: P) -> str:
-        """The name by which the program calls itself."""
-        return self.name
-
-    def ends(self, params: P) -> list[str]:
-        """The programs that must say that they reached their end."""
-        return [self.program(params)]
 
     def notes(self, params: P, hosts: Sequence[str]) -> Mapping[str, Any]:
         """Notes that the program must print, with their values; `str` for any text."""
         return {}
 
+    def read(self, params: P, output: Output) -> Reading:
+        """Compare what the program printed with what it was asked."""
+        hosts, programs, found = output.hosts(), self.programs(params), output.metrics
+        wrong = (
+            other_program(programs[0], programs, output)
+            or other_settings(self.options(params), output.program)
+            or other_notes(self.notes(params, hosts), output)
+            or difference(self.expected(params, hosts), found, self.relations, params, self.digits)
+            or longer_than_launch(self.least_duration_s(params, found), output)
+        )
+        return Reading(wrong=wrong) if wrong else self.check_values(params, output)
+
+    def check_values(self, params: P, output: Output) -> Reading:
+        """Judge a complete answer further; its metrics, and those derived from them."""
+        return Reading(output.metrics)
+
+    def durations_s(self, params: P, metrics: Sequence[Metric]) -> Iterable[float]:
+        """Seconds that each value was measured for, over all its samples; none where the length of
+        a launch does not matter."""
+        return ()
+
+    def fastest_durations_s(self, params: P, layout: Layout, site: SiteCapacity) -> Iterable[float]:
+        """The least seconds that `durations_s` may find, on fast cores and links."""
+        return ()
+
     def least_duration_s(self, params: P, metrics: Sequence[Metric]) -> float:
-        """A time that what was measured took at least; it must fit into the launch."""
-        return 0.0
-
-    def timed(self, params: P, metrics: Sequence[Metric]) -> Iterable[Timed]:
-        """The time behind each value that the launch is judged by; none where length is no
-        matter."""
-        return ()
-
-    def soonest(self, params: P, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
-        """What `timed` may find at least, on fast cores and links."""
-        return ()
+        """Seconds that the measurements took at least together; they must fit into the launch."""
+        return sum(self.durations_s(params, metrics))
 
     def longer(self, params: P, factor: float) -> dict[str, int]:
         """Parameters by which the launch measures `factor` times as long."""
-        return {}
-
-    def conclude(self, params: P, output: Output) -> Reading:
-        """Judge a complete answer further; its metrics, and those derived from them."""
-        return Reading(output.metrics)
+        return {name: math.ceil(getattr(params, name) * factor) for name in self.repetitions}
 
     def ranks_given(self, given: Mapping[str, Any]) -> int:
         """Ranks of a launch by its parameters as a campaign gives them."""
@@ -226,16 +237,12 @@ class CheckDefinition(ABC, Generic[P]):
         """Whether ranks copy by themselves, without the call of the other side."""
         return False
 
-    def in_file(self, params: P) -> bool:
-        """Whether the values of pairs come in a file, which lies beside the record."""
-        return False
-
     def hops_asked(self, params: P) -> int:
         """Hops between the two nodes of the launch; 0: as Slurm places them."""
         return 0
 
-    def joined(self, params: P, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
-        """Pairs of nodes whose hops belong to the record, each with the point they stand at."""
+    def node_pairs(self, params: P, hosts: Sequence[str]) -> NodePairs:
+        """Pairs of nodes whose hops belong to the record."""
         return []
 
     def hosts_take_turns(self, params: P) -> bool:
@@ -319,12 +326,12 @@ def link_bytes_per_s(layout: Layout, site: SiteCapacity) -> float:
     return site.network_bytes_per_s if layout.nodes > 1 else 1e9
 
 
-def fast_start_s(layout: Layout, site: SiteCapacity) -> float:
-    """Time of a short message, one way, as little as one may expect: within a node, over a link
-    above 10 Gbit/s, over Ethernet up to that."""
-    if layout.nodes == 1:
-        return 2e-7
-    return 1e-6 if site.network_bytes_per_s > 1.25e9 else 2.5e-5
+def fast_message_s(layout: Layout, site: SiteCapacity, message_bytes: float) -> float:
+    """The least time of a message, one way: its start within a node, over a link above 10 Gbit/s or
+    over Ethernet up to that, and its bytes."""
+    start_s = 1e-6 if site.network_bytes_per_s > 1.25e9 else 2.5e-5
+    start_s = 2e-7 if layout.nodes == 1 else start_s
+    return start_s + message_bytes / link_bytes_per_s(layout, site)
 
 
 def gigabytes(size_bytes: float) -> str:

@@ -12,7 +12,6 @@ IPDPSW 2015), so samples that together last less than 1 ms may all have caught t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 #: A value timed in one go is measured for at least this long, in seconds.
 LEAST_ONCE_S = 0.2
@@ -22,22 +21,13 @@ LEAST_REPEATED_S = 1e-3
 FAST_CORE_FLOP_PER_S = 5e10
 
 
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """The time behind one value of a launch, over all its samples, and how long it should be."""
-
-    time_s: float
-    least_s: float
-
-
-def shortfall(values: Iterable[Timed]) -> tuple[Timed, float] | None:
-    """How many times longer a launch should be, and the value that says so; None: long enough.
-
-    A launch of several values is too short if more than half of them are.
+def shortfall(times_s: Iterable[float], least_s: float) -> tuple[float, float] | None:
+    """The middle one of the times behind the values of a launch, and how many times longer it
+    should be to last `least_s`; None: long enough, as half of the values and more are.
     """
-    ordered = sorted(values, key=lambda timed: timed.least_s / max(timed.time_s, 1e-12))
+    ordered = sorted(times_s)
     if not ordered:
         return None
-    middle = ordered[(len(ordered) - 1) // 2]
-    factor = middle.least_s / max(middle.time_s, 1e-12)
-    return (middle, factor) if factor > 1 else None
+    middle_s = ordered[len(ordered) // 2]
+    factor = least_s / max(middle_s, 1e-12)
+    return (middle_s, factor) if factor > 1 else None

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Literal, TypeVar
 from pydantic import model_validator
 
 from checks.common.answer import Reading, option_words
-from checks.common.definition import CheckDefinition, Layout, SiteCapacity
+from checks.common.definition import CheckDefinition, Layout, NodePairs, SiteCapacity
 from checks.common.json_lines import Output
 from checks.common.parameters import Parameters, ProfiledParameters, RanksPerNode, quantity
-from records.topology import Pair
 
 P = TypeVar("P", bound=Parameters)
 
@@ -101,7 +100,7 @@ class TwoRankDefinition(CheckDefinition[P]):
         """The parameter `hops`, if there is one."""
         return getattr(params, "hops", 0)
 
-    def joined(self, params: P, hosts: Sequence[str]) -> list[tuple[Pair, dict[str, Any] | None]]:
+    def node_pairs(self, params: P, hosts: Sequence[str]) -> NodePairs:
         """The nodes of the first and the last rank."""
         return [((hosts[0], hosts[-1]), None)]
 
@@ -132,18 +131,15 @@ class SocketsDefinition(TwoRankDefinition[P]):
     #: Our program of each transport but the library.
     without_library: ClassVar[Mapping[str, str]] = {}
 
-    def program(self, params: Any) -> str:
-        """Over sockets another program than over MPI."""
-        return self.without_library.get(params.transport, self.name)
+    def programs(self, params: Any) -> list[str]:
+        """Over sockets another program than over MPI, and that which starts it."""
+        if params.transport == "library":
+            return [self.name]
+        return [self.without_library[params.transport], TCP_PAIR]
 
     def beside_job(self, params: Any) -> bool:
         """Whether the other end runs on the login node (the harness's host), beside the job."""
         return bool(params.placement == LOGIN_NODE)
-
-    def ends(self, params: Any) -> list[str]:
-        """Over sockets also that which starts it."""
-        own = [self.program(params)]
-        return own if params.transport == "library" else [*own, TCP_PAIR]
 
     def command(self, params: Any, built: Path) -> list[str]:
         """Over sockets the program of two ends, started on the hosts of two ranks."""
@@ -155,7 +151,7 @@ class SocketsDefinition(TwoRankDefinition[P]):
 
     def end(self, params: Any, built: Path) -> list[str]:
         """The program of each end and its arguments, without the address."""
-        program = str((built / self.program(params)).resolve())
+        program = str((built / self.programs(params)[0]).resolve())
         return [program, *option_words(self.options(params))]
 
     def notes(self, params: Any, hosts: Sequence[str]) -> Mapping[str, Any]:
@@ -169,7 +165,7 @@ class SocketsDefinition(TwoRankDefinition[P]):
             carried_by, further = "sockets of the hosts of ranks 0 and 1", {}
         return {**notes, "peer_address": str, "carried_by": carried_by, **further}
 
-    def conclude(self, params: Any, output: Output) -> Reading:
+    def check_values(self, params: Any, output: Output) -> Reading:
         """Between nodes, and from the login node, the connection must have joined two hosts."""
         peer, own = (str(output.notes.get(f"{end}_address", "")) for end in ("peer", "own"))
         if params.placement == "between-nodes" and peer.startswith("127."):
@@ -179,7 +175,7 @@ class SocketsDefinition(TwoRankDefinition[P]):
                 wrong=f"the connection came from {peer}, the node itself; start assay on a login"
                 " node, outside the job"
             )
-        return super().conclude(params, output)
+        return super().check_values(params, output)
 
 
 def two_ends(

@@ -15,11 +15,10 @@ from checks.common.definition import (
     CheckDefinition,
     Layout,
     SiteCapacity,
-    fast_start_s,
+    fast_message_s,
     gigabytes,
     link_bytes_per_s,
 )
-from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.metrics import BANDWIDTHS, HALF_ROUND_TRIPS
 from checks.common.parameters import Parameters, quantity
 from records.metric import Metric
@@ -139,11 +138,6 @@ def echoes(at: Mapping[str, Any], iterations: int) -> Iterator[Asked]:
         yield from (Asked(metric.name, at) for metric in BANDWIDTHS)
 
 
-def round_trips_s(metrics: Iterable[Metric]) -> float:
-    """Seconds of the round trips that half round trips were printed of."""
-    return sum(2 * sum(m.samples or []) for m in metrics if m.name == HALF_ROUND_TRIPS[0].name)
-
-
 class MessagesDefinition(CheckDefinition[P]):
     """Parameters have `sizes`, unless `message_bytes` is overridden."""
 
@@ -182,19 +176,17 @@ class MessagesDefinition(CheckDefinition[P]):
 class EchoesDefinition(MessagesDefinition[P]):
     """Parameters have `iterations`, round trips of every size that are timed one by one."""
 
-    def timed(self, params: P, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    repetitions = ("iterations",)
+
+    def durations_s(self, params: P, metrics: Sequence[Metric]) -> Iterable[float]:
         """The round trips of each size."""
         for metric in metrics:
             if metric.name == HALF_ROUND_TRIPS[0].name and metric.samples:
-                yield Timed(2 * sum(metric.samples), LEAST_REPEATED_S)
+                yield 2 * sum(metric.samples)
 
-    def soonest(self, params: Any, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
-        """The round trips of each size by a fast start and the link's speed."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+    def fastest_durations_s(
+        self, params: Any, layout: Layout, site: SiteCapacity
+    ) -> Iterable[float]:
+        """The round trips of each size."""
         for size in self.message_bytes(params):
-            one_way_s = start_s + size / bytes_per_s
-            yield Timed(2 * params.iterations * one_way_s, LEAST_REPEATED_S)
-
-    def longer(self, params: Any, factor: float) -> dict[str, int]:
-        """Round trips."""
-        return {"iterations": math.ceil(params.iterations * factor)}
+            yield 2 * params.iterations * fast_message_s(layout, site, size)

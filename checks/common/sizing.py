@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -24,18 +24,6 @@ from records.topology import Topology
 LINK = "link"
 #: Halvings of the share of memory in search of the greatest that keeps to `at_most_s`.
 HALVINGS = 40
-
-
-class SizedSite(SiteCapacity, Protocol):
-    """What sizes follow."""
-
-    @property
-    def busy_nodes(self) -> int:
-        """Nodes that can be busy at the same time; fewer than all where nodes share cores."""
-
-    @property
-    def ranks_per_link(self) -> int:
-        """Ranks on a node that fill its link to the others."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +126,7 @@ def is_relative(definition: CheckDefinition[Any], given: Mapping[str, Any]) -> b
 
 
 def sized(
-    definition: CheckDefinition[Any], given: Mapping[str, Any], site: SizedSite
+    definition: CheckDefinition[Any], given: Mapping[str, Any], site: SiteCapacity
 ) -> Iterator[dict[str, Any]]:
     """The parameters that `given` stands for on the site: several for a range of nodes.
 
@@ -181,7 +169,7 @@ def _sized_for(
     params: dict[str, Any],
     nodes: int | None,
     keys: SizingKeys,
-    site: SizedSite,
+    site: SiteCapacity,
 ) -> dict[str, Any]:
     cores = site.cores_per_node
     asked = params.get("ranks_per_node", _default(definition, "ranks_per_node"))
@@ -207,7 +195,7 @@ def _fill_memory(
     params: dict[str, Any],
     on_node: int,
     keys: SizingKeys,
-    site: SizedSite,
+    site: SiteCapacity,
 ) -> None:
     """Set the sizes that fill the share of memory, or as much of it as `at_most_s` allows."""
     ranks = definition.ranks_given(params)

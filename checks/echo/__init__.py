@@ -11,13 +11,11 @@ from pydantic import model_validator
 
 from checks.common.answer import Asked, length_over
 from checks.common.definition import Layout, SiteCapacity
-from checks.common.durations import Timed
 from checks.common.layouts import LOGIN_NODE, SocketsDefinition, TwoRankParameters
 from checks.common.messages import (
     EchoesDefinition,
     Sizes,
     expand_sizes,
-    round_trips_s,
     sizes_field,
 )
 from checks.common.metrics import (
@@ -156,7 +154,7 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         "echo_latency": lambda here: here("half_round_trip", message_bytes=0),
         "echo_latency_least": lambda here: here("half_round_trip_best", message_bytes=0),
     }
-    not_told = frozenset({"transport", "distance"})
+    no_options = frozenset({"transport", "distance"})
     without_library = {"tcp": "tcp_echo", "udp": "udp_echo"}
     points = ("message_bytes",)
 
@@ -192,7 +190,7 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
     def least_duration_s(self, params: EchoParameters, metrics: Sequence[Metric]) -> float:
         """All round trips, by both methods."""
         loops_s = sum(2 * m.value for m in metrics if m.name == "half_round_trip_loop")
-        return round_trips_s(metrics) + params.iterations * loops_s
+        return super().least_duration_s(params, metrics) + params.iterations * loops_s
 
     def ranks(self, params: EchoParameters) -> int:
         """One with itself or beside the login node, two on a node, or one on each node from one end
@@ -200,12 +198,12 @@ class EchoDefinition(SocketsDefinition[EchoParameters], EchoesDefinition[EchoPar
         alone = {"self": 1, LOGIN_NODE: 1, "within-node": 2}
         return alone.get(params.placement, params.distance + 1)
 
-    def soonest(
+    def fastest_durations_s(
         self, params: EchoParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
+    ) -> Iterable[float]:
         """As of every echo; between a node and the login node too there is the network."""
         hosts = 2 if params.placement == LOGIN_NODE else layout.nodes
-        return super().soonest(params, replace(layout, nodes=hosts), site)
+        return super().fastest_durations_s(params, replace(layout, nodes=hosts), site)
 
     def estimate_s(self, params: EchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every round trip at 100 µs each way and the link's speed.

@@ -20,7 +20,7 @@ from checks.common.definition import (
     SiteCapacity,
     gigabytes,
 )
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S, Timed
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S
 from checks.common.metrics import RATE, time_metric
 from checks.common.parameters import (
     MAX_RANKS,
@@ -113,6 +113,7 @@ class HplDefinition(CheckDefinition[HplParameters]):
         RATE,
         time_metric("time", "time to factor and solve the linear system", "solution time"),
     )
+    least_measured_s = LEAST_ONCE_S
     sizing = frozenset({"nodes", "memory_share", "at_most_s"})
     #: Ranks are the only parallelism that is measured.
     variables = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -159,13 +160,15 @@ class HplDefinition(CheckDefinition[HplParameters]):
             f" = {gigabytes(matrix / layout.nodes)} a node"
         )
 
-    def timed(self, params: HplParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: HplParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The solution, in one go."""
-        return (Timed(metric.value, LEAST_ONCE_S) for metric in metrics if metric.name == "time")
+        return (metric.value for metric in metrics if metric.name == "time")
 
-    def soonest(self, params: HplParameters, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
-        """The operations on fast cores; messages take no time."""
-        return [Timed(2 * params.n**3 / 3 / (layout.ranks * FAST_CORE_FLOP_PER_S), LEAST_ONCE_S)]
+    def fastest_durations_s(
+        self, params: HplParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[float]:
+        """The operations; messages take no time."""
+        yield 2 * params.n**3 / 3 / (layout.ranks * FAST_CORE_FLOP_PER_S)
 
     def longer(self, params: HplParameters, factor: float) -> dict[str, int]:
         """N, with whose cube the time grows; whole hundreds."""

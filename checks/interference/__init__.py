@@ -152,12 +152,12 @@ class InterferenceDefinition(
                 halves_s += params.window * at["message_bytes"] / metric.value
         return params.samples / 2 * halves_s
 
-    def conclude(self, params: InterferenceParameters, output: Output) -> Reading:
+    def check_values(self, params: InterferenceParameters, output: Output) -> Reading:
         """Shares are at most 1."""
         for metric in output.metrics:
             if metric.name in ("overlap", "availability") and metric.value > 1:
                 return Reading(wrong=f"{metric.name} at {metric.at} is {metric.value:g}")
-        return super().conclude(params, output)
+        return super().check_values(params, output)
 
     def messages_held(self, params: InterferenceParameters) -> int:
         """A window each way."""

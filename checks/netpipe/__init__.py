@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from pydantic import model_validator
@@ -12,10 +11,9 @@ from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
     SiteCapacity,
-    fast_start_s,
+    fast_message_s,
     link_bytes_per_s,
 )
-from checks.common.durations import LEAST_REPEATED_S, Timed
 from checks.common.layouts import Placement, Transport, TwoRankDefinition
 from checks.common.metrics import rate_metric, time_metric
 from checks.common.parameters import (
@@ -78,6 +76,7 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
         ),
     )
     points = ("message_bytes",)
+    repetitions = ("repeats",)
     #: The NetPIPE that was built for the library, MPI or PVM.
     features = frozenset({"program:netpipe"})
 
@@ -86,26 +85,20 @@ class NetpipeDefinition(TwoRankDefinition[NetpipeParameters]):
         tcp = frozenset({"mpi", "program:netpipe-tcp"})
         return self.features if params.transport == "library" else tcp
 
-    def timed(self, params: NetpipeParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: NetpipeParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The round trips of all trials of each size."""
         for metric in metrics:
             if metric.name == self.deciding:
-                yield Timed(2 * TRIALS * params.repeats * metric.value, LEAST_REPEATED_S)
+                yield 2 * TRIALS * params.repeats * metric.value
 
-    def soonest(
+    def fastest_durations_s(
         self, params: NetpipeParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The same by a fast start and the link's speed, of sizes that double."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+    ) -> Iterable[float]:
+        """The same of sizes that double."""
         size = params.least_bytes
         while size <= params.greatest_bytes:
-            one_way_s = start_s + size / bytes_per_s
-            yield Timed(2 * TRIALS * params.repeats * one_way_s, LEAST_REPEATED_S)
+            yield 2 * TRIALS * params.repeats * fast_message_s(layout, site, size)
             size *= 2
-
-    def longer(self, params: NetpipeParameters, factor: float) -> dict[str, int]:
-        """Round trips of a trial."""
-        return {"repeats": math.ceil(params.repeats * factor)}
 
     def memory_bytes_per_node(self, params: NetpipeParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size, and the allowance, for each rank."""

@@ -11,7 +11,7 @@ from pydantic import model_validator
 
 from checks.common.answer import Asked, Reading
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_REPEATED_S, Timed
+from checks.common.durations import FAST_CORE_FLOP_PER_S
 from checks.common.json_lines import Output, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import MAX_RANKS, EachOnce, Parameters, quantity, seed_field
@@ -141,7 +141,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
     title = "Nodes"
     deciding = "stream_triad"
     shown = "stream_triad"
-    beside = ("dgemm_rate", "node_hpl_rate")
+    history_metrics = ("dgemm_rate", "node_hpl_rate")
     parameters = NodeParameters
     example = {"ranks": 2, "kernels": ["stream", "dgemm"]}
     metrics = METRICS
@@ -174,22 +174,22 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
                 of_node[node] = of_node.get(node, 0.0) + sum(times)
         return sum(of_node.values()) if params.turns else max(of_node.values(), default=0.0)
 
-    def timed(self, params: NodeParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: NodeParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The samples of STREAM's triad, of DGEMM and of the linear system, on each node; the other
         kernels take long enough whatever is asked."""
         for metric in metrics:
             if metric.name in SIZED and metric.samples:
                 work = self._work(params, metric.name)
-                yield Timed(sum(work / rate for rate in metric.samples), LEAST_REPEATED_S)
+                yield sum(work / rate for rate in metric.samples)
 
-    def soonest(
+    def fastest_durations_s(
         self, params: NodeParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The work on fast cores."""
+    ) -> Iterable[float]:
+        """The same."""
         for metric, speed in SIZED.items():
             if any(metric in KERNEL_METRICS[kernel] for kernel in params.kernels):
-                once_s = self._work(params, metric) / params.ranks_per_node / speed
-                yield Timed(params.repetitions * once_s, LEAST_REPEATED_S)
+                work = self._work(params, metric) / params.ranks_per_node
+                yield params.repetitions * work / speed
 
     def longer(self, params: NodeParameters, factor: float) -> dict[str, int]:
         """Samples; where there would be too many, as much longer ones."""
@@ -217,7 +217,7 @@ class NodeDefinition(ManyRanksDefinition[NodeParameters]):
         }
         return params.ranks_per_node * work.get(metric, 0)
 
-    def conclude(self, params: NodeParameters, output: Output) -> Reading:
+    def check_values(self, params: NodeParameters, output: Output) -> Reading:
         """What the papers derive from one launch: the clock, and operations per cycle.
 
         The program proves every result before it prints. Here flop counts and memory are held

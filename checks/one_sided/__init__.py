@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, get_args
 
 from checks.common.answer import Asked, least_of, length_over
-from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
-from checks.common.durations import LEAST_REPEATED_S, Timed
+from checks.common.definition import Layout, SiteCapacity, fast_message_s
 from checks.common.layouts import Placement, TwoRankDefinition, TwoRankParameters
 from checks.common.messages import (
     MessagesDefinition,
@@ -74,6 +73,7 @@ class OneSidedDefinition(
         rate_metric("one_sided_rate", "length of a copy over its median time", limit="link"),
         rate_metric("one_sided_rate_best", "length of a copy over its least time", limit="link"),
     )
+    repetitions = ("iterations",)
     relations = {
         "one_sided_time_least": least_of("one_sided_time"),
         "one_sided_rate": length_over("one_sided_time"),
@@ -101,7 +101,7 @@ class OneSidedDefinition(
     def least_duration_s(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> float:
         """All copies, and by fences their answers."""
         copies = 2 if params.synchronisation == "fence" else 1
-        return copies * sum(sum(m.samples or []) for m in metrics if m.name == "one_sided_time")
+        return copies * super().least_duration_s(params, metrics)
 
     def one_sided(self, params: OneSidedParameters) -> bool:
         """Always."""
@@ -111,23 +111,16 @@ class OneSidedDefinition(
         """The window, the other end of a copy, and what a put is verified by."""
         return 3
 
-    def timed(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: OneSidedParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The copies of each point."""
-        for metric in metrics:
-            if metric.name == "one_sided_time" and metric.samples:
-                yield Timed(sum(metric.samples), LEAST_REPEATED_S)
+        return (sum(m.samples) for m in metrics if m.name == "one_sided_time" and m.samples)
 
-    def soonest(
+    def fastest_durations_s(
         self, params: OneSidedParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The copies of each size by a fast start and the link's speed."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+    ) -> Iterable[float]:
+        """The copies of each size."""
         for size in self.message_bytes(params):
-            yield Timed(params.iterations * (start_s + size / bytes_per_s), LEAST_REPEATED_S)
-
-    def longer(self, params: OneSidedParameters, factor: float) -> dict[str, int]:
-        """Copies."""
-        return {"iterations": int(params.iterations * factor) + 1}
+            yield params.iterations * fast_message_s(layout, site, size)
 
     def estimate_s(self, params: OneSidedParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every copy, its answer and its fences at 100 µs and the link's speed.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
@@ -13,10 +12,10 @@ from checks.common.definition import (
     RANK_ALLOWANCE_BYTES,
     Layout,
     SiteCapacity,
-    fast_start_s,
+    fast_message_s,
     link_bytes_per_s,
 )
-from checks.common.durations import LEAST_ONCE_S, Timed
+from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.parameters import (
     MAX_RANKS,
@@ -109,6 +108,8 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
     metrics = METRICS
     points = ("message_bytes", "percentile")
     features = frozenset({"mpi", "program:osu"})
+    least_measured_s = LEAST_ONCE_S
+    repetitions = ("iterations",)
 
     def memory_bytes_per_node(self, params: OsuParameters, cores_per_node: int) -> int:
         """Two buffers of the greatest size for every rank, at each rank, and the allowance."""
@@ -116,36 +117,30 @@ class OsuDefinition(ManyRanksDefinition[OsuParameters]):
         size = 0 if params.test in UNSIZED_TESTS else params.greatest_bytes
         return on_node * (2 * params.ranks * size + RANK_ALLOWANCE_BYTES)
 
-    def timed(self, params: OsuParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: OsuParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """All iterations of each size, in one go: their mean is the value."""
         ways = 2 if params.test in ROUND_TRIP_TESTS else 1
         for metric in metrics:
             if params.test in STARTUP_TESTS:
                 return
             if metric.name in ("osu_latency", "osu_overall_time"):
-                yield Timed(ways * params.iterations * metric.value, LEAST_ONCE_S)
+                yield ways * params.iterations * metric.value
             elif metric.name == "osu_bandwidth":
                 size = float((metric.at or {}).get("message_bytes", 0))
-                yield Timed(params.iterations * WINDOW_MESSAGES * size / metric.value, LEAST_ONCE_S)
+                yield params.iterations * WINDOW_MESSAGES * size / metric.value
 
-    def soonest(self, params: OsuParameters, layout: Layout, site: SiteCapacity) -> Iterable[Timed]:
+    def fastest_durations_s(
+        self, params: OsuParameters, layout: Layout, site: SiteCapacity
+    ) -> Iterable[float]:
         """One message an iteration, of each size by doubling, or a window of them."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
-        if params.test in STARTUP_TESTS:
-            return
         window = WINDOW_MESSAGES if params.test in WINDOW_TESTS else 1
-        ways = 2 if params.test in ROUND_TRIP_TESTS else 1
-        size = 0 if params.test in UNSIZED_TESTS else max(1, params.least_bytes)
-        while size <= params.greatest_bytes:
-            once_s = ways * (start_s + window * size / bytes_per_s)
-            yield Timed(params.iterations * once_s, LEAST_ONCE_S)
-            if not size:
-                return
+        trips = params.iterations * (2 if params.test in ROUND_TRIP_TESTS else 1)
+        if params.test in UNSIZED_TESTS - STARTUP_TESTS:
+            yield trips * fast_message_s(layout, site, 0)
+        size = max(1, params.least_bytes)
+        while params.test not in UNSIZED_TESTS and size <= params.greatest_bytes:
+            yield trips * fast_message_s(layout, site, window * size)
             size *= 2
-
-    def longer(self, params: OsuParameters, factor: float) -> dict[str, int]:
-        """Iterations."""
-        return {"iterations": math.ceil(params.iterations * factor)}
 
     def one_sided(self, params: OsuParameters) -> bool:
         """By its test."""

@@ -18,13 +18,11 @@ from checks.common.messages import (
     Sizes,
     echoes,
     refuse_many_samples,
-    round_trips_s,
     sizes_field,
 )
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS
 from checks.common.parameters import EachOnce, iterations_field, quantity, seed_field, warmup_field
 from records.flags import INVALID_ON_PURPOSE
-from records.metric import Metric
 
 Construct = Literal[
     "Send/Recv",
@@ -99,13 +97,9 @@ class Pt2ptDefinition(TwoRankDefinition[Pt2ptParameters], EchoesDefinition[Pt2pt
         notes = {"warmup": params.warmup, "order_seed": params.seed, "buffers": "reused"}
         return notes if params.reply_before_wait else {**notes, "payload_verified": str}
 
-    def least_duration_s(self, params: Pt2ptParameters, metrics: Sequence[Metric]) -> float:
-        """All round trips."""
-        return round_trips_s(metrics)
-
-    def conclude(self, params: Pt2ptParameters, output: Output) -> Reading:
+    def check_values(self, params: Pt2ptParameters, output: Output) -> Reading:
         """A launch that made the fault of 2003 is wrong by construction; its numbers are shown."""
-        reading = super().conclude(params, output)
+        reading = super().check_values(params, output)
         if not params.reply_before_wait:
             return reading
         stale = output.notes.get("stale_replies", "?")

@@ -17,7 +17,6 @@ from checks.common.messages import (
     SizesFromZero,
     echoes,
     refuse_many_samples,
-    round_trips_s,
     sizes_field,
 )
 from checks.common.metrics import BANDWIDTHS, ECHO_RELATIONS, HALF_ROUND_TRIPS, time_metric
@@ -111,7 +110,7 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
         ),
     )
     relations = ECHO_RELATIONS
-    not_told = frozenset({"route"})
+    no_options = frozenset({"route"})
     points = ("construct", "message_bytes")
 
     def options(self, params: PvmEchoParameters) -> dict[str, object]:
@@ -146,9 +145,9 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
         """All round trips, timed as a whole and again step by step: of those, half take at least
         the median of a step."""
         steps_s = sum(one.value for one in metrics if one.name in STEPS and one.name != "copy_time")
-        return round_trips_s(metrics) + steps_s * params.iterations / 2
+        return super().least_duration_s(params, metrics) + steps_s * params.iterations / 2
 
-    def conclude(self, params: PvmEchoParameters, output: Output) -> Reading:
+    def check_values(self, params: PvmEchoParameters, output: Output) -> Reading:
         """The steps of a round trip are no shorter than the best that was timed as a whole; where
         ranks share cores, they may be many times as long."""
         values = {(one.name, *sorted((one.at or {}).items())): one.value for one in output.metrics}
@@ -163,7 +162,7 @@ class PvmEchoDefinition(TwoRankDefinition[PvmEchoParameters], EchoesDefinition[P
                     wrong=f"the steps of a round trip at {place} took {steps_s:.6g} s; half of one"
                     f" took {whole_s:.6g} s as a whole"
                 )
-        return super().conclude(params, output)
+        return super().check_values(params, output)
 
     def estimate_s(self, params: PvmEchoParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + daemons 1 s + every message at 200 µs and the route's speed.

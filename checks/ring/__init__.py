@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
-from checks.common.durations import LEAST_ONCE_S, Timed
+from checks.common.definition import Layout, SiteCapacity, fast_message_s
+from checks.common.durations import LEAST_ONCE_S
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric, time_metric
@@ -72,6 +71,8 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         ),
     }
     points = ("order", "message_bytes")
+    least_measured_s = LEAST_ONCE_S
+    repetitions = ("turns",)
 
     def options(self, params: RingParameters) -> dict[str, object]:
         """The program takes several orders."""
@@ -90,28 +91,16 @@ class RingDefinition(ManyRanksDefinition[RingParameters], MessagesDefinition[Rin
         """That the payload was checked."""
         return {"payload_verified": str}
 
-    def least_duration_s(self, params: RingParameters, metrics: Sequence[Metric]) -> float:
-        """All turns."""
-        return sum(metric.value for metric in metrics if metric.name == "ring_time")
-
-    def timed(self, params: RingParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: RingParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """All turns of each size, in one go: their sum is the value."""
-        return (
-            Timed(metric.value, LEAST_ONCE_S) for metric in metrics if metric.name == self.deciding
-        )
+        return (metric.value for metric in metrics if metric.name == self.deciding)
 
-    def soonest(
+    def fastest_durations_s(
         self, params: RingParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The same by a fast start and the link's speed."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+    ) -> Iterable[float]:
+        """The same."""
         for size in self.message_bytes(params):
-            turn_s = layout.ranks * (start_s + size / bytes_per_s)
-            yield Timed(params.turns * turn_s, LEAST_ONCE_S)
-
-    def longer(self, params: RingParameters, factor: float) -> dict[str, int]:
-        """Turns."""
-        return {"turns": math.ceil(params.turns * factor)}
+            yield params.turns * layout.ranks * fast_message_s(layout, site, size)
 
     def estimate_s(self, params: RingParameters, layout: Layout, site: SiteCapacity) -> float:
         """Launch overhead + every step at 100 µs and the link's speed."""

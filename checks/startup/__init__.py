@@ -45,7 +45,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
     title = "Start-up"
     deciding = "whole_start"
     shown = "whole_start"
-    beside = ("all_heard",)
+    history_metrics = ("all_heard",)
     parameters = StartupParameters
     example = {"ranks": 4}
     metrics = (
@@ -79,7 +79,7 @@ class StartupDefinition(ManyRanksDefinition[StartupParameters]):
         """The ranks that were heard."""
         return {"ranks": params.ranks}
 
-    def conclude(self, params: StartupParameters, output: Output) -> Reading:
+    def check_values(self, params: StartupParameters, output: Output) -> Reading:
         """The program's times, which lie within each other, and the phases of the session.
 
         The phases are stamped on the host of rank 0, so that no clocks of two hosts are subtracted.

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import median
 from typing import Annotated, ClassVar, Literal, get_args
@@ -11,8 +10,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field, model_validator
 
 from checks.common.answer import Asked
-from checks.common.definition import Layout, SiteCapacity, fast_start_s, link_bytes_per_s
-from checks.common.durations import LEAST_REPEATED_S, Timed
+from checks.common.definition import Layout, SiteCapacity, fast_message_s
 from checks.common.layouts import Placement, SocketsDefinition, Transport, TwoRankParameters
 from checks.common.messages import MessagesDefinition, Sizes, expand_sizes, sizes_field
 from checks.common.metrics import rate_metric
@@ -79,7 +77,8 @@ class StreamsDefinition(
         "window_rate": lambda here: 1 / median(1 / rate for rate in here.samples("window_rate"))
     }
     points = ("direction", "message_bytes")
-    not_told = frozenset({"transport"})
+    no_options = frozenset({"transport"})
+    repetitions = ("iterations",)
     without_library = {"tcp": "tcp_stream"}
 
     def options(self, params: StreamsParameters) -> dict[str, object]:
@@ -96,30 +95,19 @@ class StreamsDefinition(
                 at = {"direction": direction, "message_bytes": size}
                 yield Asked("window_rate", at, params.iterations)
 
-    def least_duration_s(self, params: StreamsParameters, metrics: Sequence[Metric]) -> float:
-        """All windows."""
-        return sum(timed.time_s for timed in self.timed(params, metrics))
-
-    def timed(self, params: StreamsParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: StreamsParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The windows of each direction and size."""
         for metric in metrics:
             window_bytes = params.window * float((metric.at or {})["message_bytes"])
             if metric.samples:
-                spent_s = sum(window_bytes / rate for rate in metric.samples)
-                yield Timed(spent_s, LEAST_REPEATED_S)
+                yield sum(window_bytes / rate for rate in metric.samples)
 
-    def soonest(
+    def fastest_durations_s(
         self, params: StreamsParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The same by a fast start and the link's speed."""
-        start_s, bytes_per_s = fast_start_s(layout, site), link_bytes_per_s(layout, site)
+    ) -> Iterable[float]:
+        """The same."""
         for size in self.message_bytes(params) * len(params.directions):
-            window_s = start_s + params.window * size / bytes_per_s
-            yield Timed(params.iterations * window_s, LEAST_REPEATED_S)
-
-    def longer(self, params: StreamsParameters, factor: float) -> dict[str, int]:
-        """Windows."""
-        return {"iterations": math.ceil(params.iterations * factor)}
+            yield params.iterations * fast_message_s(layout, site, params.window * size)
 
     def messages_held(self, params: StreamsParameters) -> int:
         """A window each way; over TCP one message."""

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from checks.common.answer import Asked, Reading, mean_is_possible
 from checks.common.definition import RANK_ALLOWANCE_BYTES, Layout, SiteCapacity
-from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S, Timed
+from checks.common.durations import FAST_CORE_FLOP_PER_S, LEAST_ONCE_S
 from checks.common.json_lines import Output, OutputError, measured
 from checks.common.layouts import ManyRanksDefinition
 from checks.common.metrics import LAUNCH
@@ -52,6 +52,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
     example = {"nx": 4, "ny": 4, "nz": 4, "nt": 8, "ranks": 2, "trajectories": 10}
     metrics = METRICS
     relations = RELATIONS
+    least_measured_s = LEAST_ONCE_S
 
     def options(self, params: Su3RmdParameters) -> dict[str, object]:
         """How it is computed; what is computed stands in the input file."""
@@ -71,7 +72,7 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         """From MPI_Init to the program's end."""
         return sum(metric.value for metric in metrics if metric.name == "total_time")
 
-    def conclude(self, params: Su3RmdParameters, output: Output) -> Reading:
+    def check_values(self, params: Su3RmdParameters, output: Output) -> Reading:
         """All was run and measured, the links are still SU(3), and the ranks' times agree."""
         wrong = _wrong_answer(params, output) or _wrong_operations(params, output)
         if wrong:
@@ -146,20 +147,17 @@ class Su3RmdDefinition(ManyRanksDefinition[Su3RmdParameters]):
         sites = -(-params.sites * ranks // params.ranks)
         return int(sites * BYTES_PER_SITE + ranks * RANK_ALLOWANCE_BYTES)
 
-    def timed(self, params: Su3RmdParameters, metrics: Sequence[Metric]) -> Iterable[Timed]:
+    def durations_s(self, params: Su3RmdParameters, metrics: Sequence[Metric]) -> Iterable[float]:
         """The program, in one go."""
-        return (
-            Timed(metric.value, LEAST_ONCE_S) for metric in metrics if metric.name == "program_time"
-        )
+        return (metric.value for metric in metrics if metric.name == "program_time")
 
-    def soonest(
+    def fastest_durations_s(
         self, params: Su3RmdParameters, layout: Layout, site: SiteCapacity
-    ) -> Iterable[Timed]:
-        """The original's operations, of which about half are done, at the speed of fast cores, in
-        single precision at twice that; messages take no time."""
+    ) -> Iterable[float]:
+        """The original's operations, of which about half are done, in single precision at twice the
+        speed; messages take no time."""
         at_once = 2 if params.precision == "single" else 1
-        rate = layout.ranks * at_once * FAST_CORE_FLOP_PER_S
-        return [Timed(params.operations / rate, LEAST_ONCE_S)]
+        yield params.operations / (layout.ranks * at_once * FAST_CORE_FLOP_PER_S)
 
     def longer(self, params: Su3RmdParameters, factor: float) -> dict[str, int]:
         """Trajectories; warm-ups, which are in the program's time too, stay."""

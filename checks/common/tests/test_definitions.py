@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,25 +13,12 @@ from pydantic import ValidationError
 
 from checks.common.messages import expand_sizes
 from checks.common.registry import CHECKS
+from checks.common.sizing import NominalSite
 from checks.hpl import HPL_CODES, HplParameters
 from checks.pt2pt import Pt2ptParameters
 from checks.startup import StartupParameters
-from records.topology import Topology
 
-
-@dataclass(frozen=True)
-class Site:
-    name: str = "small"
-    nodes: int = 4
-    cores_per_node: int = 2
-    memory_bytes_per_node: int = 5_600_000_000
-    core_flop_per_s: float = 1e10
-    network_bytes_per_s: float = 1e7
-    launch_overhead_s: float = 0.5
-    topology: Topology | None = None
-
-
-SITE = Site()
+SITE = NominalSite("small", 4, 4, 2, 5_600_000_000, 1e10, 1e7, 0.5)
 HPL, PT2PT, STARTUP = CHECKS["hpl"], CHECKS["pt2pt"], CHECKS["startup"]
 
 
@@ -43,7 +30,7 @@ def pt2pt(**given: Any) -> Pt2ptParameters:
     return Pt2ptParameters.model_validate({"sizes": [300]} | given)
 
 
-def reason(check: str, params: Any, site: Site = SITE) -> str | None:
+def reason(check: str, params: Any, site: NominalSite = SITE) -> str | None:
     definition = CHECKS[check]
     layout = definition.layout(params, site.cores_per_node)
     return definition.infeasible(params, layout, site)

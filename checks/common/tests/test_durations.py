@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from checks.common.durations import LEAST_ONCE_S, LEAST_REPEATED_S, Timed, shortfall
+from checks.common.durations import LEAST_ONCE_S, LEAST_REPEATED_S, shortfall
 from checks.common.registry import CHECKS
 from checks.common.sizing import NominalSite
 from checks.common.tests.judged import Launch
@@ -25,16 +25,15 @@ def time_metric(name, value, samples=None):
 
 def test_a_value_in_one_go_needs_longer_than_the_samples_of_a_median():
     assert LEAST_ONCE_S > 100 * LEAST_REPEATED_S
-    assert shortfall([Timed(LEAST_ONCE_S, LEAST_ONCE_S)]) is None
-    assert shortfall([Timed(0.05, 0.2)]) == (Timed(0.05, 0.2), 4)
-    assert shortfall([]) is None
+    assert shortfall([LEAST_ONCE_S], LEAST_ONCE_S) is None
+    assert shortfall([0.05], 0.2) == (0.05, 4)
+    assert shortfall([], 0.2) is None
 
 
 def test_a_launch_is_short_if_more_than_half_of_its_values_are():
-    short, long = Timed(1e-5, 1e-3), Timed(1e-2, 1e-3)
-    assert shortfall([short, long]) is None
-    assert shortfall([short, short, long]) == (short, pytest.approx(100))
-    assert shortfall([Timed(0.0, 1e-3)])[1] > 1e6
+    assert shortfall([1e-5, 1e-2], 1e-3) is None
+    assert shortfall([1e-5, 1e-5, 1e-2], 1e-3) == (1e-5, pytest.approx(100))
+    assert shortfall([0.0], 1e-3)[1] > 1e6
 
 
 @pytest.mark.parametrize(
@@ -52,8 +51,9 @@ def test_a_launch_is_short_if_more_than_half_of_its_values_are():
     ],
 )
 def test_what_was_timed_decides_by_check(check, given, metric, short):
-    timed = CHECKS[check].timed(params_of(check, **given), [metric])
-    assert (shortfall(timed) is not None) == short
+    definition = CHECKS[check]
+    durations_s = definition.durations_s(params_of(check, **given), [metric])
+    assert (shortfall(durations_s, definition.least_measured_s) is not None) == short
 
 
 @pytest.mark.parametrize(
@@ -81,15 +81,14 @@ def test_a_proposed_size_is_long_enough_and_no_more_than_it_must(check, given):
     def short_by(**change):
         params = params_of(check, **{**given, **change})
         layout = definition.layout(params, SITE.cores_per_node)
-        return params, shortfall(definition.soonest(params, layout, SITE))
+        times_s = list(definition.fastest_durations_s(params, layout, SITE))
+        return params, times_s, shortfall(times_s, definition.least_measured_s)
 
-    params, found = short_by()
+    params, _, found = short_by()
     assert found is not None
-    longer = definition.longer(params, found[1])
-    again, cured = short_by(**longer)
+    _, times_s, cured = short_by(**definition.longer(params, found[1]))
     assert cured is None
-    timed = list(definition.soonest(again, definition.layout(again, SITE.cores_per_node), SITE))
-    assert min(one.time_s / one.least_s for one in timed) < 2
+    assert min(times_s) / definition.least_measured_s < 2
 
 
 def test_the_record_of_a_short_launch_is_flagged():
@@ -106,8 +105,7 @@ def replaced(definition):
     """The definition, its clock a thousand times as fast."""
 
     class Faster(type(definition)):
-        def timed(self, params, metrics):
-            for one in super().timed(params, metrics):
-                yield Timed(one.time_s / 1000, one.least_s)
+        def durations_s(self, params, metrics):
+            return (time_s / 1000 for time_s in super().durations_s(params, metrics))
 
     return Faster()

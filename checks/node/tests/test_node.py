@@ -29,7 +29,7 @@ def reading(changed=None, further=()):
         value = (changed or {}).get(asked.metric, value)
         samples = [value, *further] if asked.metric == "operation_time" else [value]
         metrics.append(measured(definition, value, dict(asked.at), samples))
-    return CHECK.conclude(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
+    return CHECK.check_values(PARAMS, Output(metrics=metrics, evidence=evidence_of(*HOSTS)))
 
 
 def test_the_clock_and_operations_per_cycle_follow_from_a_launch():
